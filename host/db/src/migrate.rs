@@ -77,6 +77,7 @@ const MIGRATIONS: &[Migration] = migrations! {
     56 "0056_media_suggestions",
     58 "0058_media_copies",
     59 "0059_media_ignored",
+    60 "0060_media_identity",
 };
 
 sql! {

@@ -468,12 +468,26 @@ pub struct Told {
     pub ambiguous: Vec<ExternalId>,
 }
 
+/// A title that may be meant, which nobody has said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TitleSuggestion {
+    pub provider: String,
+    /// The provider's own id.
+    pub id: String,
+    pub title: String,
+    pub year: Option<u32>,
+    /// Hundredths.
+    pub score: i64,
+}
+
 /// What one provider alone says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Alone<T> {
     Told(T),
     /// It answered, and does not know it.
     Unknown,
+    /// It answered with what is only like it, or with several of that name: the likeliest first.
+    Unsure(Vec<TitleSuggestion>),
     /// It has no key, or no plugin.
     Nobody,
     Silent(Silent),
@@ -502,7 +516,8 @@ pub trait MetadataChain: Send + Sync {
     /// dies leaves every item as it was.
     async fn details(&self, lookup: &Lookup) -> Result<Told, Unsettled>;
     /// Asks one provider alone, whatever the order: by its own id where that is known, else by an id at a source that it finds titles
-    /// by, else by title and year.
+    /// by, else by title and year, which must be the same: what is only like them is suggested. What is told may have another id at
+    /// another source than the one that is known.
     async fn details_of(&self, provider: &str, lookup: &Lookup) -> Result<Alone<Box<Metadata>>, Unsettled>;
     /// A provider's own id of what has this id elsewhere, and what kind of thing that is: the first of these kinds there is.
     async fn own_id(

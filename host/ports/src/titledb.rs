@@ -18,9 +18,9 @@ pub trait TitleData: Send + Sync {
     /// The title that answers best, where one answers at all.
     async fn best(&self, asked: &TitleQuestion) -> Result<Option<TitleMatch>, TitleDataError>;
 
-    /// The series of this title and year: its key is that of the title, with a year it is of the year or one beside it, or the
-    /// only one; of several the one with most episodes, then the later one. One without episodes is none.
-    async fn series(&self, title: &str, year: Option<i64>) -> Result<Option<String>, TitleDataError>;
+    /// The series of this title and year: one whose name, or another one it is known by, is the same, see `qm_titles::show`. One without
+    /// episodes is none, and of several that are equal those that have the seasons come first.
+    async fn series(&self, asked: &SeriesQuestion) -> Result<SeriesAnswer, TitleDataError>;
 
     /// The episodes of a series, in their order.
     async fn episodes(&self, id: &str) -> Result<Vec<EpisodeRecord>, TitleDataError>;
@@ -38,6 +38,25 @@ pub struct TitleQuestion {
     pub title: String,
     pub year: Option<i64>,
     pub kind: Option<TitleKind>,
+}
+
+/// A series that is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SeriesQuestion {
+    /// With a country and a year behind it, where there are any.
+    pub title: String,
+    pub year: Option<i64>,
+    /// Seasons of it that somebody has.
+    pub seasons: Vec<i64>,
+}
+
+/// The series that was looked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeriesAnswer {
+    /// `None`: it is none of them, or it cannot be said which.
+    pub id: Option<String>,
+    /// Titles that were found, the likeliest first; 20 at most.
+    pub found: Vec<TitleMatch>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,11 @@
 mod id;
 mod name;
 mod pick;
+mod qualified;
 mod score;
 
 pub use id::is_titledb_id;
-pub use name::{MAX_NAME, canonical, folded, folded_by, key, normalise, similarity};
-pub use pick::{Candidate, Picked, film};
+pub use name::{MAX_NAME, canonical, folded, folded_by, key, normalise, similarity, turned};
+pub use pick::{Candidate, Picked, Wanted, film, show};
+pub use qualified::Qualified;
 pub use score::{score, sequel};

@@ -1,7 +1,11 @@
 //! Names as they are compared: without case, diacritics and punctuation.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
+
+use crate::score::part_number;
 
 /// Most characters of a name that are compared.
 pub const MAX_NAME: usize = 200;
@@ -105,8 +109,8 @@ const ARTICLES: &[&str] = &[
     "um", "uma",
 ];
 
-/// The form in which two titles are one: [`folded`], an article that stands behind put in front, without spaces.
-pub fn canonical(title: &str) -> String {
+/// A title whose article stands behind it, with that in front: `Title, The`.
+pub fn turned(title: &str) -> Cow<'_, str> {
     let title = title.trim();
     let turned = title.rsplit_once(',').and_then(|(rest, last)| {
         let article = last.trim().to_lowercase().replace('’', "'");
@@ -114,7 +118,23 @@ pub fn canonical(title: &str) -> String {
             .contains(&&*article)
             .then(|| format!("{} {rest}", last.trim()))
     });
-    folded(turned.as_deref().unwrap_or(title)).replace(' ', "")
+    turned.map_or(Cow::Borrowed(title), Cow::Owned)
+}
+
+/// The form in which two titles are one: [`folded`], an article that stands behind put in front, numbers of parts as digits, without
+/// spaces.
+pub fn canonical(title: &str) -> String {
+    let name = folded(&turned(title));
+    let words: Vec<&str> = name.split(' ').collect();
+    let mut joined = String::with_capacity(name.len());
+    for (at, word) in words.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| words[before]);
+        match part_number(before, word, at + 1 == words.len()) {
+            Some(number) => joined.push_str(&number.to_string()),
+            None => joined.push_str(word),
+        }
+    }
+    joined
 }
 
 /// 0 to 1: how like two normalised names are.
@@ -187,6 +207,9 @@ mod tests {
             ("Café Noir", "Cafe noir"),
             ("S.W.A.T.", "SWAT"),
             ("Тайна 24", "ТАЙНА 24"),
+            ("Tide II", "Tide 2"),
+            ("Tide: Part Two", "Tide Part 2"),
+            ("Harbor Episode IV - A Ship", "Harbor: Episode 4 A Ship"),
         ] {
             assert_eq!(canonical(one), canonical(other), "{one}");
         }
@@ -195,6 +218,9 @@ mod tests {
             ("Тайна 24", "24"),
             ("Tide 2", "Tide"),
             ("Before, After", "After Before"),
+            ("Malcolm X", "Malcolm 10"),
+            ("Tide II", "Tide"),
+            ("Ii and Tide", "2 and Tide"),
         ] {
             assert_ne!(canonical(one), canonical(other), "{one}");
         }

@@ -46,21 +46,30 @@ fn numbered(name: &str) -> (&str, u32) {
         Some((before, word)) if PART.contains(&word) => (before, true),
         _ => (rest, false),
     };
-    let at = |list: &[&str]| list.iter().position(|word| *word == last);
-    // "V", "X" and "two" are words as well; as numbers they count behind "part", Roman ones of more letters always.
-    let number = last
-        .parse::<u32>()
-        .ok()
-        .or_else(|| {
-            at(ROMAN)
-                .filter(|_| has_word || last.len() > 1)
-                .map(|number| number as u32)
-        })
-        .or_else(|| at(WORDS).filter(|_| has_word).map(|number| number as u32));
+    let number = last.parse::<u32>().ok().or_else(|| spelled(last, has_word, true));
     match number {
         Some(number) if (1..=PARTS).contains(&number) => (before, number),
         _ => (name, 1),
     }
+}
+
+/// The number of a part that is not written in digits. "V", "X" and "two" are words as well; as numbers they count behind "part", Roman
+/// ones of more letters at the end too.
+fn spelled(word: &str, has_word: bool, is_last: bool) -> Option<u32> {
+    let at = |list: &[&str]| list.iter().position(|known| *known == word).filter(|at| *at > 0);
+    let roman = at(ROMAN).filter(|_| has_word || (is_last && word.len() > 1));
+    roman
+        .or_else(|| at(WORDS).filter(|_| has_word))
+        .map(|number| number as u32)
+}
+
+/// The same of a word of a folded title, by the word before it.
+pub(crate) fn part_number(before: Option<&str>, word: &str, is_last: bool) -> Option<u32> {
+    spelled(
+        word,
+        before.is_some_and(|before| PART.contains(&before)),
+        is_last && before.is_some(),
+    )
 }
 
 #[cfg(test)]

@@ -414,8 +414,10 @@ pub struct ItemView {
     pub season: Option<i64>,
     pub episode: Option<i64>,
     pub episode_end: Option<i64>,
-    /// `unmatched`, `matched` or `manual`
+    /// `matched`: its name could be read, and says enough of what it is; `manual`: a person said it; `unmatched`.
     pub match_status: String,
+    /// It is known which title it is: it has an id elsewhere, or its series has.
+    pub identified: bool,
     /// 0 to 1.
     pub confidence: f64,
     pub locked: bool,
@@ -460,6 +462,7 @@ impl From<Listed> for ItemView {
             files: std::iter::once(first).chain(further).collect(),
             versions,
             parts,
+            identified: item.is_identified(),
             id: item.id,
             library_id: item.library_id,
             media_type: item.media_type,

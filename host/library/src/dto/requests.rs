@@ -4,7 +4,7 @@ use qm_kernel::PageQuery;
 use qm_web::{Fields, FromBody, FromQuery};
 use utoipa::ToSchema;
 
-use crate::model::item::{Edit, Filter, Issue, MEDIA_TYPES, Sort};
+use crate::model::item::{Edit, Filter, Issue, KnownAs, MEDIA_TYPES, Sort};
 use crate::model::library::{
     Kind, LibraryChange, MAX_INTERVAL, MAX_NAME, MAX_PATH, MAX_TEMPLATE, Mode, Preset,
 };
@@ -12,6 +12,9 @@ use crate::model::naming::composed;
 
 /// Characters of a text that something is looked for by.
 const MAX_TEXT: usize = 512;
+/// Form of an id elsewhere, for people.
+const IDS: &str =
+    "must be SOURCE:ID, with imdb (titledb), tmdb (provider_a) or tvdb (provider_b) as its source";
 /// Beyond any film.
 const MAX_YEAR: i64 = 9999;
 /// Beyond any season and any episode; years are seasons too.
@@ -219,6 +222,34 @@ pub(super) fn text(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
+/// Order of a list; an unknown word is refused with those that there are.
+pub(super) fn sort(f: &mut Fields<'_>) -> Sort {
+    let word = f.string("sort").one_of(&Sort::WORDS).optional();
+    word.map(|word| Sort::of(&word)).unwrap_or_default()
+}
+
+/// First and last year: `year` is both, `yearFrom` and `yearTo` are one each.
+pub(super) fn years(f: &mut Fields<'_>) -> (Option<i64>, Option<i64>) {
+    let mut year = |name| f.integer(name).min(0).max(MAX_YEAR).optional();
+    let (one, from, to) = (year("year"), year("yearFrom"), year("yearTo"));
+    (one.or(from), one.or(to))
+}
+
+/// An id elsewhere, as `SOURCE:ID`.
+pub(super) fn external(f: &mut Fields<'_>) -> Option<KnownAs> {
+    let is_id = |text: &str| text.trim().is_empty() || KnownAs::of(text).is_some();
+    let field = f.string("externalId").max(MAX_TEXT).check(is_id, IDS);
+    KnownAs::of(&field.optional()?)
+}
+
+/// Word of the index for what people call it.
+fn resolution(word: &str) -> String {
+    match word.trim().to_lowercase().as_str() {
+        "4k" | "uhd" => "2160p".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
 /// Which items are wanted.
 pub struct ItemsQuery {
     pub filter: Filter,
@@ -228,10 +259,11 @@ pub struct ItemsQuery {
 impl FromQuery for ItemsQuery {
     fn from_query(f: &mut Fields<'_>) -> Self {
         let page = f.page_or(60, 200);
-        let sort = text(f, "sort").map(|word| Sort::of(&word)).unwrap_or_default();
+        let sort = sort(f);
         let (title, search) = (text(f, "title"), text(f, "search"));
         let [title, search] = [title, search].map(|text| text.map(|text| composed(&text).into_owned()));
         let issue = f.string("issue").one_of(&Issue::WORDS).optional();
+        let years = years(f);
         let letter = text(f, "startsAt").and_then(|text| text.trim().chars().next());
         let by_title = sort == Sort::Title && title.is_none() && search.is_none();
         Self {
@@ -240,6 +272,13 @@ impl FromQuery for ItemsQuery {
                 media_type: text(f, "mediaType"),
                 match_status: text(f, "matchStatus"),
                 starts_at: letter.filter(|letter| by_title && letter.is_ascii_alphabetic()),
+                season: f.integer("season").min(0).max(MAX_NUMBER).optional(),
+                resolution: text(f, "resolution").map(|word| resolution(&word)),
+                genre: text(f, "genre").map(|genre| genre.trim().to_owned()),
+                external: external(f),
+                identified: f.boolean("identified").optional(),
+                year_from: years.0,
+                year_to: years.1,
                 issue: issue.as_deref().and_then(Issue::of),
                 title,
                 search,

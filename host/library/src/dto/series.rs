@@ -9,8 +9,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::answers::ItemView;
-use super::requests::text;
-use crate::model::item::{Filter, Sort};
+use super::requests::{external, sort, text, years};
+use crate::model::item::{Filter, Issue};
 use crate::model::naming::composed;
 use crate::model::place;
 use crate::model::score::{counted, mean, status};
@@ -36,7 +36,36 @@ impl FromQuery for SeriesQuery {
                 media_type: text(f, "mediaType"),
                 match_status: text(f, "matchStatus"),
                 search: text(f, "search").map(|part| composed(&part).into_owned()),
-                sort: text(f, "sort").map(|word| Sort::of(&word)).unwrap_or_default(),
+                sort: sort(f),
+                ..Filter::default()
+            },
+            page,
+        }
+    }
+}
+
+/// Shows that are wanted.
+pub struct ShowsQuery {
+    pub filter: Filter,
+    pub page: PageQuery,
+}
+
+impl FromQuery for ShowsQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        let page = f.page_or(60, 200);
+        let issue = f.string("issue").one_of(&["suggested"]).optional();
+        let (year_from, year_to) = years(f);
+        Self {
+            filter: Filter {
+                library_id: text(f, "libraryId"),
+                media_type: f.string("mediaType").one_of(&["tv", "anime"]).optional(),
+                search: text(f, "search"),
+                issue: issue.as_deref().and_then(Issue::of),
+                external: external(f),
+                identified: f.boolean("identified").optional(),
+                sort: sort(f),
+                year_from,
+                year_to,
                 ..Filter::default()
             },
             page,
@@ -308,6 +337,9 @@ pub struct ShowView {
     pub path: String,
     pub titledb_id: Option<String>,
     pub provider_a_id: Option<String>,
+    pub provider_b_id: Option<String>,
+    /// It is known which show it is: it has one of these ids.
+    pub identified: bool,
     /// Equal for all folders of one show.
     pub canonical_key: String,
     pub episode_count: i64,
@@ -320,6 +352,7 @@ pub struct ShowView {
 impl From<(Show, String)> for ShowView {
     fn from((show, library): (Show, String)) -> Self {
         Self {
+            identified: show.is_identified(),
             path: place::absolute(&library, &show.place),
             id: show.id,
             library_id: show.library_id,
@@ -328,12 +361,24 @@ impl From<(Show, String)> for ShowView {
             year: show.year,
             titledb_id: show.titledb_id,
             provider_a_id: show.provider_a_id,
+            provider_b_id: show.provider_b_id,
             canonical_key: show.canonical_key,
             episode_count: show.episode_count,
             created_at: show.created_at,
             updated_at: show.updated_at,
         }
     }
+}
+
+/// A page of shows.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaShowPage)]
+pub struct ShowPage {
+    pub items: Vec<ShowView>,
+    pub total: u64,
+    pub page: u64,
+    pub page_size: u64,
 }
 
 /// A file that is known and is not there.

@@ -1,12 +1,13 @@
 //! What is said of shows and seasons, as it is sent and answered.
 
 use qm_kernel::Timestamp;
+use qm_ports::metadata::TitleSuggestion;
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::answers::ExtraView;
+use super::answers::{ExtraView, SuggestionView};
 use super::requests::{nullable_text, number};
 use super::series::ShowView;
 use crate::model::details::{IdentityEdit, Refreshed, Season, SeasonEdit, ShowEdit, ShowMetadata};
@@ -38,11 +39,13 @@ pub(super) fn rating(f: &mut Fields<'_>) -> Option<Option<f64>> {
 #[schema(rename_all = "camelCase", as = MediaShowIdentityInput)]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct IdentityInput {
-    /// Another one clears `providerAId` where that is not given.
+    /// Another one clears `providerAId` and `providerBId` where these are not given.
     #[schema(value_type = Option<String>)]
     pub titledb_id: Option<Option<String>>,
     #[schema(value_type = Option<String>)]
     pub provider_a_id: Option<Option<String>>,
+    #[schema(value_type = Option<String>)]
+    pub provider_b_id: Option<Option<String>>,
 }
 
 impl FromBody for IdentityInput {
@@ -54,6 +57,7 @@ impl FromBody for IdentityInput {
         Self {
             titledb_id: given(nullable_text(f, "titledbId", MAX_TEXT)),
             provider_a_id: given(nullable_text(f, "providerAId", MAX_TEXT)),
+            provider_b_id: given(nullable_text(f, "providerBId", MAX_TEXT)),
         }
     }
 }
@@ -63,6 +67,7 @@ impl From<IdentityInput> for IdentityEdit {
         Self {
             titledb_id: input.titledb_id,
             provider_a_id: input.provider_a_id,
+            provider_b_id: input.provider_b_id,
         }
     }
 }
@@ -166,6 +171,36 @@ pub struct RefreshedView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub matched: Option<OtherShowView>,
+    /// Shows that are only like it, or as good as others, the likeliest first; none of them is taken. Absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub suggestions: Vec<ProviderSuggestionView>,
+}
+
+/// A show of a provider that a folder may be of.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaProviderSuggestion)]
+pub struct ProviderSuggestionView {
+    pub provider: String,
+    /// Id of the show there.
+    pub external_id: String,
+    pub title: String,
+    pub year: Option<u32>,
+    /// 0 to 1.
+    pub score: f64,
+}
+
+impl From<TitleSuggestion> for ProviderSuggestionView {
+    fn from(one: TitleSuggestion) -> Self {
+        Self {
+            provider: one.provider,
+            external_id: one.id,
+            title: one.title,
+            year: one.year,
+            score: one.score as f64 / 100.0,
+        }
+    }
 }
 
 impl RefreshedView {
@@ -177,13 +212,17 @@ impl RefreshedView {
             provider_a_id: None,
             reason: None,
             matched: None,
+            suggestions: Vec::new(),
         };
         match refreshed {
             Refreshed::Told(id) => {
                 (view.refreshed, view.provider, view.provider_a_id) = (true, Some(PROVIDER_A), id);
             }
             Refreshed::NoProvider => view.reason = Some("no_provider"),
-            Refreshed::NotFound => view.reason = Some("not_found"),
+            Refreshed::NotFound(suggested) => {
+                view.reason = Some("not_found");
+                view.suggestions = suggested.into_iter().map(Into::into).collect();
+            }
             Refreshed::Other { title, titledb_id } => {
                 view.reason = Some("identity_mismatch");
                 view.matched = Some(OtherShowView { title, titledb_id });
@@ -344,6 +383,8 @@ pub struct ShowDetailView {
     pub extras: Vec<ExtraView>,
     #[schema(value_type = Vec<Object>)]
     pub artwork: Vec<Value>,
+    /// Titles of the data set that it may be, the likeliest first; none of them is its id. Empty where its id is known.
+    pub suggestions: Vec<SuggestionView>,
 }
 
 /// A season with what lies in its folder.

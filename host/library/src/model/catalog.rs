@@ -20,6 +20,7 @@ pub struct Entry {
     pub title_key: String,
     pub letter: String,
     pub year: Option<i64>,
+    pub season: Option<i64>,
     pub is_duplicate: bool,
     pub created_at: i64,
     pub updated_at: i64,
@@ -86,6 +87,7 @@ pub struct Gathering {
     keys: Filling,
     letters: Filling,
     years: Vec<Option<i64>>,
+    seasons: Vec<Option<i64>>,
     duplicates: Vec<bool>,
     created: Vec<i64>,
     updated: Vec<i64>,
@@ -106,6 +108,7 @@ impl Gathering {
         self.keys.push(&entry.title_key);
         self.letters.push(&entry.letter);
         self.years.push(entry.year);
+        self.seasons.push(entry.season);
         self.duplicates.push(entry.is_duplicate);
         self.created.push(entry.created_at);
         self.updated.push(entry.updated_at);
@@ -122,6 +125,7 @@ impl Gathering {
             keys: self.keys.done(),
             letters: self.letters.done(),
             years: self.years,
+            seasons: self.seasons,
             duplicates: self.duplicates,
             created: self.created,
             updated: self.updated,
@@ -140,6 +144,7 @@ pub struct Catalog {
     keys: Column,
     letters: Column,
     years: Vec<Option<i64>>,
+    seasons: Vec<Option<i64>>,
     duplicates: Vec<bool>,
     created: Vec<i64>,
     updated: Vec<i64>,
@@ -171,6 +176,9 @@ struct Wanted {
     /// The first title key.
     from: u32,
     duplicates: bool,
+    /// First and last year; what has none is out.
+    years: Option<(i64, i64)>,
+    season: Option<i64>,
 }
 
 impl Wanted {
@@ -182,6 +190,8 @@ impl Wanted {
             && self.keys.is_none()
             && self.from == 0
             && !self.duplicates
+            && self.years.is_none()
+            && self.season.is_none()
     }
 }
 
@@ -273,6 +283,11 @@ impl Catalog {
             keys,
             from,
             duplicates: filter.issue == Some(Issue::Duplicate),
+            years: (filter.year_from.is_some() || filter.year_to.is_some()).then_some((
+                filter.year_from.unwrap_or(i64::MIN),
+                filter.year_to.unwrap_or(i64::MAX),
+            )),
+            season: filter.season,
         })
     }
 
@@ -286,6 +301,10 @@ impl Catalog {
             && key >= wanted.from
             && wanted.keys.as_ref().is_none_or(|keys| keys[key as usize])
             && (!wanted.duplicates || self.duplicates[item])
+            && wanted
+                .years
+                .is_none_or(|(from, to)| self.years[item].is_some_and(|year| (from..=to).contains(&year)))
+            && (wanted.season.is_none() || self.seasons[item] == wanted.season)
     }
 
     /// The items in an order. Equal ones keep the order of their ids, in which they are.

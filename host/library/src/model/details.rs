@@ -1,7 +1,7 @@
 //! What people and providers say of shows and seasons.
 
 use qm_kernel::Timestamp;
-use qm_ports::metadata::Metadata;
+use qm_ports::metadata::{Metadata, TitleSuggestion};
 use serde_json::{Map, Value};
 
 use super::metadata::{Said, members, midnight};
@@ -149,7 +149,8 @@ pub enum Refreshed {
     Told(Option<String>),
     /// It has no key.
     NoProvider,
-    NotFound,
+    /// Nothing of its very name; what it may be, the likeliest first.
+    NotFound(Vec<TitleSuggestion>),
     /// It told of another show than this one is: its title, and its id in the data set of titles.
     Other {
         title: Option<String>,
@@ -185,6 +186,7 @@ pub struct SeasonEdit {
 pub struct IdentityEdit {
     pub titledb_id: Option<Option<String>>,
     pub provider_a_id: Option<Option<String>>,
+    pub provider_b_id: Option<Option<String>>,
 }
 
 #[cfg(test)]

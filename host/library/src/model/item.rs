@@ -2,10 +2,11 @@
 
 use qm_kernel::Timestamp;
 
-use super::external::ExternalId;
+use super::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB};
 use super::metadata::ItemMetadata;
 use super::name::Identity;
 use super::naming::composed;
+use super::naming::tag::Ids;
 use super::streams::Measured;
 
 /// Words of what an item may be.
@@ -156,6 +157,11 @@ impl Item {
         }
     }
 
+    /// True if it is known which title it is.
+    pub fn is_identified(&self) -> bool {
+        self.series_titledb_id.is_some() || !self.external_ids.is_empty()
+    }
+
     /// Whether it counts as the same film or episode as another state of it.
     pub fn is_called(&self, other: &Self) -> bool {
         let numbers = |item: &Self| (item.year, item.season, item.episode);
@@ -206,6 +212,16 @@ pub enum Sort {
 }
 
 impl Sort {
+    pub const WORDS: [&str; 7] = [
+        "title",
+        "title_desc",
+        "added_desc",
+        "added_asc",
+        "year_desc",
+        "year_asc",
+        "updated_desc",
+    ];
+
     /// An unknown word sorts by title.
     pub fn of(word: &str) -> Self {
         match word {
@@ -265,12 +281,84 @@ pub struct Filter {
     /// A letter, from which on titles are wanted.
     pub starts_at: Option<char>,
     pub issue: Option<Issue>,
+    /// First and last year that are wanted.
+    pub year_from: Option<i64>,
+    pub year_to: Option<i64>,
+    pub season: Option<i64>,
+    /// Lines and how they come: `1080p`.
+    pub resolution: Option<String>,
+    /// In any case.
+    pub genre: Option<String>,
+    pub external: Option<KnownAs>,
+    /// Items of which it is known which title they are, or the others.
+    pub identified: Option<bool>,
     pub sort: Sort,
+}
+
+impl Filter {
+    /// True if lists in memory, which know items by their own columns alone, can answer.
+    pub fn is_of_columns(&self) -> bool {
+        self.issue != Some(Issue::Suggested)
+            && self.resolution.is_none()
+            && self.genre.is_none()
+            && self.external.is_none()
+            && self.identified.is_none()
+    }
+}
+
+/// An id that a film, an episode or its show has at a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownAs {
+    /// `titledb`, or a provider of metadata.
+    pub provider: &'static str,
+    pub value: String,
+}
+
+impl KnownAs {
+    /// `SOURCE:ID`, as in the names of folders; an id of the data set alone is one as well. `None`: it is no id.
+    pub fn of(text: &str) -> Option<Self> {
+        let (source, value) = text.trim().rsplit_once(':').unwrap_or(("imdb", text.trim()));
+        let (provider, tag) = match source.to_ascii_lowercase().as_str() {
+            "imdb" | "titledb" => (TITLEDB, "imdb"),
+            "tmdb" | "provider_a" => (PROVIDER_A, "tmdb"),
+            "tvdb" | "provider_b" => (PROVIDER_B, "tvdb"),
+            _ => return None,
+        };
+        let mut ids = Ids::default();
+        ids.take(tag, value);
+        let value = ids.titledb.or(ids.provider_a).or(ids.provider_b)?;
+        Some(Self { provider, value })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_name_their_source() {
+        for (text, provider, value) in [
+            ("imdb:tt0000007", TITLEDB, "tt0000007"),
+            ("tt0000007", TITLEDB, "tt0000007"),
+            ("titledb:0000007", TITLEDB, "tt0000007"),
+            ("TMDB:603", PROVIDER_A, "603"),
+            ("provider_b:81189", PROVIDER_B, "81189"),
+        ] {
+            let found = KnownAs::of(text).unwrap();
+            assert_eq!((found.provider, &*found.value), (provider, value), "{text}");
+        }
+        for bad in [
+            "",
+            "x",
+            "tmdb:",
+            "tmdb:tt1",
+            "imdb:tt1",
+            "anidb:5",
+            "tvdb:12345678901",
+        ] {
+            assert_eq!(KnownAs::of(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn titles_have_a_letter() {

@@ -3,6 +3,7 @@
 use qm_kernel::Timestamp;
 use qm_release::parse;
 
+use super::naming::tag::Ids;
 use super::naming::{composed, tag};
 
 /// A show.
@@ -16,12 +17,37 @@ pub struct Show {
     pub year: Option<i64>,
     pub titledb_id: Option<String>,
     pub provider_a_id: Option<String>,
+    pub provider_b_id: Option<String>,
     /// What its folder's `tvshow.nfo` said last.
     pub nfo_titledb_id: Option<String>,
     pub canonical_key: String,
     pub episode_count: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+impl Show {
+    /// True if it is known which show it is.
+    pub fn is_identified(&self) -> bool {
+        self.titledb_id.is_some() || self.provider_a_id.is_some() || self.provider_b_id.is_some()
+    }
+
+    /// Takes the ids that its folder's name says it has. Where one differs from what it was known by it is another show, of which nothing
+    /// else is known; whether it is.
+    pub fn tag(&mut self, ids: Ids) -> bool {
+        let differs = |known: &Option<String>, said: &Option<String>| matches!((known, said), (Some(known), Some(said)) if known != said);
+        let is_other = differs(&self.titledb_id, &ids.titledb)
+            || differs(&self.provider_a_id, &ids.provider_a)
+            || differs(&self.provider_b_id, &ids.provider_b);
+        if is_other {
+            (self.titledb_id, self.provider_a_id, self.provider_b_id) = (None, None, None);
+        }
+        let before = self.titledb_id.clone();
+        self.titledb_id = ids.titledb.or(self.titledb_id.take());
+        self.provider_a_id = ids.provider_a.or(self.provider_a_id.take());
+        self.provider_b_id = ids.provider_b.or(self.provider_b_id.take());
+        is_other || before != self.titledb_id
+    }
 }
 
 /// Title and year of a folder's name: `Name (2019)`.
@@ -37,7 +63,8 @@ pub fn named(folder: &str) -> (String, Option<i64>) {
     (folder.to_owned(), None)
 }
 
-/// Titles that a folder, or an item, may be called by in a data set, the likeliest first; and the year it names.
+/// Titles that a folder, or an item, may be called by in a data set, the likeliest first; and the year it names. A country stays behind
+/// the title: whoever compares titles tells series of one name apart by it.
 pub fn attempts(folder: &str) -> (Vec<String>, Option<i64>) {
     let (raw, year) = named(folder);
     let cleaned = without_site(&raw).to_owned();
@@ -53,9 +80,8 @@ pub fn attempts(folder: &str) -> (Vec<String>, Option<i64>) {
     let all = [raw.as_str(), named.as_deref().unwrap_or_default(), &cleaned];
     let all = all.map(without_episode);
     all.into_iter().for_each(&mut add);
-    let at_home = all.map(without_country);
-    at_home.into_iter().for_each(&mut add);
-    if let Some(title) = at_home.last().and_then(|title| without_brand(title)) {
+    // What is left without whose it is may be the name of many: the year decides.
+    if let (Some(title), Some(_)) = (all.last().and_then(|title| without_brand(title)), year) {
         add(title);
     }
     (titles, year.or(release.year.map(i64::from)))
@@ -96,15 +122,6 @@ fn without_episode(title: &str) -> &str {
     if is_episode { rest.trim() } else { title }
 }
 
-/// Without the country that tells two series of one name apart: `Title (US)`.
-fn without_country(title: &str) -> &str {
-    const COUNTRIES: [&str; 8] = ["US", "UK", "GB", "AU", "CA", "NZ", "IE", "ZA"];
-    match title.rsplit_once([' ', '.']) {
-        Some((rest, last)) if COUNTRIES.contains(&last.trim_matches(['(', ')'])) => rest.trim(),
-        _ => title,
-    }
-}
-
 /// Without whose it is: `Somebody's Title`.
 fn without_brand(title: &str) -> Option<&str> {
     let (brand, rest) = title.split_once(' ')?;
@@ -142,8 +159,8 @@ mod tests {
     fn folders_have_titles_to_look_for() {
         for (folder, first, among, year) in [
             ("The Wire (2002)", "The Wire", "The Wire", Some(2002)),
-            ("The.Office.US.S01", "The.Office.US", "The Office", None),
-            ("The Office (US)", "The Office (US)", "The Office", None),
+            ("The.Office.US.S01", "The.Office.US", "The Office US", None),
+            ("The Office (US)", "The Office (US)", "The Office (US)", None),
             (
                 "www.site.org - The Wire",
                 "www.site.org - The Wire",
@@ -165,6 +182,11 @@ mod tests {
             assert!(titles.iter().any(|title| title == among), "{folder}: {titles:?}");
         }
         assert_eq!(attempts("").0, Vec::<String>::new());
+        assert_eq!(
+            attempts("Grey's Tide").0,
+            ["Grey's Tide"],
+            "whose it is may be a part of its name"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use qm_kernel::Timestamp;
 use qm_ports::titledb::TitleMatch;
-use qm_titles::{Picked, canonical};
+use qm_titles::{Candidate, Picked, Wanted};
 use serde::{Deserialize, Serialize};
 
 use super::view::Listed;
@@ -22,38 +22,26 @@ pub struct Suggestion {
     pub score: i64,
 }
 
-/// The film that a title and a year mean among those that the data set found: one whose title, or another one it is known by, is the
-/// same, of the year or one beside it. Of several the one of the very year, then the one whose own title it is, then the one with ten
-/// times the votes of any other. What is only like it is none.
+/// The film that a title and a year mean among those that the data set found, see [`qm_titles::film`]. What is only like it is none.
 pub fn picked(title: &str, year: Option<i64>, found: &[TitleMatch]) -> Picked {
-    let wanted = canonical(title);
-    let mut same: Vec<((bool, bool), i64, usize)> = Vec::new();
-    for (at, one) in found.iter().enumerate() {
-        let is_own = canonical(&one.title.title) == wanted
-            || one
-                .title
-                .original_title
-                .as_deref()
-                .is_some_and(|original| canonical(original) == wanted);
-        let is_far = matches!((year, one.title.year), (Some(one), Some(other)) if one.abs_diff(other) > 1);
-        let is_it = !wanted.is_empty() && (is_own || one.names.iter().any(|name| canonical(name) == wanted));
-        let is_known = same
-            .iter()
-            .any(|(.., known)| found[*known].title.id == one.title.id);
-        if is_it && !is_far && !is_known {
-            let is_of_year = year.is_some() && one.title.year == year;
-            same.push(((is_of_year, is_own), one.title.votes.unwrap_or(0), at));
-        }
-    }
-    let best = same.iter().map(|(rank, ..)| *rank).max();
-    same.retain(|(rank, ..)| Some(*rank) == best);
-    same.sort_by_key(|(_, votes, at)| (std::cmp::Reverse(*votes), *at));
-    match same.as_slice() {
-        [] => Picked::None,
-        [(.., at)] => Picked::One(*at),
-        [(_, most, at), (_, next, _), ..] if *most >= 10 * (*next).max(1) => Picked::One(*at),
-        several => Picked::Ambiguous(several.iter().map(|(.., at)| *at).collect()),
-    }
+    let candidates: Vec<Candidate<'_>> = found
+        .iter()
+        .map(|one| Candidate {
+            id: &one.title.id,
+            title: &one.title.title,
+            original: one.title.original_title.as_deref(),
+            others: &one.names,
+            year: one.title.year,
+            votes: one.title.votes.unwrap_or(0),
+            ..Candidate::default()
+        })
+        .collect();
+    let wanted = Wanted {
+        title,
+        year,
+        season: None,
+    };
+    qm_titles::film(&wanted, &candidates)
 }
 
 /// Titles that may be meant where none is: the likeliest first.

@@ -10,7 +10,7 @@ const AT_ONCE: i64 = 2_000;
 sql! {
     STAMPS = "SELECT items, touched FROM media_stamps WHERE one = 1";
     COUNT = "SELECT COUNT(*) FROM media_items";
-    BEHIND = "SELECT id, library_id, media_type, match_status, title, title_key, letter, year, \
+    BEHIND = "SELECT id, library_id, media_type, match_status, title, title_key, letter, year, season, \
         duplicate_group_id IS NOT NULL AS is_duplicate, created_at, updated_at FROM media_items WHERE id > $1 ORDER BY id LIMIT $2";
 }
 
@@ -33,6 +33,7 @@ struct Row {
     title_key: String,
     letter: String,
     year: Option<i64>,
+    season: Option<i64>,
     is_duplicate: bool,
     created_at: i64,
     updated_at: i64,
@@ -49,6 +50,7 @@ impl From<Row> for Entry {
             title_key: row.title_key,
             letter: row.letter,
             year: row.year,
+            season: row.season,
             is_duplicate: row.is_duplicate,
             created_at: row.created_at,
             updated_at: row.updated_at,

@@ -36,7 +36,8 @@ sql! {
     PUT_SEASON = concat!("INSERT INTO media_seasons (", season!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
         ON CONFLICT (show_id, season_number) DO UPDATE SET title = excluded.title, overview = excluded.overview, \
         first_aired_at = excluded.first_aired_at, provider_name = excluded.provider_name, updated_at = excluded.updated_at");
-    IDENTITY = "UPDATE media_shows SET titledb_id = $2, provider_a_id = $3, updated_at = $4 WHERE id = $1";
+    IDENTITY = "UPDATE media_shows SET titledb_id = $2, provider_a_id = $3, provider_b_id = $4, updated_at = $5 \
+        WHERE id = $1";
     // One after another: what is said of a show, and which it is.
     HOLD = "UPDATE media_shows SET updated_at = updated_at WHERE id = $1";
     EPISODE = "UPDATE media_items SET series_titledb_id = $2, titledb_asked = NULL, updated_at = $3 WHERE id = $1";
@@ -196,6 +197,7 @@ pub async fn identify(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
         &show.id,
         show.titledb_id.as_deref().map(clean),
         show.provider_a_id.as_deref().map(clean),
+        show.provider_b_id.as_deref().map(clean),
         show.updated_at.ms(),
     )
     .await?

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use qm_db::{DbError, FromRow, Statement, Tx, bulk, sql};
 use qm_kernel::{PageQuery, Timestamp};
 
-use super::{filled, part};
+use super::{clean, filled, part};
 use crate::model::item::{Filter, Issue, Item, MediaFile, Sort, Tech};
 use crate::model::streams::Measured;
 use crate::model::view::Counts;
@@ -39,7 +39,22 @@ macro_rules! wanted {
          AND (CAST($5 AS TEXT) IS NULL OR w.title_key LIKE $5 ESCAPE '\\') \
          AND (CAST($6 AS TEXT) IS NULL OR w.title_key >= $6) \
          AND (CAST($7 AS TEXT) IS NULL OR (CAST($7 AS TEXT) = 'duplicate' AND w.duplicate_group_id IS NOT NULL) \
-         OR (CAST($7 AS TEXT) = 'suggested' AND EXISTS (SELECT 1 FROM media_suggestions s WHERE s.item_id = w.id)))"
+         OR (CAST($7 AS TEXT) = 'suggested' AND EXISTS (SELECT 1 FROM media_suggestions s WHERE s.item_id = w.id))) \
+         AND (CAST($8 AS BIGINT) IS NULL OR w.year >= $8) AND (CAST($9 AS BIGINT) IS NULL OR w.year <= $9) \
+         AND (CAST($10 AS BIGINT) IS NULL OR w.season = $10) \
+         AND (CAST($11 AS TEXT) IS NULL OR w.id IN (SELECT r.item_id FROM media_files r WHERE r.resolution = $11)) \
+         AND (CAST($12 AS TEXT) IS NULL OR w.id IN (SELECT g.item_id FROM media_genres g WHERE g.genre = $12)) \
+         AND (CAST($13 AS TEXT) IS NULL OR w.id IN (\
+             SELECT e.item_id FROM media_external_ids e WHERE e.provider = $13 AND e.external_id = $14 \
+             UNION SELECT b.id FROM media_items b WHERE CAST($13 AS TEXT) = 'titledb' AND b.series_titledb_id = $14 \
+             UNION SELECT b.id FROM media_shows s JOIN media_items b ON b.library_id = s.library_id \
+                 AND substr(b.place, 1, 200) >= substr(s.place || '/', 1, 200) \
+                 AND substr(b.place, 1, 200) <= substr(s.place || '0', 1, 200) \
+                 AND b.place >= s.place || '/' AND b.place < s.place || '0' \
+                 WHERE CASE CAST($13 AS TEXT) WHEN 'titledb' THEN s.titledb_id WHEN 'provider_a' THEN s.provider_a_id \
+                     ELSE s.provider_b_id END = $14)) \
+         AND (CAST($15 AS TEXT) IS NULL OR (CAST($15 AS TEXT) = 'yes') = (w.series_titledb_id IS NOT NULL \
+             OR EXISTS (SELECT 1 FROM media_external_ids e WHERE e.item_id = w.id)))"
     };
 }
 
@@ -47,7 +62,7 @@ macro_rules! page {
     ($order:literal, $again:literal) => {
         concat!(
             "SELECT ", columns!(), " FROM (SELECT w.id FROM media_items w WHERE ", wanted!(), " ORDER BY ", $order,
-            " LIMIT $8 OFFSET $9) p JOIN media_items i ON i.id = p.id JOIN media_files f ON f.item_id = i.id ORDER BY ", $again
+            " LIMIT $16 OFFSET $17) p JOIN media_items i ON i.id = p.id JOIN media_files f ON f.item_id = i.id ORDER BY ", $again
         )
     };
 }
@@ -95,7 +110,7 @@ sql! {
     BY_UPDATED_DESC = page!("w.updated_at DESC, w.id DESC", "i.updated_at DESC, i.id DESC");
     BY_ID = page!("w.id", "i.id");
     BEHIND = concat!(
-        "SELECT ", columns!(), " FROM (SELECT w.id FROM media_items w WHERE ", wanted!(), " AND w.id > $8 ORDER BY w.id LIMIT $9) p \
+        "SELECT ", columns!(), " FROM (SELECT w.id FROM media_items w WHERE ", wanted!(), " AND w.id > $16 ORDER BY w.id LIMIT $17) p \
          JOIN media_items i ON i.id = p.id JOIN media_files f ON f.item_id = i.id ORDER BY i.id"
     );
     TOTAL = concat!("SELECT COUNT(*) FROM media_items w WHERE ", wanted!());
@@ -256,7 +271,7 @@ impl From<Row> for (Item, MediaFile) {
     }
 }
 
-/// Runs a statement with what a filter wants bound to `$1` to `$7`.
+/// Runs a statement with what a filter wants bound to `$1` to `$15`.
 macro_rules! filtered {
     ($run:ident, $tx:expr, $row:ty, $statement:expr, $filter:expr $(, $more:expr)*) => {{
         let filter: &Filter = $filter;
@@ -279,7 +294,15 @@ macro_rules! filtered {
                 Some(Issue::Duplicate) => Some("duplicate"),
                 Some(Issue::Suggested) => Some("suggested"),
                 _ => None,
-            }
+            },
+            filter.year_from,
+            filter.year_to,
+            filter.season,
+            filter.resolution.as_deref().map(clean),
+            filter.genre.as_deref().map(|genre| clean(genre).to_lowercase()),
+            filter.external.as_ref().map(|known| known.provider),
+            filter.external.as_ref().map(|known| &*known.value),
+            filter.identified.map(|is_known| if is_known { "yes" } else { "no" })
             $(, $more)*
         )
         .await
@@ -376,6 +399,13 @@ const fn is_of_library_alone(filter: &Filter) -> bool {
         && filter.search.is_none()
         && filter.starts_at.is_none()
         && filter.issue.is_none()
+        && filter.year_from.is_none()
+        && filter.year_to.is_none()
+        && filter.season.is_none()
+        && filter.resolution.is_none()
+        && filter.genre.is_none()
+        && filter.external.is_none()
+        && filter.identified.is_none()
 }
 
 /// What titles are to contain where nothing else matters.

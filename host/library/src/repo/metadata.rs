@@ -1,6 +1,6 @@
 //! Table `media_metadata`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use qm_db::{DbError, FromRow, Json, Tx, bulk, sql};
 use qm_kernel::Timestamp;
@@ -73,13 +73,20 @@ sql! {
         directors = excluded.directors, writers = excluded.writers, rating = excluded.rating, \
         certification = excluded.certification, tags = excluded.tags, provider_name = excluded.provider_name, \
         field_sources = excluded.field_sources, question = excluded.question, updated_at = excluded.updated_at");
-    SHOW_ID = "SELECT provider_a_id FROM media_shows WHERE library_id = $1 AND place = $2 AND provider_a_id IS NOT NULL";
+    FORGET_GENRES = "DELETE FROM media_genres WHERE item_id = $1";
+    SHOW_IDS = "SELECT provider_a_id, provider_b_id, titledb_id FROM media_shows WHERE library_id = $1 AND place = $2";
+    FOUND_ID = "SELECT e.external_id FROM media_items i JOIN media_external_ids e ON e.item_id = i.id AND e.provider = 'titledb' \
+        AND e.is_derived WHERE i.id = $1 AND i.titledb_asked = 'found'";
 }
 
 bulk! {
+    ADD_GENRES = "INSERT INTO media_genres (item_id, genre) VALUES", 2, "";
     OF_ITEMS = concat!("SELECT ", columns!("m."), " FROM (VALUES"), 1,
         ") w CROSS JOIN media_metadata m WHERE m.item_id = w.column1";
 }
+
+/// Characters of a genre that it is found by.
+const MAX_GENRE: usize = 512;
 
 #[derive(FromRow)]
 struct Row {
@@ -187,11 +194,38 @@ pub async fn put(tx: &mut Tx, of: &ItemMetadata) -> Result<(), DbError> {
         of.updated_at.ms(),
     )
     .await?
-    .exactly(1)
+    .exactly(1)?;
+    put_genres(tx, of).await
 }
 
-/// The id at `provider_a` that somebody says a show has.
-pub async fn id_of_show(tx: &mut Tx, library_id: &str, place: &str) -> Result<Option<String>, DbError> {
-    let row = qm_db::opt!(tx, (String,), SHOW_ID, library_id, place).await?;
+/// Rows that its genres are found by.
+async fn put_genres(tx: &mut Tx, of: &ItemMetadata) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, FORGET_GENRES, &of.item_id).await?;
+    let key = |genre: &String| -> String {
+        let lower = clean(genre.trim()).to_lowercase();
+        lower.chars().take(MAX_GENRE).collect()
+    };
+    let genres: BTreeSet<String> = of
+        .genres
+        .iter()
+        .map(key)
+        .filter(|genre| !genre.is_empty())
+        .collect();
+    let genres: Vec<String> = genres.into_iter().collect();
+    let _ = qm_db::batch!(tx, ADD_GENRES, genres, |genre| &of.item_id, genre).await?;
+    Ok(())
+}
+
+/// The ids that a show is known by: at both providers, and in the data set.
+pub async fn ids_of_show(tx: &mut Tx, library_id: &str, place: &str) -> Result<[Option<String>; 3], DbError> {
+    type Ids = (Option<String>, Option<String>, Option<String>);
+    let row = qm_db::opt!(tx, Ids, SHOW_IDS, library_id, place).await?;
+    let (a, b, titledb) = row.unwrap_or_default();
+    Ok([a, b, titledb])
+}
+
+/// The id that the data set has told of a film.
+pub async fn found_id(tx: &mut Tx, item_id: &str) -> Result<Option<String>, DbError> {
+    let row = qm_db::opt!(tx, (String,), FOUND_ID, item_id).await?;
     Ok(row.map(|(id,)| id))
 }

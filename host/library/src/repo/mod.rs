@@ -20,6 +20,7 @@ pub mod owned;
 pub mod probes;
 pub mod repair;
 pub mod series;
+pub mod show_lists;
 pub mod shows;
 pub mod suggestions;
 #[cfg(test)]

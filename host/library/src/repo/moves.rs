@@ -28,10 +28,11 @@ sql! {
     SHOW = "SELECT id FROM media_shows WHERE library_id = $1 AND place = $2";
     // Nobody has said anything of it.
     BARE_SHOW = "DELETE FROM media_shows WHERE library_id = $1 AND place = $2 AND titledb_id IS NULL AND provider_a_id IS NULL \
+        AND provider_b_id IS NULL \
         AND NOT EXISTS (SELECT 1 FROM media_show_metadata m WHERE m.show_id = media_shows.id) \
         AND NOT EXISTS (SELECT 1 FROM media_seasons s WHERE s.show_id = media_shows.id)";
-    MOVE_SHOW = "UPDATE media_shows SET library_id = $2, place = $3, title = $4, year = $5, canonical_key = $6, updated_at = $7 \
-        WHERE id = $1";
+    MOVE_SHOW = "UPDATE media_shows SET library_id = $2, place = $3, title = $4, year = $5, canonical_key = $6, updated_at = $7, \
+        titledb_id = $8, provider_a_id = $9, provider_b_id = $10, titledb_asked = NULL WHERE id = $1";
 }
 
 bulk! {
@@ -165,6 +166,9 @@ pub async fn move_show(tx: &mut Tx, show: &Show, now: Timestamp) -> Result<(), D
         show.year,
         clean(&show.canonical_key),
         now.ms(),
+        show.titledb_id.as_deref(),
+        show.provider_a_id.as_deref(),
+        show.provider_b_id.as_deref(),
     )
     .await?;
     Ok(())

@@ -1,11 +1,11 @@
 //! Items as their names are read, and what that said of them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use qm_db::{DbError, FromRow, Tx, sql};
+use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
 
-use super::{clean, external};
+use super::{clean, external, filled};
 use crate::model::item::{letter, title_key};
 use crate::model::library::Kind;
 use crate::model::name::Identity;
@@ -38,6 +38,14 @@ sql! {
         episode = $8, episode_end = $9, confidence = $10, match_status = $11, titledb_asked = NULL, updated_at = $12, \
         series_titledb_id = CASE WHEN title = $3 THEN series_titledb_id ELSE NULL END \
         WHERE id = $1 AND NOT locked AND match_status = $13 AND updated_at = $14";
+}
+
+bulk! {
+    DIRECTORIES = "SELECT i.id, i.directory_id FROM (VALUES", 1, ") w CROSS JOIN media_items i WHERE i.id = w.column1";
+    COUNTS = "SELECT i.directory_id, COUNT(*) FROM (VALUES", 1,
+        ") w CROSS JOIN media_items i WHERE i.directory_id = w.column1 GROUP BY i.directory_id";
+    PLACES = "SELECT i.directory_id, i.place FROM (VALUES", 1,
+        ") w CROSS JOIN media_items i WHERE i.directory_id = w.column1";
 }
 
 /// Files of one directory that are looked at; one with more holds several films.
@@ -113,18 +121,27 @@ pub async fn is_alone(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     Ok(shown.len() < BESIDE_MOST as usize && is_one_film(shown.iter().map(String::as_str)))
 }
 
-/// Those of some items whose directories hold no other film. Of a library of shows it is of no account, and nothing is asked.
+/// Those of some items whose directories hold no other film, in a few statements for all. Of a library of shows it is of no
+/// account, and nothing is asked.
 pub async fn alone(tx: &mut Tx, kind: Kind, ids: &[&str]) -> Result<HashSet<String>, DbError> {
-    let mut alone = HashSet::new();
-    if kind.has_shows() {
-        return Ok(alone);
+    if kind.has_shows() || ids.is_empty() {
+        return Ok(HashSet::new());
     }
-    for id in ids {
-        if is_alone(tx, id).await? {
-            alone.insert((*id).to_owned());
-        }
+    let keys = filled(ids.iter().copied());
+    let items = qm_db::each!(tx, (String, String), DIRECTORIES, keys, |id| *id).await?;
+    let directories: BTreeSet<&str> = items.iter().map(|(_, directory)| &**directory).collect();
+    let keys = filled(directories.into_iter());
+    let counts = qm_db::each!(tx, (String, i64), COUNTS, keys, |id| *id).await?;
+    let few = counts.iter().filter(|(_, files)| *files < BESIDE_MOST);
+    let keys = filled(few.map(|(directory, _)| &**directory));
+    let places = qm_db::each!(tx, (String, String), PLACES, keys, |id| *id).await?;
+    let mut beside: HashMap<&str, Vec<String>> = HashMap::new();
+    for (directory, place) in &places {
+        beside.entry(directory).or_default().push(place::shown(place));
     }
-    Ok(alone)
+    beside.retain(|_, places| is_one_film(places.iter().map(String::as_str)));
+    let is_alone = |(id, directory): (String, String)| beside.contains_key(&*directory).then_some(id);
+    Ok(items.into_iter().filter_map(is_alone).collect())
 }
 
 /// What was recognised; nothing, and `false`, where somebody changed the item meanwhile.

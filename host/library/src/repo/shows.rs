@@ -9,17 +9,19 @@ use crate::model::show::Show;
 
 macro_rules! columns {
     () => {
-        "id, library_id, place, media_type, title, year, titledb_id, provider_a_id, nfo_titledb_id, canonical_key, episode_count, \
-         created_at, updated_at"
+        "id, library_id, place, media_type, title, year, titledb_id, provider_a_id, provider_b_id, nfo_titledb_id, canonical_key, \
+         episode_count, created_at, updated_at"
     };
 }
+
+pub(super) use columns;
 
 sql! {
     OF_LIBRARY = concat!("SELECT ", columns!(), " FROM media_shows WHERE library_id = $1 ORDER BY place");
     OF_TITLE = concat!("SELECT ", columns!(), " FROM media_shows WHERE title = $1 \
         AND (CAST($2 AS TEXT) IS NULL OR library_id = $2) ORDER BY created_at, id");
     FIND = concat!("SELECT ", columns!(), " FROM media_shows WHERE id = $1");
-    INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+    INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
         ON CONFLICT (library_id, place) DO NOTHING");
     COUNTED = "UPDATE media_shows SET episode_count = $2, media_type = $3, updated_at = $4 WHERE id = $1";
     // What it said before is followed, what people and others said is not replaced.
@@ -30,11 +32,18 @@ sql! {
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND (series_titledb_id IS NULL OR series_titledb_id = CAST($5 AS TEXT)) \
         AND NOT locked AND media_type IN ('tv', 'anime')";
+    LEAVES = "UPDATE media_items SET series_titledb_id = NULL, titledb_asked = NULL, updated_at = $5 WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND series_titledb_id = CAST($4 AS TEXT) AND NOT locked AND media_type IN ('tv', 'anime')";
+    // What was found of its episodes was that of another series.
+    FORGET_FOUND = "DELETE FROM media_external_ids WHERE is_derived AND item_id IN (SELECT id FROM media_items WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND NOT locked AND media_type IN ('tv', 'anime'))";
     DELETE = "DELETE FROM media_shows WHERE id = $1 AND library_id = $2 AND place = $3";
 }
 
 #[derive(FromRow)]
-struct Row {
+pub(super) struct Row {
     id: String,
     library_id: String,
     place: String,
@@ -43,6 +52,7 @@ struct Row {
     year: Option<i64>,
     titledb_id: Option<String>,
     provider_a_id: Option<String>,
+    provider_b_id: Option<String>,
     nfo_titledb_id: Option<String>,
     canonical_key: String,
     episode_count: i64,
@@ -61,6 +71,7 @@ impl From<Row> for Show {
             year: row.year,
             titledb_id: row.titledb_id,
             provider_a_id: row.provider_a_id,
+            provider_b_id: row.provider_b_id,
             nfo_titledb_id: row.nfo_titledb_id,
             canonical_key: row.canonical_key,
             episode_count: row.episode_count,
@@ -99,6 +110,7 @@ pub async fn insert(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
         show.year,
         show.titledb_id.as_deref(),
         show.provider_a_id.as_deref(),
+        show.provider_b_id.as_deref(),
         show.nfo_titledb_id.as_deref(),
         clean(&show.canonical_key),
         show.episode_count,
@@ -148,6 +160,20 @@ pub async fn join_series(
         let _ = qm_db::exec!(tx, JOINS, &show.library_id, from, to, &id, before, now.ms()).await?;
     }
     Ok(())
+}
+
+/// A show's folder says that it is another one than `before`: so is what lies below it, unless somebody locked it.
+pub async fn change_series(tx: &mut Tx, before: &Show, now_is: &Show, now: Timestamp) -> Result<(), DbError> {
+    for (from, to) in place::ranges(&before.place) {
+        let _ = qm_db::exec!(tx, FORGET_FOUND, &before.library_id, &from, &to).await?;
+        if let (Some(series), None) = (&before.titledb_id, &now_is.titledb_id) {
+            let _ = qm_db::exec!(tx, LEAVES, &before.library_id, from, to, series, now.ms()).await?;
+        }
+    }
+    match &now_is.titledb_id {
+        Some(series) => join_series(tx, before, series, before.titledb_id.as_deref(), now).await,
+        None => Ok(()),
+    }
 }
 
 /// Forgets a show, unless its folder lies elsewhere by now.

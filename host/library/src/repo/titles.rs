@@ -1,7 +1,11 @@
 //! What the data set of titles was asked about items and shows, and what it said.
 
+use std::collections::BTreeSet;
+
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
+
+use crate::model::place;
 
 macro_rules! columns {
     () => {
@@ -34,6 +38,10 @@ sql! {
     // What is not UTF-8 stands behind a slash, wherever it lies.
     SERIES_BELOW = "SELECT series_titledb_id FROM media_items WHERE library_id = $1 AND place >= $2 AND place < $3 \
         AND series_titledb_id IS NOT NULL ORDER BY place LIMIT 1";
+    // An index of PostgreSQL holds the beginning of a place.
+    SEASONS_BELOW = "SELECT DISTINCT season FROM media_items WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND season IS NOT NULL AND media_type IN ('tv', 'anime', 'episode') LIMIT 500";
     SHOW_ANSWERED = "UPDATE media_shows SET titledb_id = $2, titledb_asked = $3, updated_at = $4 \
         WHERE id = $1 AND titledb_id IS NULL";
     SHOW_UNKNOWN = "UPDATE media_shows SET titledb_asked = $2 WHERE id = $1 AND titledb_id IS NULL";
@@ -143,17 +151,27 @@ pub async fn series_below(tx: &mut Tx, library_id: &str, folder: &str) -> Result
     Ok(found.map(|(id,)| id))
 }
 
-/// What a show was found to be, unless somebody has said it meanwhile. `found`: its id.
+/// Seasons of what lies below a show's folder.
+pub async fn seasons_below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Vec<i64>, DbError> {
+    let mut seasons = BTreeSet::new();
+    for (from, to) in place::ranges(folder) {
+        let rows = qm_db::all!(tx, (i64,), SEASONS_BELOW, library_id, from, to).await?;
+        seasons.extend(rows.into_iter().map(|(season,)| season));
+    }
+    Ok(seasons.into_iter().collect())
+}
+
+/// Answer about a show; `false`: somebody has said it meanwhile, or it is gone. `found`: its id.
 pub async fn show_answered(
     tx: &mut Tx,
     id: &str,
     found: Option<&str>,
     edition: &str,
     now: Timestamp,
-) -> Result<(), DbError> {
-    let _ = match found {
+) -> Result<bool, DbError> {
+    let done = match found {
         Some(found) => qm_db::exec!(tx, SHOW_ANSWERED, id, found, edition, now.ms()).await?,
         None => qm_db::exec!(tx, SHOW_UNKNOWN, id, edition).await?,
     };
-    Ok(())
+    Ok(done.rows() > 0)
 }

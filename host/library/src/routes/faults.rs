@@ -15,6 +15,7 @@ faults! {
     Heed => with(own(), [E::NotIgnored]);
     Delete => with(own(), [E::NoSuchLibrary]);
     Scan => own();
+    Library => [E::NoSuchLibrary];
     Item => [E::NoSuchItem];
     Series => [E::NoSeriesKey];
     Order => with(own(), order());

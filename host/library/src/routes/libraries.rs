@@ -54,6 +54,15 @@ pub async fn watch_status(State(app): App) -> ApiResult<Json<Vec<WatchView>>> {
     ))
 }
 
+/// A library.
+#[utoipa::path(
+    get, path = "/api/media/libraries/{id}", tag = "media", params(("id" = String, Path)),
+    responses((status = 200, body = LibraryView), faults::Library)
+)]
+pub async fn get_library(State(app): App, Path(id): Path<String>) -> ApiResult<Json<LibraryView>> {
+    Ok(Json(app.library(&id).await?.into()))
+}
+
 /// Makes a library, and scans it.
 #[utoipa::path(
     post, path = "/api/media/libraries", tag = "media", request_body = Body<LibraryInput>,

@@ -50,7 +50,7 @@ impl Added {
 fn told<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &str) -> Option<T> {
     match answer {
         Ok(Alone::Told(told)) => Some(told),
-        Ok(Alone::Unknown | Alone::Nobody) => None,
+        Ok(Alone::Unknown | Alone::Unsure(_) | Alone::Nobody) => None,
         Ok(Alone::Silent(silent)) => {
             tracing::info!(titledb_id, why = &*silent.reason, "{not_asked}");
             None

@@ -11,17 +11,29 @@ use crate::error::LibraryError;
 use crate::model::details::{IdentityEdit, MANUAL, Season, SeasonEdit, ShowEdit, ShowMetadata};
 use crate::model::place;
 use crate::model::show::Show;
+use crate::model::titles::Suggestion;
 use crate::repo;
+
+/// Facts and texts of a show beside its row.
+pub struct ShowDetails {
+    pub metadata: Option<ShowMetadata>,
+    pub seasons: Vec<Season>,
+    /// Titles it may be, the likeliest first; none where its id is known.
+    pub suggestions: Vec<Suggestion>,
+}
 
 /// Seasons beyond this number are none; years are seasons too.
 const MAX_SEASON: i64 = 99_999;
 
 impl Library {
     /// What is said of a show, and of its seasons.
-    pub async fn show_details(&self, id: &str) -> Result<(Option<ShowMetadata>, Vec<Season>), LibraryError> {
+    pub async fn show_details(&self, id: &str) -> Result<ShowDetails, LibraryError> {
         let mut tx = self.db.begin_read().await?;
-        let metadata = repo::details::metadata(&mut tx, id).await?;
-        Ok((metadata, repo::details::seasons(&mut tx, id).await?))
+        Ok(ShowDetails {
+            metadata: repo::details::metadata(&mut tx, id).await?,
+            seasons: repo::details::seasons(&mut tx, id).await?,
+            suggestions: repo::suggestions::of_show(&mut tx, id).await?,
+        })
     }
 
     /// Says which show a folder holds: the show with the directory of its library, and how many items belong to its series.
@@ -38,11 +50,17 @@ impl Library {
         if let Some(titledb_id) = edit.titledb_id {
             show.titledb_id = titledb_id;
         }
-        match edit.provider_a_id {
-            Some(provider_a_id) => show.provider_a_id = provider_a_id,
-            // That of another show.
-            None if show.titledb_id != before => show.provider_a_id = None,
-            None => {}
+        let is_other = show.titledb_id != before;
+        for (own, said) in [
+            (&mut show.provider_a_id, edit.provider_a_id),
+            (&mut show.provider_b_id, edit.provider_b_id),
+        ] {
+            match said {
+                Some(said) => *own = said,
+                // That of another show.
+                None if is_other => *own = None,
+                None => {}
+            }
         }
         let now = self.ctx.now();
         show.updated_at = now;
@@ -56,8 +74,10 @@ impl Library {
                 episodes += 1;
             }
         }
-        let told =
-            json!({ "titledbId": show.titledb_id, "providerAId": show.provider_a_id, "episodes": episodes });
+        let told = json!({
+            "titledbId": show.titledb_id, "providerAId": show.provider_a_id, "providerBId": show.provider_b_id,
+            "episodes": episodes,
+        });
         self.note_show(&mut tx, caller, &actor, "media.show.identity_set", &show, told)
             .await?;
         tx.commit().await?;

@@ -51,6 +51,11 @@ impl Library {
         Ok(repo::libraries::all(&mut self.db.begin_read().await?).await?)
     }
 
+    pub async fn library(&self, id: &str) -> Result<MediaLibrary, LibraryError> {
+        let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
+        found.ok_or(LibraryError::NoSuchLibrary)
+    }
+
     /// Makes a library, and asks for its first scan: the id of that job. `mode`: the word of one that is none.
     pub async fn create(
         &self,

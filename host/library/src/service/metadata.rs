@@ -219,21 +219,32 @@ impl Library {
 pub(super) async fn asked(tx: &mut Tx, id: &str) -> Result<(Item, Lookup), LibraryError> {
     let found = repo::lists::find(tx, id).await?;
     let (item, _) = found.ok_or(LibraryError::NoSuchItem)?;
-    let mut ids = Vec::new();
+    let id = |source: &str, id: String| ExternalId {
+        source: source.to_owned(),
+        id,
+    };
+    let mut ids: Vec<ExternalId> = Vec::new();
     if matches!(&*item.media_type, "tv" | "anime" | "episode") {
-        let show = place::top(&item.place).0;
-        let id = repo::metadata::id_of_show(tx, &item.library_id, &show).await?;
-        ids.extend(id.map(|id| ExternalId {
-            source: external::PROVIDER_A.to_owned(),
-            id,
-        }));
+        let (show, is_below) = place::top(&item.place);
+        let known = repo::metadata::ids_of_show(tx, &item.library_id, &show).await?;
+        let known = if is_below { known } else { [None, None, None] };
+        let [a, b, titledb] = known;
+        for (source, known) in [
+            (external::PROVIDER_A, a),
+            (external::PROVIDER_B, b),
+            (TITLEDB, item.series_titledb_id.clone().or(titledb)),
+        ] {
+            ids.extend(known.map(|known| id(source, known)));
+        }
     } else {
-        // What was found by its title is found again.
-        let said = repo::external::of_item(tx, id).await?.into_iter();
-        ids.extend(said.filter(|id| !id.is_derived).map(|id| ExternalId {
-            source: id.provider,
-            id: id.value,
-        }));
+        // What providers found by its title is found again.
+        let said = repo::external::of_item(tx, &item.id).await?.into_iter();
+        let said = said.filter(|id| !id.is_derived);
+        ids.extend(said.map(|said| id(&said.provider, said.value)));
+        if ids.iter().all(|id| id.source != TITLEDB) {
+            let found = repo::metadata::found_id(tx, &item.id).await?;
+            ids.extend(found.map(|found| id(TITLEDB, found)));
+        }
     }
     let lookup = lookup(&item, ids);
     Ok((item, lookup))

@@ -26,6 +26,7 @@ use crate::lanes::{COMPUTE, LOOKS};
 use crate::model::library::{Kind, MediaLibrary};
 use crate::model::name::{Identity, Read, identify, read};
 use crate::model::naming::is_one_film;
+use crate::model::naming::tag::split;
 use crate::model::place;
 use crate::model::show::{Show, canonical_key, named};
 use crate::repo;
@@ -445,15 +446,19 @@ impl Library {
         };
         let folder = place::shown(to);
         let (title, year) = named(&folder);
-        let moved = Show {
+        let mut moved = Show {
             library_id: library.id.clone(),
             place: to.clone(),
             canonical_key: canonical_key(&folder),
             title,
             year,
-            ..show
+            ..show.clone()
         };
-        Ok(repo::moves::move_show(tx, &moved, self.ctx.now()).await?)
+        let now = self.ctx.now();
+        if moved.tag(split(&folder).1) {
+            repo::shows::change_series(tx, &show, &moved, now).await?;
+        }
+        Ok(repo::moves::move_show(tx, &moved, now).await?)
     }
 }
 

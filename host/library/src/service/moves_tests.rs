@@ -113,6 +113,29 @@ async fn is_settled(house: &House, library: &MediaLibrary) {
 }
 
 db_test! {
+    async fn a_folder_that_says_another_id_is_another_show(db: Db) {
+        let house = House::new(&db);
+        house.starts_jobs().await;
+        let files = ["Elm {imdb-tt0000040}/Elm.S01E01.mkv", "Elm {imdb-tt0000040}/Elm.S01E02.mkv", "Fir {tvdb-4}/Fir.S01E01.mkv"];
+        let tv = with(&house, "tv", Kind::Tv, &files).await;
+        let elm = show(&db, &tv, "Elm {imdb-tt0000040}").await.unwrap();
+        assert_eq!(elm.titledb_id.as_deref(), Some("tt0000040"));
+        let edit = IdentityEdit { titledb_id: Some(Some("tt0000040".to_owned())), provider_a_id: Some(Some("1".to_owned())), ..IdentityEdit::default() };
+        house.app.identify_show(house.caller(), &elm.id, edit).await.unwrap();
+        let before = items(&house, &tv).await;
+        house.app.lock_item(house.caller(), &before[files[0]].id, true).await.unwrap();
+        house.moves("tv/Elm {imdb-tt0000040}", "tv/Elm {imdb-tt0000041}").await;
+        house.moves("tv/Fir {tvdb-4}", "tv/Fir (2001) {tvdb-4}").await;
+        house.app.follow_moves().await.unwrap();
+        let now = show(&db, &tv, "Elm {imdb-tt0000041}").await.unwrap();
+        assert_eq!((&now.id, now.titledb_id.as_deref(), now.provider_a_id), (&elm.id, Some("tt0000041"), None));
+        let series: Vec<_> = items(&house, &tv).await.into_values().map(|item| item.series_titledb_id).collect();
+        assert_eq!(series, [Some("tt0000040".to_owned()), Some("tt0000041".to_owned()), None], "what is locked stays");
+        let fir = show(&db, &tv, "Fir (2001) {tvdb-4}").await.unwrap();
+        assert_eq!((fir.provider_b_id.as_deref(), fir.year), (Some("4"), Some(2001)));
+        house.stops().await;
+    }
+
     async fn an_item_goes_along_with_its_file(db: Db) {
         let house = House::new(&db);
         house.starts_jobs().await;
@@ -179,7 +202,7 @@ db_test! {
         let moved = show(&db, &more, "Wire").await.unwrap();
         assert_eq!((&moved.id, moved.titledb_id.as_deref(), &*moved.title), (&wire.id, Some("tt0306414"), "Wire"));
         assert_eq!(moved.episode_count, 2);
-        let (metadata, _) = house.app.show_details(&wire.id).await.unwrap();
+        let metadata = house.app.show_details(&wire.id).await.unwrap().metadata;
         assert_eq!(metadata.and_then(|said| said.overview).as_deref(), Some("Baltimore"));
         let there = items(&house, &more).await;
         assert_eq!(places(&there), ["Alone/Alone.S01E01.mkv", "Wire/Season 1/S01E01.mkv", "Wire/Season 1/S01E02.mkv"]);

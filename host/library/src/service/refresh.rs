@@ -14,7 +14,7 @@ use super::metadata::reasons;
 use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::details::{Refreshed, ShowMetadata};
-use crate::model::external::{PROVIDER_A, TITLEDB};
+use crate::model::external::{PROVIDER_A, PROVIDER_B, TITLEDB};
 use crate::model::show::Show;
 use crate::repo;
 
@@ -35,7 +35,8 @@ impl Library {
         }
         let refreshed = match said {
             Alone::Told(told) => Ok(self.store_show(&mut tx, show.clone(), *told).await?),
-            Alone::Unknown => Ok(Refreshed::NotFound),
+            Alone::Unknown => Ok(Refreshed::NotFound(Vec::new())),
+            Alone::Unsure(suggested) => Ok(Refreshed::NotFound(suggested)),
             Alone::Nobody => return Ok(Refreshed::NoProvider),
             Alone::Silent(silent) => Err(LibraryError::Silent(reasons(&[silent]))),
         };
@@ -64,7 +65,7 @@ impl Library {
             let id = told.ids.iter().find(|id| id.source == source);
             id.map(|id| id.id.clone())
         };
-        let (own, titledb) = (id_at(PROVIDER_A), id_at(TITLEDB));
+        let (own, second, titledb) = (id_at(PROVIDER_A), id_at(PROVIDER_B), id_at(TITLEDB));
         if let (Some(known), Some(other)) = (&show.titledb_id, &titledb)
             && known != other
         {
@@ -78,14 +79,15 @@ impl Library {
         let mut metadata = stored.unwrap_or_else(|| ShowMetadata::new(self.ctx.id(), show.id.clone(), now));
         metadata.hear(told, now);
         repo::details::put_metadata(tx, &metadata).await?;
-        let before = (show.provider_a_id.clone(), show.titledb_id.clone());
+        let before = show.clone();
         show.provider_a_id = show.provider_a_id.or(own);
+        show.provider_b_id = show.provider_b_id.or(second);
         show.titledb_id = show.titledb_id.or(titledb);
-        if before != (show.provider_a_id.clone(), show.titledb_id.clone()) {
+        if before != show {
             show.updated_at = now;
             repo::details::identify(tx, &show).await?;
         }
-        if let (None, Some(series)) = (before.1, &show.titledb_id) {
+        if let (None, Some(series)) = (before.titledb_id, &show.titledb_id) {
             repo::shows::join_series(tx, &show, series, None, now).await?;
         }
         Ok(Refreshed::Told(show.provider_a_id))
@@ -94,7 +96,11 @@ impl Library {
 
 /// What a provider is asked of a show.
 fn question(show: &Show) -> Lookup {
-    let ids = [(PROVIDER_A, &show.provider_a_id), (TITLEDB, &show.titledb_id)];
+    let ids = [
+        (PROVIDER_A, &show.provider_a_id),
+        (PROVIDER_B, &show.provider_b_id),
+        (TITLEDB, &show.titledb_id),
+    ];
     let ids = ids.into_iter().filter_map(|(source, id)| {
         let id = id.clone()?;
         let source = source.to_owned();
@@ -119,7 +125,7 @@ fn reason(refreshed: &Result<Refreshed, LibraryError>) -> Option<Value> {
     match refreshed {
         Ok(Refreshed::Told(_)) => None,
         Ok(Refreshed::NoProvider) => Some("no_provider".into()),
-        Ok(Refreshed::NotFound) => Some("not_found".into()),
+        Ok(Refreshed::NotFound(_)) => Some("not_found".into()),
         Ok(Refreshed::Other { .. }) => Some("identity_mismatch".into()),
         Err(error) => Some(error.to_string().into()),
     }

@@ -11,7 +11,7 @@ use qm_jobs::{Done, Ending, JobContext, JobError, JobHandler, JobType, NewJob};
 use qm_kernel::{Permission, Timestamp};
 use qm_ports::metadata::{Lookup, LookupKind};
 use qm_ports::titledb::{TitleKind, TitleQuestion};
-use qm_titles::Picked;
+use qm_titles::{Picked, turned};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -257,7 +257,7 @@ impl Library {
             return Ok(Film::Unasked(reason.to_owned()));
         };
         let question = TitleQuestion {
-            title: title.to_owned(),
+            title: turned(title).into_owned(),
             year,
             kind: Some(TitleKind::Movie),
         };

@@ -104,7 +104,7 @@ db_test! {
         house.starts_jobs().await;
         let tv = tv(&house).await;
         let id = shows(&db, &tv).await.remove(0).id;
-        let said = |id: Option<&str>| IdentityEdit { titledb_id: Some(id.map(str::to_owned)), provider_a_id: None };
+        let said = |id: Option<&str>| IdentityEdit { titledb_id: Some(id.map(str::to_owned)), provider_a_id: None, provider_b_id: None };
         house.app.identify_show(house.caller(), &id, said(Some("tt0000001"))).await.unwrap();
         says(&house, "The Wire (2002)", "tt0306414");
         house.scans(&tv).await;

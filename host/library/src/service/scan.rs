@@ -285,6 +285,11 @@ struct Found {
 }
 
 impl Scan<'_> {
+    /// The first scan of a library finds out what its files are, whoever asked for it. One after a download has steps of its own for that.
+    fn is_first(&self) -> bool {
+        self.of.last_scan_at.is_none() && self.reason != Reason::Downloaded
+    }
+
     async fn run(&self) -> Result<Scanned, Stop> {
         let Some(found) = self.look().await? else {
             // Nothing was seen of it: when it was scanned last stays as it was.
@@ -297,7 +302,8 @@ impl Scan<'_> {
         if self.reason == Reason::Downloaded {
             index = index.untold();
         }
-        if self.reason.enriches() {
+        let enriches = self.reason.enriches() || self.is_first();
+        if enriches {
             index = index.ending_at(SCANNED);
         }
         index
@@ -322,7 +328,7 @@ impl Scan<'_> {
         (summary.shows, summary.duplicate_shows) = (shows, duplicate_shows);
         let is_nothing_new = self.places.is_some() && summary.added == 0;
         let mut identified = None;
-        if self.reason.enriches() && !is_nothing_new {
+        if enriches && !is_nothing_new {
             self.tell(Progress::percent(70.0).phase("enrich")).await?;
             identified = Some(self.library.identify_all(self.of, self.job).await?);
             self.tell(Progress::percent(75.0).phase("enrich")).await?;

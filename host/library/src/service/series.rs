@@ -105,6 +105,22 @@ impl Library {
         })
     }
 
+    /// A page of shows, each with the directory of its library, and how many there are of them.
+    pub async fn shows(
+        &self,
+        filter: &Filter,
+        page: PageQuery,
+    ) -> Result<(Vec<(Show, String)>, u64), LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let (shows, total) = repo::show_lists::page(&mut tx, filter, page).await?;
+        let paths = paths(repo::libraries::all(&mut tx).await?);
+        let listed = shows.into_iter().map(|show| {
+            let path = paths.get(&show.library_id).cloned().unwrap_or_default();
+            (show, path)
+        });
+        Ok((listed.collect(), total))
+    }
+
     /// The show of a series, and the directory of its library.
     pub async fn show_of_key(
         &self,

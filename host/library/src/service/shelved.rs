@@ -113,8 +113,19 @@ fn filters(libraries: &[&str]) -> Vec<Filter> {
                 .map(|text| (*text).to_owned()),
             starts_at: [None, None, Some('l'), Some('M'), Some('z')][at / 11 % 5],
             issue: issues[at / 13 % 5],
+            year_from: [None, None, Some(1999), Some(2001)][at / 3 % 4],
+            year_to: [None, None, None, Some(1999), Some(2003)][at / 7 % 5],
+            season: [None, None, None, Some(2)][at / 17 % 4],
             sort: sorts[at % 7],
+            ..Filter::default()
         }
+    }));
+    filters.extend((0..64_usize).map(|at| Filter {
+        library_id: text(libraries[at % 4]),
+        year_from: [None, Some(1999), Some(2003), Some(2050)][at / 4 % 4],
+        year_to: [None, Some(1999), Some(2003), Some(1900)][at / 16 % 4],
+        season: [None, Some(0), Some(3)][at % 3],
+        ..Filter::default()
     }));
     filters
 }

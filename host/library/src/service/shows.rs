@@ -87,6 +87,7 @@ impl Library {
                 }),
                 None => {
                     let (title, year) = named(&folder);
+                    let ids = split(&folder).1;
                     new.push(Show {
                         id: self.ctx.id(),
                         library_id: library.id.clone(),
@@ -94,8 +95,9 @@ impl Library {
                         media_type: media_type.to_owned(),
                         title,
                         year,
-                        titledb_id: None,
-                        provider_a_id: split(&folder).1.provider_a,
+                        titledb_id: ids.titledb,
+                        provider_a_id: ids.provider_a,
+                        provider_b_id: ids.provider_b,
                         nfo_titledb_id: None,
                         canonical_key: key,
                         episode_count: *episodes,
@@ -112,6 +114,9 @@ impl Library {
             }
             for show in some {
                 repo::shows::insert(&mut tx, show).await?;
+                if let Some(series) = &show.titledb_id {
+                    repo::shows::join_series(&mut tx, show, series, None, now).await?;
+                }
             }
             tx.commit().await?;
         }

@@ -73,7 +73,7 @@ db_test! {
         }
         let (films, job) = house.library("films", Kind::Movie).await;
         house.ended(&job).await;
-        assert_eq!(ids(&house).await.iter().filter(|(_, _, own)| own.is_some()).count(), 0, "a new library is not asked about");
+        assert_eq!(ids(&house).await.iter().filter(|(_, _, own)| own.is_some()).count(), 3, "a new library is asked about");
         for library in [&tv, &films] {
             assert_eq!(house.scans(library).await.0, "completed");
         }

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 
 use qm_jobs::{JobContext, JobError};
-use qm_ports::titledb::{EpisodeRecord, TitleDataError, TitleKind, TitleQuestion};
-use qm_titles::Picked;
+use qm_ports::titledb::{EpisodeRecord, SeriesQuestion, TitleDataError, TitleKind, TitleQuestion};
+use qm_titles::{Picked, turned};
 
 use super::Library;
 use super::index::Stop;
@@ -57,7 +57,14 @@ struct Asking<'a> {
     shows: HashMap<String, Option<String>>,
     /// Of the series that was asked about last.
     episodes: Option<(String, Vec<EpisodeRecord>)>,
-    titles: HashMap<(String, Option<i64>), Option<String>>,
+    titles: HashMap<SeriesQuestion, Named>,
+}
+
+/// The series of a name, and what it may be where it is none.
+#[derive(Clone, Debug, Default)]
+struct Named {
+    id: Option<String>,
+    suggested: Vec<Suggestion>,
 }
 
 impl Library {
@@ -188,14 +195,18 @@ impl<'a> Asking<'a> {
             }
             let mut id = show.titledb_id.clone();
             if id.is_none() && show.titledb_asked.as_deref() != Some(&*self.edition) {
-                id = self.show(&show).await?;
+                let named = self.show(&show).await?;
                 if !self.is_current().await? {
                     return Ok(false);
                 }
                 let mut tx = self.library.db.begin_write().await?;
                 let now = self.library.ctx.now();
-                repo::titles::show_answered(&mut tx, &show.id, id.as_deref(), &self.edition, now).await?;
+                let found = named.id.as_deref();
+                if repo::titles::show_answered(&mut tx, &show.id, found, &self.edition, now).await? {
+                    repo::suggestions::replace_show(&mut tx, &show.id, &named.suggested).await?;
+                }
                 tx.commit().await?;
+                id = named.id;
                 job.heartbeat().await?;
             }
             self.shows.insert(show.place, id);
@@ -203,41 +214,61 @@ impl<'a> Asking<'a> {
         Ok(true)
     }
 
-    async fn show(&mut self, show: &AskedShow) -> Result<Option<String>, AskError> {
+    async fn show(&mut self, show: &AskedShow) -> Result<Named, AskError> {
         let mut tx = self.library.db.begin_read().await?;
         let known = repo::titles::series_below(&mut tx, &self.of.id, &show.place).await?;
+        let seasons = repo::titles::seasons_below(&mut tx, &self.of.id, &show.place).await?;
         drop(tx);
         if known.is_some() {
-            return Ok(known);
+            return Ok(Named {
+                id: known,
+                ..Named::default()
+            });
         }
         let (titles, year) = attempts(&place::shown(&show.place));
-        Ok(self.series(&titles, year).await?)
+        Ok(self.series(&titles, year, &seasons).await?)
     }
 
-    /// The series that the first of these titles names one of.
+    /// The series that the first of these titles names one of; where none does, what the likeliest of them may be.
     async fn series(
         &mut self,
         titles: &[String],
         year: Option<i64>,
-    ) -> Result<Option<String>, TitleDataError> {
+        seasons: &[i64],
+    ) -> Result<Named, TitleDataError> {
+        let mut first = Named::default();
         for title in titles {
-            let key = (title.clone(), year);
-            let found = match self.titles.get(&key) {
+            let question = SeriesQuestion {
+                title: title.clone(),
+                year,
+                seasons: seasons.to_vec(),
+            };
+            let found = match self.titles.get(&question) {
                 Some(known) => known.clone(),
                 None => {
-                    let found = self.library.outside.titles.series(title, year).await?;
+                    let answer = self.library.outside.titles.series(&question).await?;
+                    let found = Named {
+                        suggested: match answer.id {
+                            Some(_) => Vec::new(),
+                            None => suggested(&answer.found),
+                        },
+                        id: answer.id,
+                    };
                     if self.titles.len() >= TITLES {
                         self.titles.clear();
                     }
-                    self.titles.insert(key, found.clone());
+                    self.titles.insert(question, found.clone());
                     found
                 }
             };
-            if found.is_some() {
+            if found.id.is_some() {
                 return Ok(found);
             }
+            if first.suggested.is_empty() {
+                first = found;
+            }
         }
-        Ok(None)
+        Ok(first)
     }
 
     /// Finds the ids of items; `false`: it ends before it is through.
@@ -293,7 +324,7 @@ impl<'a> Asking<'a> {
 
     async fn film(&self, item: &Pending) -> Result<Said, TitleDataError> {
         let question = TitleQuestion {
-            title: item.title.clone(),
+            title: turned(&item.title).into_owned(),
             year: item.year,
             kind: Some(TitleKind::Movie),
         };
@@ -363,7 +394,8 @@ impl<'a> Asking<'a> {
             return Ok(show.clone());
         }
         let (titles, year) = attempts(&item.title);
-        self.series(&titles, item.year.or(year)).await
+        let seasons: Vec<i64> = item.season.into_iter().collect();
+        Ok(self.series(&titles, item.year.or(year), &seasons).await?.id)
     }
 
     async fn episodes(&mut self, series: &str) -> Result<&[EpisodeRecord], TitleDataError> {

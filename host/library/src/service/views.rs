@@ -13,7 +13,7 @@ use crate::error::LibraryError;
 use crate::lanes::{COMPUTE, LOOKS};
 use crate::model::catalog::Catalog;
 use crate::model::extra::{Extra, folder_of};
-use crate::model::item::{Filter, Issue};
+use crate::model::item::Filter;
 use crate::model::library::MediaLibrary;
 use crate::model::place;
 use crate::model::show::Show;
@@ -187,8 +187,7 @@ impl Library {
 
     /// All items as the transaction sees them, where they are kept.
     async fn shelved(&self, tx: &mut Tx, filter: &Filter) -> Result<Option<Arc<Catalog>>, LibraryError> {
-        if filter.issue == Some(Issue::Suggested) {
-            // What is suggested is not kept.
+        if !filter.is_of_columns() {
             return Ok(None);
         }
         let stamps = repo::catalog::stamps(tx).await?;

@@ -4,9 +4,10 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use qm_ports::titledb::{
-    CreditRecord, EpisodeRecord, TitleData, TitleDataError, TitleMatch, TitleQuestion, TitleRecord,
+    CreditRecord, EpisodeRecord, SeriesAnswer, SeriesQuestion, TitleData, TitleDataError, TitleMatch,
+    TitleQuestion, TitleRecord,
 };
-use qm_titles::{normalise, score, similarity};
+use qm_titles::{Candidate, Picked, Qualified, Wanted, normalise, score, show, similarity};
 
 /// What the data set has, and how it behaves.
 #[derive(Default)]
@@ -21,6 +22,25 @@ pub struct Set {
     pub next: Option<&'static str>,
     /// Questions for titles, series and episodes.
     pub asked: usize,
+    /// Other names of titles, by their ids.
+    pub akas: Vec<(&'static str, &'static str)>,
+}
+
+impl Set {
+    /// A title that is called so, or nearly so.
+    fn found(&self, title: &TitleRecord, wanted: &str, year: Option<i64>) -> Option<TitleMatch> {
+        let akas = self.akas.iter().filter(|(id, _)| *id == title.id);
+        let mut names: Vec<String> = akas.map(|(_, name)| normalise(name)).collect();
+        names.push(normalise(&title.title));
+        let is_like = names
+            .iter()
+            .any(|name| similarity(wanted, name) > 0.6 || name.contains(wanted));
+        is_like.then(|| TitleMatch {
+            title: title.clone(),
+            confidence: score(wanted, names.iter().map(String::as_str), (year, title.year), true),
+            names,
+        })
+    }
 }
 
 #[derive(Default)]
@@ -99,20 +119,10 @@ impl TitleData for Titles {
     async fn search(&self, asked: &TitleQuestion) -> Result<Vec<TitleMatch>, TitleDataError> {
         self.ask(|set| {
             let wanted = normalise(&asked.title);
-            let found = set
-                .titles
-                .iter()
-                .filter(|title| title.kind == "movie" && similarity(&wanted, &normalise(&title.title)) > 0.6);
-            let found = found.map(|title| {
-                let name = normalise(&title.title);
-                let confidence = score(&wanted, std::iter::once(&*name), (asked.year, title.year), true);
-                TitleMatch {
-                    title: title.clone(),
-                    confidence,
-                    names: vec![name],
-                }
-            });
-            found.collect()
+            let of_kind = set.titles.iter().filter(|title| title.kind == "movie");
+            of_kind
+                .filter_map(|title| set.found(title, &wanted, asked.year))
+                .collect()
         })
     }
 
@@ -120,15 +130,34 @@ impl TitleData for Titles {
         Ok(self.search(asked).await?.into_iter().next())
     }
 
-    async fn series(&self, title: &str, year: Option<i64>) -> Result<Option<String>, TitleDataError> {
+    async fn series(&self, asked: &SeriesQuestion) -> Result<SeriesAnswer, TitleDataError> {
         self.ask(|set| {
-            let wanted = normalise(title);
-            let found = set.titles.iter().find(|title| {
-                title.kind == "tvSeries"
-                    && normalise(&title.title) == wanted
-                    && (year.is_none() || title.year == year)
-            });
-            found.map(|title| title.id.clone())
+            let wanted = normalise(&Qualified::of(&asked.title).title);
+            let of_kind = set.titles.iter().filter(|title| title.kind == "tvSeries");
+            let found: Vec<TitleMatch> = of_kind
+                .filter_map(|title| set.found(title, &wanted, asked.year))
+                .collect();
+            let candidates: Vec<Candidate<'_>> = found
+                .iter()
+                .map(|one| Candidate {
+                    id: &one.title.id,
+                    title: &one.title.title,
+                    others: &one.names,
+                    year: one.title.year,
+                    votes: one.title.votes.unwrap_or(0),
+                    ..Candidate::default()
+                })
+                .collect();
+            let wanted = Wanted {
+                title: &asked.title,
+                year: asked.year,
+                season: asked.seasons.iter().copied().max(),
+            };
+            let id = match show(&wanted, &candidates) {
+                Picked::One(at) => Some(found[at].title.id.clone()),
+                Picked::None | Picked::Ambiguous(_) => None,
+            };
+            SeriesAnswer { id, found }
         })
     }
 

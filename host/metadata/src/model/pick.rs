@@ -1,44 +1,159 @@
 //! Which hit of a search is meant.
 
-use qm_ports::metadata::TitleHit;
-use qm_titles::{Candidate, Picked as Place};
+use qm_ports::metadata::{ExternalId, Lookup, TitleDetails, TitleHit, TitleSuggestion};
+use qm_titles::{Candidate, Picked as Place, Qualified, Wanted, normalise, score};
+
+/// Titles that are suggested.
+const SUGGESTED: usize = 5;
+/// The least likeness of a suggestion.
+const LIKE: f64 = 0.5;
 
 /// What a search comes to.
 #[derive(Debug, PartialEq)]
 pub enum Picked<'h> {
     One(&'h TitleHit),
     None,
-    /// Several that are equally good.
+    /// Several that are equally good, those with more votes first.
     Ambiguous(Vec<&'h TitleHit>),
 }
 
-/// The film that a title and a year mean, see [`qm_titles::film`].
-pub fn film<'h>(title: &str, year: Option<u32>, hits: &'h [TitleHit]) -> Picked<'h> {
-    let candidates: Vec<Candidate<'_>> = hits
-        .iter()
-        .map(|hit| Candidate {
-            id: &hit.id,
-            title: &hit.title,
-            original: hit.original_title.as_deref(),
-            year: year_of(hit),
-        })
-        .collect();
-    match qm_titles::film(title, year.map(i64::from), &candidates) {
+/// The film, or the show, that is meant among hits, see [`qm_titles::film`] and [`qm_titles::show`].
+pub fn meant<'h>(lookup: &Lookup, hits: &'h [TitleHit]) -> Picked<'h> {
+    let candidates: Vec<Candidate<'_>> = hits.iter().map(candidate).collect();
+    match place(lookup, &candidates) {
         Place::One(at) => Picked::One(&hits[at]),
         Place::None => Picked::None,
         Place::Ambiguous(several) => Picked::Ambiguous(several.into_iter().map(|at| &hits[at]).collect()),
     }
 }
 
-fn year_of(hit: &TitleHit) -> Option<i64> {
-    hit.released.as_deref()?.get(..4)?.parse().ok()
+/// The same among equals of which all is known: those that have other ids elsewhere than the one that is looked for, or lack its season,
+/// are none of them, and one that has its id is it.
+pub fn judged(lookup: &Lookup, equals: &[&TitleHit], told: &[TitleDetails]) -> Option<String> {
+    let known = told.iter().filter(|title| !contradicts(&lookup.ids, &title.ids));
+    let mut left: Vec<&TitleDetails> = known.filter(|title| has_season(lookup, title)).collect();
+    if let Some(same) = left
+        .iter()
+        .find(|title| lookup.ids.iter().any(|id| title.ids.contains(id)))
+    {
+        return Some(same.id.clone());
+    }
+    left.retain(|title| equals.iter().any(|hit| hit.id == title.id));
+    let candidates: Vec<Candidate<'_>> = left
+        .iter()
+        .map(|title| {
+            let hit = equals.iter().find(|hit| hit.id == title.id);
+            Candidate {
+                countries: &title.countries,
+                end_year: title
+                    .last_aired
+                    .as_deref()
+                    .filter(|_| has_ended(title))
+                    .and_then(year),
+                votes: i64::from(title.votes.or(hit.and_then(|hit| hit.votes)).unwrap_or(0)),
+                ..hit.map(|hit| candidate(hit)).unwrap_or_default()
+            }
+        })
+        .collect();
+    match place(lookup, &candidates) {
+        Place::One(at) => Some(left[at].id.clone()),
+        Place::None | Place::Ambiguous(_) => None,
+    }
+}
+
+/// True if a title has another id than the one that is known, at the same source.
+pub fn contradicts(known: &[ExternalId], told: &[ExternalId]) -> bool {
+    let differs = |id: &ExternalId| {
+        let mut others = known.iter().filter(|known| known.source == id.source);
+        others.any(|known| known.id != id.id)
+    };
+    told.iter().any(differs)
+}
+
+/// Titles that may be meant where none is, the likeliest first.
+pub fn suggested(provider: &str, lookup: &Lookup, hits: &[TitleHit]) -> Vec<TitleSuggestion> {
+    let named = Qualified::of(&lookup.title);
+    let wanted = normalise(if lookup.kind.is_show() {
+        &named.title
+    } else {
+        &lookup.title
+    });
+    let mut found: Vec<TitleSuggestion> = Vec::new();
+    for hit in hits {
+        let names = std::iter::once(&hit.title).chain(&hit.original_title);
+        let names: Vec<String> = names.map(|name| normalise(&Qualified::of(name).title)).collect();
+        let released = hit.released.as_deref().and_then(year);
+        let years = (wanted_year(lookup).or(named.year), released);
+        let score = score(&wanted, names.iter().map(String::as_str), years, true);
+        if score < LIKE || found.iter().any(|known| known.id == hit.id) {
+            continue;
+        }
+        found.push(TitleSuggestion {
+            provider: provider.to_owned(),
+            id: hit.id.clone(),
+            title: hit.title.clone(),
+            year: released.and_then(|year| u32::try_from(year).ok()),
+            score: (score * 100.0).round() as i64,
+        });
+    }
+    found.sort_by_key(|one| std::cmp::Reverse(one.score));
+    found.truncate(SUGGESTED);
+    found
+}
+
+fn place(lookup: &Lookup, candidates: &[Candidate<'_>]) -> Place {
+    let wanted = Wanted {
+        title: &lookup.title,
+        year: wanted_year(lookup),
+        season: lookup.season.map(i64::from),
+    };
+    if lookup.kind.is_show() {
+        qm_titles::show(&wanted, candidates)
+    } else {
+        qm_titles::film(&wanted, candidates)
+    }
+}
+
+fn wanted_year(lookup: &Lookup) -> Option<i64> {
+    lookup.year.map(i64::from)
+}
+
+fn candidate(hit: &TitleHit) -> Candidate<'_> {
+    Candidate {
+        id: &hit.id,
+        title: &hit.title,
+        original: hit.original_title.as_deref(),
+        year: hit.released.as_deref().and_then(year),
+        votes: i64::from(hit.votes.unwrap_or(0)),
+        ..Candidate::default()
+    }
+}
+
+fn has_ended(title: &TitleDetails) -> bool {
+    use qm_ports::metadata::Standing;
+    matches!(title.standing, Standing::Ended | Standing::Canceled)
+}
+
+/// True if it has the season, or may, because nothing is known of its seasons.
+fn has_season(lookup: &Lookup, title: &TitleDetails) -> bool {
+    let (Some(season), true) = (lookup.season, lookup.kind.is_show()) else {
+        return true;
+    };
+    let is_listed = title.seasons.iter().any(|known| known.number == season);
+    let is_counted = title.season_count.is_none_or(|count| season <= count);
+    is_listed || (title.seasons.is_empty() && is_counted)
+}
+
+fn year(day: &str) -> Option<i64> {
+    day.get(..4)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use qm_ports::metadata::TitleKind;
+    use qm_ports::metadata::{LookupKind, SeasonDetails, TitleKind};
 
     use super::*;
+    use crate::model::answer::tests::title;
 
     fn hit(id: &str, title: &str, original: &str, released: &str) -> TitleHit {
         let said = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -55,6 +170,17 @@ mod tests {
             rating: None,
             votes: None,
             popularity: None,
+        }
+    }
+
+    fn lookup(kind: LookupKind, title: &str, year: Option<u32>) -> Lookup {
+        Lookup {
+            kind,
+            title: title.to_owned(),
+            year,
+            season: None,
+            episode: None,
+            ids: Vec::new(),
         }
     }
 
@@ -147,7 +273,7 @@ mod tests {
                 .iter()
                 .map(|(id, title, original, released)| hit(id, title, original, released))
                 .collect();
-            let picked = film(title, *year, &hits);
+            let picked = meant(&lookup(LookupKind::Movie, title, *year), &hits);
             let ids: Vec<&str> = match &picked {
                 Picked::One(hit) => vec![&*hit.id],
                 Picked::None => Vec::new(),
@@ -159,5 +285,74 @@ mod tests {
             assert_eq!(&ids, expected, "{title} {year:?}");
             assert_eq!(matches!(picked, Picked::Ambiguous(_)), expected.len() > 1);
         }
+    }
+    #[test]
+    fn what_is_only_like_a_title_is_suggested() {
+        let hits = [
+            hit("1", "The Red Horse", "", "2012-01-01"),
+            hit("2", "Elsewhere", "", "2012-01-01"),
+        ];
+        for kind in [LookupKind::Movie, LookupKind::Tv] {
+            let wanted = lookup(kind, "The Red House", Some(2012));
+            assert_eq!(meant(&wanted, &hits), Picked::None);
+            let suggested = suggested("provider_a", &wanted, &hits);
+            let told: Vec<_> = suggested.iter().map(|one| (&*one.id, one.year)).collect();
+            assert_eq!(told, [("1", Some(2012))]);
+            assert!((80..100).contains(&suggested[0].score), "{suggested:?}");
+        }
+    }
+
+    #[test]
+    fn equals_are_told_apart_by_what_is_known_of_them() {
+        let hits = [
+            hit("1", "Tide", "", "2003-01-01"),
+            hit("2", "Tide", "", "2003-06-01"),
+        ];
+        let equals: Vec<&TitleHit> = hits.iter().collect();
+        let id = |id: &str| ExternalId {
+            source: "titledb".to_owned(),
+            id: id.to_owned(),
+        };
+        let seasons = |numbers: std::ops::Range<u32>| {
+            let season = |number| SeasonDetails {
+                number,
+                ..SeasonDetails::default()
+            };
+            numbers.map(season).collect::<Vec<_>>()
+        };
+        let told = [
+            TitleDetails {
+                seasons: seasons(1..3),
+                countries: vec!["US".into()],
+                ids: vec![id("tt1")],
+                ..title(TitleKind::Show, "1", "Tide")
+            },
+            TitleDetails {
+                seasons: seasons(1..9),
+                countries: vec!["GB".into()],
+                ids: vec![id("tt2")],
+                ..title(TitleKind::Show, "2", "Tide")
+            },
+        ];
+        let of = |title: &str| lookup(LookupKind::Tv, title, None);
+        assert_eq!(judged(&of("Tide"), &equals, &told), None);
+        let season = Lookup {
+            season: Some(5),
+            episode: Some(1),
+            ..of("Tide")
+        };
+        assert_eq!(judged(&season, &equals, &told).as_deref(), Some("2"));
+        assert_eq!(judged(&of("Tide (US)"), &equals, &told).as_deref(), Some("1"));
+        assert_eq!(judged(&of("Tide (NZ)"), &equals, &told), None);
+        let known = Lookup {
+            ids: vec![id("tt2")],
+            ..of("Tide")
+        };
+        assert_eq!(judged(&known, &equals, &told).as_deref(), Some("2"));
+        let other = Lookup {
+            ids: vec![id("tt3")],
+            ..of("Tide")
+        };
+        assert_eq!(judged(&other, &equals, &told), None);
     }
 }

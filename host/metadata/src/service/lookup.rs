@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use qm_ports::metadata::{
-    Ability, Alone, ExternalId, Lookup, Metadata, ProviderError, Silent, TitleHit, TitleKind, TitleQuery,
-    TitleSubject, Told,
+    Ability, Alone, ExternalId, Lookup, Metadata, ProviderError, Silent, TitleDetails, TitleHit, TitleKind,
+    TitleQuery, TitleSubject, TitleSuggestion, Told,
 };
+use qm_titles::{Qualified, turned};
 
 use super::cache::{Answer, Question};
 use super::{Arrangement, MetadataArea, Usable};
@@ -15,19 +16,26 @@ use crate::model::answer::told;
 use crate::model::merge::merged;
 use crate::model::pick::{self, Picked};
 
+/// Equals of which all is asked, so that they are told apart.
+const JUDGED: usize = 4;
+
 /// What one provider comes to.
 enum One {
     Told(Box<Metadata>),
-    Unknown,
-    Ambiguous(Vec<ExternalId>),
+    /// None; what may be meant, and of that the ids of those that are equally good.
+    Unknown(Vec<TitleSuggestion>, Vec<ExternalId>),
+    /// It has the name of what is looked for, and another id elsewhere.
+    Another(Box<Metadata>),
     Silent(Silent),
 }
 
 /// Which title is meant.
 enum Meant {
-    Id(String),
-    Unknown,
-    Ambiguous(Vec<ExternalId>),
+    /// Title of an id that somebody knew.
+    Known(String),
+    /// Title of the very name.
+    Named(String),
+    Unknown(Vec<TitleSuggestion>, Vec<ExternalId>),
 }
 
 impl MetadataArea {
@@ -67,8 +75,10 @@ impl MetadataArea {
             return Alone::Nobody;
         };
         match self.ask_one(usable, lookup).await {
-            One::Told(metadata) => Alone::Told(metadata),
-            One::Unknown | One::Ambiguous(_) => Alone::Unknown,
+            // Whoever asks compares the ids, and says which other one it is.
+            One::Told(metadata) | One::Another(metadata) => Alone::Told(metadata),
+            One::Unknown(suggested, _) if !suggested.is_empty() => Alone::Unsure(suggested),
+            One::Unknown(..) => Alone::Unknown,
             One::Silent(silent) => Alone::Silent(silent),
         }
     }
@@ -136,20 +146,15 @@ impl MetadataArea {
 
     async fn one(&self, usable: &Usable, lookup: &Lookup) -> Result<One, String> {
         let lookup = &self.with_own_id(usable, lookup.clone()).await?;
-        let id = match self.meant(usable, lookup).await? {
-            Meant::Id(id) => id,
-            Meant::Unknown => return Ok(One::Unknown),
-            Meant::Ambiguous(ids) => return Ok(One::Ambiguous(ids)),
+        let (id, is_known) = match self.meant(usable, lookup).await? {
+            Meant::Known(id) => (id, true),
+            Meant::Named(id) => (id, false),
+            Meant::Unknown(suggested, equals) => return Ok(One::Unknown(suggested, equals)),
         };
-        let subject = TitleSubject {
-            kind: lookup.kind.title_kind(),
-            id: id.clone(),
-            language: None,
-            country: None,
+        let Some(title) = self.title(usable, lookup, &id).await? else {
+            return Ok(One::Unknown(Vec::new(), Vec::new()));
         };
-        let Answer::Title(title) = self.ask(usable, Question::Details(subject)).await? else {
-            return Ok(One::Unknown);
-        };
+        let is_another = !is_known && pick::contradicts(&lookup.ids, &title.ids);
         let mut episode = None;
         if let (true, Some(season), Some(number)) = (lookup.kind.is_show(), lookup.season, lookup.episode) {
             let answer = self.ask(usable, Question::Episodes { show: id, season }).await?;
@@ -158,39 +163,89 @@ impl MetadataArea {
                 episode = all.iter().find(|episode| episode.number == number).cloned();
             }
         }
-        let told = told(&usable.kind.id, Arc::unwrap_or_clone(title), episode);
-        Ok(One::Told(Box::new(told)))
+        let told = Box::new(told(&usable.kind.id, Arc::unwrap_or_clone(title), episode));
+        Ok(if is_another {
+            One::Another(told)
+        } else {
+            One::Told(told)
+        })
+    }
+
+    async fn title(
+        &self,
+        usable: &Usable,
+        lookup: &Lookup,
+        id: &str,
+    ) -> Result<Option<Arc<TitleDetails>>, String> {
+        let subject = TitleSubject {
+            kind: lookup.kind.title_kind(),
+            id: id.to_owned(),
+            language: None,
+            country: None,
+        };
+        Ok(match self.ask(usable, Question::Details(subject)).await? {
+            Answer::Title(title) => Some(title),
+            _ => None,
+        })
     }
 
     async fn meant(&self, usable: &Usable, lookup: &Lookup) -> Result<Meant, String> {
         let provider = &usable.kind.id;
         if let Some(own) = lookup.ids.iter().find(|id| id.source == *provider) {
-            return Ok(Meant::Id(own.id.clone()));
+            return Ok(Meant::Known(own.id.clone()));
         }
+        // A country and a year are no part of the title that a provider has.
+        let named = Some(Qualified::of(&lookup.title)).filter(|_| lookup.kind.is_show());
+        let title = turned(named.as_ref().map_or(&*lookup.title, |named| &*named.title));
+        let year = lookup
+            .year
+            .or(named.as_ref().and_then(|named| u32::try_from(named.year?).ok()));
         let query = TitleQuery {
-            year: lookup.year,
-            ..TitleQuery::of(lookup.kind.title_kind(), &lookup.title)
+            year,
+            ..TitleQuery::of(lookup.kind.title_kind(), &title)
         };
         let mut hits = self.hits(usable, query.clone()).await?;
-        if hits.is_empty() && lookup.kind.is_show() && lookup.year.is_some() {
-            hits = self.hits(usable, TitleQuery { year: None, ..query }).await?;
+        if year.is_some() && pick::meant(lookup, &hits) == Picked::None {
+            // It may be of the year before or after there.
+            hits.extend(self.hits(usable, TitleQuery { year: None, ..query }).await?);
         }
-        if lookup.kind.is_show() {
-            // The provider's order is by what people mean.
-            return Ok(hits
-                .into_iter()
-                .next()
-                .map_or(Meant::Unknown, |hit| Meant::Id(hit.id)));
+        let equals = match pick::meant(lookup, &hits) {
+            Picked::One(hit) => return Ok(Meant::Named(hit.id.clone())),
+            Picked::None => Vec::new(),
+            Picked::Ambiguous(equals) => equals,
+        };
+        if let Some(id) = self.judged(usable, lookup, &equals).await? {
+            return Ok(Meant::Named(id));
         }
-        let id = |hit: &TitleHit| ExternalId {
+        let id = |hit: &&TitleHit| ExternalId {
             source: provider.clone(),
             id: hit.id.clone(),
         };
-        Ok(match pick::film(&lookup.title, lookup.year, &hits) {
-            Picked::One(hit) => Meant::Id(hit.id.clone()),
-            Picked::None => Meant::Unknown,
-            Picked::Ambiguous(hits) => Meant::Ambiguous(hits.into_iter().map(id).collect()),
-        })
+        let equals = equals.iter().map(id).collect();
+        Ok(Meant::Unknown(pick::suggested(provider, lookup, &hits), equals))
+    }
+
+    /// The one of several equals that a season, a country or an id elsewhere speaks for. Without any of these nobody is asked.
+    async fn judged(
+        &self,
+        usable: &Usable,
+        lookup: &Lookup,
+        equals: &[&TitleHit],
+    ) -> Result<Option<String>, String> {
+        let has_country = Qualified::of(&lookup.title).country.is_some();
+        let is_show = lookup.kind.is_show() && (lookup.season.is_some() || has_country);
+        if !(2..=JUDGED).contains(&equals.len()) || !(is_show || !lookup.ids.is_empty()) {
+            return Ok(None);
+        }
+        let mut told = Vec::new();
+        for hit in equals {
+            match self.title(usable, lookup, &hit.id).await? {
+                Some(title) => told.push(Arc::unwrap_or_clone(title)),
+                // It is not known what it is.
+                None => return Ok(None),
+            }
+        }
+        Ok(pick::judged(lookup, equals, &told))
     }
 
     async fn hits(&self, usable: &Usable, query: TitleQuery) -> Result<Vec<TitleHit>, String> {
@@ -295,8 +350,8 @@ impl Take for Told {
     fn take(&mut self, one: One) -> Option<Metadata> {
         match one {
             One::Told(metadata) => return Some(*metadata),
-            One::Unknown => {}
-            One::Ambiguous(ids) => self.ambiguous.extend(ids),
+            One::Unknown(_, equals) => self.ambiguous.extend(equals),
+            One::Another(_) => {}
             One::Silent(silent) => self.silent.push(silent),
         }
         None

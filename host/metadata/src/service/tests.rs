@@ -63,7 +63,8 @@ db_test! {
         let known = Lookup { ids: vec![id("titledb"), id("provider_b")], ..of(LookupKind::Movie, "whatever", 1950) };
         let told = house.app.details(&known).await.unwrap();
         assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Ebb"));
-        assert_eq!(house.providers.asked(), ["provider_a find titledb 9", "provider_a search whatever 1950"], "its details are kept");
+        assert_eq!(house.providers.asked(), ["provider_a find titledb 9", "provider_a search whatever 1950", "provider_a search whatever"],
+            "its details are kept");
         // Two of one name and one year are nobody.
         house.providers.knows("provider_a", film("2", "Twin", 2000));
         house.providers.knows("provider_a", film("3", "Twin", 2000));
@@ -117,9 +118,54 @@ db_test! {
         house.providers.fail("provider_b", "episodes", None);
         let told = house.app.details(&episode("Harbor", 2010, 1, 9)).await.unwrap();
         assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Harbor"));
-        // A year that is wrong in a folder's name does not hide a show.
+        // One of another year is another show, unless it is the year of a later season.
         let told = house.app.details(&of(LookupKind::Tv, "Harbor", 1999)).await.unwrap();
-        assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Harbor"));
+        assert_eq!(told.metadata, None);
+        let told = house.app.details(&episode("Harbor", 2013, 3, 2)).await.unwrap();
+        assert_eq!(told.metadata.unwrap().title.as_deref(), Some("3x2 of provider_b"));
+    }
+
+    async fn what_is_only_like_a_title_is_nobody(db: Db) {
+        let house = House::with_keys(&db);
+        house.providers.knows("provider_a", film("1", "The Red Horse", 2012));
+        house.providers.knows("provider_a", show("2", "The Red Horse", 2012));
+        for kind in [LookupKind::Movie, LookupKind::Tv, LookupKind::Anime, LookupKind::General] {
+            let told = house.app.details(&of(kind, "The Red House", 2012)).await.unwrap();
+            assert_eq!((told.metadata, told.silent, told.ambiguous), (None, Vec::new(), Vec::new()), "{kind:?}");
+            let alone = house.app.details_of("provider_a", &of(kind, "The Red House", 2012)).await.unwrap();
+            let Alone::Unsure(suggested) = alone else { panic!("{alone:?}") };
+            assert_eq!((suggested.len(), &*suggested[0].title, suggested[0].year), (1, "The Red Horse", Some(2012)));
+            // Of the year before it is the same.
+            let told = house.app.details(&of(kind, "Red Horse, The", 2011)).await.unwrap();
+            assert_eq!(told.metadata.unwrap().title.as_deref(), Some("The Red Horse"));
+        }
+        // What has the name and another id than the one that is known is another film.
+        let id = |id: &str| ExternalId { source: "titledb".into(), id: id.into() };
+        house.providers.knows("provider_b", TitleDetails { ids: vec![id("tt0000001")], ..film("3", "Tide", 2003) });
+        let known = |ids| Lookup { ids, ..of(LookupKind::Movie, "Tide", 2003) };
+        assert_eq!(house.app.details(&known(vec![id("tt0000002")])).await.unwrap().metadata, None);
+        assert!(house.app.details(&known(vec![id("tt0000001")])).await.unwrap().metadata.is_some());
+    }
+
+    async fn shows_of_one_name_are_told_apart(db: Db) {
+        let house = House::with_keys(&db);
+        let of_country = |id: &str, country: &str, seasons: u32| TitleDetails {
+            countries: vec![country.into()], season_count: Some(seasons), ..show(id, "The Desk", 2003)
+        };
+        house.providers.knows("provider_b", of_country("1", "GB", 2));
+        house.providers.knows("provider_b", of_country("2", "US", 9));
+        let provider = async |lookup: Lookup| {
+            let told = house.app.details(&lookup).await.unwrap();
+            told.metadata.map(|metadata| metadata.ids[0].id.clone())
+        };
+        let desk = |title: &str| Lookup { year: None, ..of(LookupKind::Tv, title, 0) };
+        assert_eq!(provider(desk("The Desk")).await, None);
+        assert_eq!(provider(desk("The Desk (US)")).await.as_deref(), Some("2"));
+        assert_eq!(provider(desk("The Desk UK")).await.as_deref(), Some("1"));
+        assert_eq!(provider(Lookup { year: None, ..episode("The Desk", 0, 5, 1) }).await.as_deref(), Some("2"));
+        assert_eq!(provider(Lookup { year: None, ..episode("The Desk", 0, 1, 1) }).await, None);
+        let asked = house.providers.asked();
+        assert_eq!(asked.iter().filter(|asked| asked.contains("details")).count(), 2, "each once: {asked:?}");
     }
 
     async fn several_are_merged_field_by_field(db: Db) {

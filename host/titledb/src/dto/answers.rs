@@ -100,6 +100,8 @@ pub struct StatusView {
     pub api_configured: Option<bool>,
     /// A sentence for people.
     pub detail: String,
+    /// Kinds of rows that an import by the settings of now leaves out, each with the setting that brings it.
+    pub left_out: Vec<String>,
     pub capabilities: Capabilities,
     pub last_import: Option<LastImport>,
 }
@@ -149,6 +151,7 @@ impl From<Status> for StatusView {
             dataset_title_count: status.titles,
             api_configured: (status.mode != Mode::Disabled).then_some(status.api_configured),
             detail: status.detail,
+            left_out: status.left_out,
             capabilities: Capabilities {
                 source,
                 available: can,

@@ -41,11 +41,14 @@ pub struct SettingsPatch {
     pub dataset_base_url: Option<String>,
     #[schema(minimum = 1)]
     pub auto_update_interval_hours: Option<f64>,
-    /// `optimized_movies` or `full`.
+    /// `optimized_movies`: films, and what else the settings name; `full`: every file that is there, and every row.
     pub import_strategy: Option<String>,
+    /// Titles of before, and those of no year, are left out: unless it is set, those of before 1970.
     #[schema(minimum = 1874, maximum = 2200)]
     pub min_import_year: Option<i64>,
+    /// Series and their episodes, by which shows are identified. Unless it is set they are left out: there are twelve times as many as films.
     pub import_tv_shows: Option<bool>,
+    /// Names of titles in other countries, by which films and shows are identified in every script. Unless it is set they are imported.
     pub import_akas: Option<bool>,
     pub import_crew: Option<bool>,
     pub import_people: Option<bool>,

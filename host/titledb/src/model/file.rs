@@ -174,7 +174,8 @@ pub const SOURCES: &[Source] = &[
     },
 ];
 
-/// Types of titles that are films, series and episodes; what a search is narrowed to.
+/// Types of titles that are films, series and episodes; what a search is narrowed to. A store holds them as numbers: `KINDS` of
+/// `ops::read` goes up when a type becomes another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     Other = 0,
@@ -187,7 +188,7 @@ impl Sort {
     /// By the word of the data set.
     pub fn of(kind: &str) -> Self {
         match kind {
-            "movie" | "tvMovie" | "short" => Sort::Movie,
+            "movie" | "tvMovie" | "short" | "video" | "tvShort" | "tvSpecial" => Sort::Movie,
             "tvSeries" | "tvMiniSeries" => Sort::Tv,
             "tvEpisode" => Sort::Episode,
             _ => Sort::Other,
@@ -235,6 +236,17 @@ mod tests {
             assert_eq!(table.source().table, table);
         }
         assert_eq!(Table::Titles.source().key(), "title.basics");
+    }
+
+    #[test]
+    fn whatever_people_keep_as_a_film_is_one() {
+        for kind in ["movie", "tvMovie", "short", "video", "tvShort", "tvSpecial"] {
+            assert_eq!(Sort::of(kind), Sort::Movie, "{kind}");
+        }
+        assert_eq!(
+            (Sort::of("videoGame"), Sort::of("tvEpisode")),
+            (Sort::Other, Sort::Episode)
+        );
     }
 
     #[test]

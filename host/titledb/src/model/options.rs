@@ -126,6 +126,49 @@ impl Options {
         }
     }
 
+    /// Kinds of rows that an import by them leaves out, each with the setting that brings it.
+    pub fn left_out(&self) -> Vec<String> {
+        let plan = self.plan();
+        let is_whole = plan.strategy == Strategy::Full;
+        let year = plan.min_year;
+        let filtered = !plan.regions.is_empty() || !plan.languages.is_empty();
+        let said = [
+            (
+                !is_whole && !plan.tv,
+                "series and their episodes (importTvShows)".to_owned(),
+            ),
+            (
+                !is_whole,
+                "short films, specials and video games (importStrategy full)".to_owned(),
+            ),
+            (
+                !is_whole,
+                format!("titles of before {year}, and those of no year (minImportYear)"),
+            ),
+            (!is_whole, "titles for adults (importStrategy full)".to_owned()),
+            (
+                !is_whole && !plan.akas,
+                "names of titles in other countries and languages (importAkas)".to_owned(),
+            ),
+            (
+                filtered,
+                "names of other regions and languages than preferred (preferredRegion, preferredLanguage)"
+                    .to_owned(),
+            ),
+            (
+                !is_whole && !plan.crew,
+                "directors and writers (importCrew)".to_owned(),
+            ),
+            (
+                !is_whole && !plan.people,
+                "names of people (importPeople)".to_owned(),
+            ),
+        ];
+        said.into_iter()
+            .filter_map(|(is_out, what)| is_out.then_some(what))
+            .collect()
+    }
+
     /// What an import takes by them.
     pub fn plan(&self) -> Plan {
         let words = |list: &Option<String>| -> Vec<String> {
@@ -167,6 +210,18 @@ mod tests {
             (plan.regions, plan.strategy),
             (vec!["us".to_owned(), "de".to_owned()], Strategy::Full)
         );
+        let left_out = |stored: Value| of(stored).left_out().join("; ");
+        let defaults = left_out(json!({}));
+        for what in ["importTvShows", "before 1970", "short films"] {
+            assert!(defaults.contains(what), "{defaults}");
+        }
+        assert!(!defaults.contains("importAkas"), "{defaults}");
+        let more = left_out(json!({ "importTvShows": true, "minImportYear": 1900, "importAkas": false }));
+        assert!(
+            !more.contains("importTvShows") && more.contains("before 1900") && more.contains("importAkas"),
+            "{more}"
+        );
+        assert_eq!(left_out(json!({ "importStrategy": "full" })), "");
         assert!(is_mask("••••••••") && !is_mask("") && !is_mask("•x"));
     }
 }

@@ -12,5 +12,7 @@ pub struct Status {
     pub titles: u64,
     pub api_configured: bool,
     pub detail: String,
+    /// Kinds of rows that an import by the settings of now leaves out.
+    pub left_out: Vec<String>,
     pub last_import: Option<Import>,
 }

@@ -431,6 +431,9 @@ pub fn present(directory: &Path, plan: &Plan) -> Vec<Present> {
     found.collect()
 }
 
+/// Edition of how types of titles are sorted: a store of another one is not gone on with, and is imported anew.
+const KINDS: u32 = 2;
+
 /// Says which files, by which plan: a store that was loaded from others is not gone on with.
 pub fn fingerprint(directory: &Path, files: &[Present], plan: &Plan) -> String {
     let files: Vec<String> = files
@@ -439,7 +442,7 @@ pub fn fingerprint(directory: &Path, files: &[Present], plan: &Plan) -> String {
         .collect();
     // A plan is plain data.
     let plan = serde_json::to_string(plan).unwrap_or_default();
-    format!("{}\n{}\n{plan}", directory.display(), files.join("\n"))
+    format!("{KINDS}\n{}\n{}\n{plan}", directory.display(), files.join("\n"))
 }
 
 /// What tells one start of the system from another.

@@ -12,8 +12,7 @@ const NAMES_POSTGRES: Statement = Statement {
         WHERE rank = ANY (ARRAY(SELECT CAST(w.value AS BIGINT) FROM json_array_elements_text(CAST($1 AS JSON)) w)) ORDER BY rank",
 };
 const SERIES: Statement = Statement {
-    text: "SELECT s.id, s.start_year, (SELECT COUNT(*) FROM episodes e WHERE e.parent = s.id) AS episodes FROM series s \
-        WHERE s.key = $1 ORDER BY s.id LIMIT 200",
+    text: "SELECT id FROM series WHERE key = $1 ORDER BY id LIMIT 200",
 };
 
 /// Those that SQLite knows, those that PostgreSQL knows, and those of both.
@@ -38,14 +37,8 @@ pub async fn names(tx: &mut Tx, ranks: &[i64]) -> Result<Vec<Hit>, DbError> {
     }
 }
 
-/// A series that has a key.
-#[derive(Clone, Debug, FromRow, PartialEq, Eq)]
-pub struct Keyed {
-    pub id: i64,
-    pub start_year: Option<i64>,
-    pub episodes: i64,
-}
-
-pub async fn series(tx: &mut Tx, key: &str) -> Result<Vec<Keyed>, DbError> {
-    qm_db::all!(tx, Keyed, SERIES, key).await
+/// The series of a key.
+pub async fn series(tx: &mut Tx, key: &str) -> Result<Vec<i64>, DbError> {
+    let rows = qm_db::all!(tx, (i64,), SERIES, key).await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
 }

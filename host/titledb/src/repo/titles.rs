@@ -35,6 +35,9 @@ const EPISODES: Statement = Statement {
     text: "SELECT e.id, e.season, e.episode, t.title, t.start_year AS year FROM episodes e LEFT JOIN titles t ON t.id = e.id \
         WHERE e.parent = $1 ORDER BY e.season, e.episode, e.id LIMIT 50000",
 };
+const SEASONS: Statement = Statement {
+    text: "SELECT DISTINCT season FROM episodes WHERE parent = $1 LIMIT 500",
+};
 const PARENT: Statement = Statement {
     text: "SELECT parent FROM episodes WHERE id = $1",
 };
@@ -48,7 +51,7 @@ const CREDITS: Statement = Statement {
 pub const STATEMENTS: [&[Statement]; 3] = [
     &[FIND_SQLITE, PERSONS_SQLITE],
     &[FIND_POSTGRES, PERSONS_POSTGRES],
-    &[FIND, CREW, EPISODES, PARENT, CREDITS],
+    &[FIND, CREW, EPISODES, SEASONS, PARENT, CREDITS],
 ];
 
 #[derive(FromRow)]
@@ -135,6 +138,12 @@ pub async fn episodes(tx: &mut Tx, parent: i64) -> Result<Vec<Episode>, DbError>
         year: row.year,
     });
     Ok(episodes.collect())
+}
+
+/// The seasons of a series; one that says nothing of a season is none, and there is one for it.
+pub async fn seasons(tx: &mut Tx, parent: i64) -> Result<Vec<Option<i64>>, DbError> {
+    let rows = qm_db::all!(tx, (Option<i64>,), SEASONS, parent).await?;
+    Ok(rows.into_iter().map(|(season,)| season).collect())
 }
 
 /// The series that a title is an episode of.

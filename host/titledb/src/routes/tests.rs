@@ -16,6 +16,7 @@ use qm_net::{Net, NetConfig};
 use qm_platform::testing::Claims;
 use qm_platform::{Audit, AuditTrail, Background, Cipher, Settings};
 use qm_ports::shows::{ShowDetails, ShowProvider};
+use qm_ports::titledb::{SeriesAnswer, SeriesQuestion, TitleData, TitleKind, TitleQuestion};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{NoTokens, RoleTokens};
 use qm_web::{Docs, WebConfig};
@@ -234,11 +235,47 @@ tt0000105\ttvSeries\tHarbor Nine Stories\tHarbor Nine Stories\t0\t2023\t\\N\t40\
 ";
 
 fn write_shows(folder: &Path) {
-    let file = std::fs::File::create(folder.join("title.basics.tsv.gz")).unwrap();
+    write_file(folder, "title.basics.tsv.gz", SHOWS);
+}
+
+fn write_file(folder: &Path, name: &str, text: &str) {
+    let file = std::fs::File::create(folder.join(name)).unwrap();
     let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
-    gzip.write_all(SHOWS.as_bytes()).unwrap();
+    gzip.write_all(text.as_bytes()).unwrap();
     gzip.finish().unwrap();
 }
+
+const NAMED: &str =
+    "tconst\ttitleType\tprimaryTitle\toriginalTitle\tisAdult\tstartYear\tendYear\truntimeMinutes\tgenres
+tt0000201\tmovie\tQuiet Harbor\tQuiet Harbor\t0\t2011\t\\N\t90\tDrama
+tt0000202\tvideo\tEin Video\tEin Video\t0\t2012\t\\N\t90\tDrama
+tt0000203\tshort\tKurz\tKurz\t0\t2012\t\\N\t9\tDrama
+tt0000210\ttvSeries\tThe Desk\tThe Desk\t0\t2001\t2003\t30\tComedy
+tt0000211\ttvSeries\tThe Desk\tThe Desk\t0\t2005\t2013\t30\tComedy
+tt0000212\ttvSeries\tPier\tPier\t0\t2005\t2013\t30\tComedy
+tt0000301\ttvEpisode\tOne\tOne\t0\t2001\t\\N\t30\tComedy
+tt0000302\ttvEpisode\tOne\tOne\t0\t2002\t\\N\t30\tComedy
+tt0000311\ttvEpisode\tOne\tOne\t0\t2005\t\\N\t30\tComedy
+tt0000312\ttvEpisode\tOne\tOne\t0\t2012\t\\N\t30\tComedy
+";
+const AKAS: &str = "titleId\tordering\ttitle\tregion\tlanguage\ttypes\tattributes\tisOriginalTitle
+tt0000201\t1\tТихая гавань\tRU\t\\N\timdbDisplay\t\\N\t0
+tt0000201\t2\t東京\tJP\t\\N\timdbDisplay\t\\N\t0
+tt0000201\t3\tالميناء الهادئ\tEG\t\\N\timdbDisplay\t\\N\t0
+tt0000210\t1\tThe Desk (UK)\tUS\t\\N\timdbDisplay\t\\N\t0
+tt0000211\t1\tКонтора\tRU\t\\N\timdbDisplay\t\\N\t0
+tt0000211\t2\tThe Desk: U.S.\tGB\t\\N\timdbDisplay\t\\N\t0
+";
+const EPISODES: &str = "tconst\tparentTconst\tseasonNumber\tepisodeNumber
+tt0000301\ttt0000210\t1\t1
+tt0000302\ttt0000210\t2\t1
+tt0000311\ttt0000211\t1\t1
+tt0000312\ttt0000211\t7\t1
+";
+const RATINGS: &str = "tconst\taverageRating\tnumVotes
+tt0000210\t8.5\t5000
+tt0000211\t9.0\t9000
+";
 
 db_test! {
     async fn a_data_set_is_validated_imported_searched_and_removed(db: Db) {
@@ -355,6 +392,63 @@ db_test! {
         }
         site.configure(json!({ "mode": "disabled" })).await;
         assert!(!shows.is_ready().await);
+        site.stop().await;
+    }
+
+    async fn titles_are_known_by_their_names_in_every_script(db: Db) {
+        let site = Site::new(&db).await;
+        write_file(&site.root, "title.basics.tsv.gz", NAMED);
+        write_file(&site.root, "title.akas.tsv.gz", AKAS);
+        write_file(&site.root, "title.episode.tsv.gz", EPISODES);
+        write_file(&site.root, "title.ratings.tsv.gz", RATINGS);
+        // Names of other countries are imported unless somebody says otherwise.
+        site.configure(json!({ "mode": "dataset", "importTvShows": true })).await;
+        assert_eq!(site.import().await["status"], "completed");
+        let titles: &dyn TitleData = &*site.titledb;
+        for (title, year, kind, expected) in [
+            ("Тихая гавань", 2011, TitleKind::Movie, "tt0000201"),
+            ("東京", 2011, TitleKind::Movie, "tt0000201"),
+            ("الميناء الهادئ", 2011, TitleKind::Movie, "tt0000201"),
+            ("Ein Video", 2012, TitleKind::Movie, "tt0000202"),
+        ] {
+            let question = TitleQuestion { title: title.to_owned(), year: Some(year), kind: Some(kind) };
+            let found = titles.search(&question).await.unwrap();
+            assert_eq!(found.first().map(|one| &*one.title.id), Some(expected), "{title}: {found:?}");
+            assert!(found[0].names.contains(&qm_titles::normalise(title)), "{found:?}");
+        }
+        let series = async |title: &str, year: Option<i64>, seasons: &[i64]| {
+            let question = SeriesQuestion { title: title.to_owned(), year, seasons: seasons.to_vec() };
+            titles.series(&question).await.unwrap()
+        };
+        for (title, year, seasons, expected) in [
+            ("Контора", None, &[][..], Some("tt0000211")),
+            ("The Desk (UK)", None, &[], Some("tt0000210")),
+            ("The Desk (US)", None, &[], Some("tt0000211")),
+            ("The Desk", None, &[], None),
+            ("The Desk", Some(2001), &[], Some("tt0000210")),
+            ("The Desk", None, &[1, 7], Some("tt0000211")),
+            ("The Desk", None, &[1], None),
+            ("The Desk", Some(2015), &[], None),
+            ("TheDesk", Some(2005), &[], Some("tt0000211")),
+            // Its episodes are not known.
+            ("Pier", None, &[], None),
+            ("The Dusk", Some(2001), &[], None),
+        ] {
+            let answer = series(title, year, seasons).await;
+            assert_eq!(answer.id.as_deref(), expected, "{title} {year:?} {seasons:?}: {answer:?}");
+            assert!(!answer.found.is_empty(), "{title}");
+        }
+        assert_eq!(series("Elsewhere altogether", None, &[]).await, SeriesAnswer::default());
+        let (_, status) = site.admin("GET", "/status", None).await;
+        let left_out = status["leftOut"].to_string();
+        assert!(left_out.contains("short films") && left_out.contains("before 1970") && !left_out.contains("importTvShows"), "{left_out}");
+        site.configure(json!({ "mode": "disabled" })).await;
+        assert_eq!(series("Контора", None, &[]).await, SeriesAnswer::default());
+        // Of all that is imported short films are identified too.
+        site.configure(json!({ "mode": "dataset", "importStrategy": FULL })).await;
+        assert_eq!(site.import().await["status"], "completed");
+        let question = TitleQuestion { title: "Kurz".to_owned(), year: None, kind: Some(TitleKind::Movie) };
+        assert_eq!(titles.search(&question).await.unwrap()[0].title.id, "tt0000203");
         site.stop().await;
     }
 

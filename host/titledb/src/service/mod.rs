@@ -8,6 +8,7 @@ pub mod options;
 pub mod paths;
 pub mod port;
 pub mod search;
+mod series;
 mod shows;
 pub mod status;
 pub mod store;

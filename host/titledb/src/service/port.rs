@@ -4,7 +4,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use async_trait::async_trait;
 use qm_ports::titledb::{
-    CreditRecord, EpisodeRecord, TitleData, TitleDataError, TitleKind, TitleMatch, TitleQuestion, TitleRecord,
+    CreditRecord, EpisodeRecord, SeriesAnswer, SeriesQuestion, TitleData, TitleDataError, TitleKind,
+    TitleMatch, TitleQuestion, TitleRecord,
 };
 
 use super::Titledb;
@@ -102,11 +103,12 @@ impl TitleData for Titledb {
         Ok(found.into_iter().next().map(matched))
     }
 
-    async fn series(&self, title: &str, year: Option<i64>) -> Result<Option<String>, TitleDataError> {
-        if !self.options().await.map_err(fault)?.mode.uses_dataset() {
-            return Ok(None);
-        }
-        Ok(self.series_of(title, year).await.map_err(fault)?.map(title_id))
+    async fn series(&self, asked: &SeriesQuestion) -> Result<SeriesAnswer, TitleDataError> {
+        let (id, found) = self.series_of(asked).await.map_err(fault)?;
+        Ok(SeriesAnswer {
+            id: id.map(title_id),
+            found: found.into_iter().map(matched).collect(),
+        })
     }
 
     async fn episodes(&self, id: &str) -> Result<Vec<EpisodeRecord>, TitleDataError> {

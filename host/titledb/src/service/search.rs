@@ -16,8 +16,8 @@ use crate::model::options::Options;
 use crate::model::score::{Wanted, confidence};
 use crate::model::titles::{Found, Whole};
 use crate::repo::search::Hit;
-use crate::repo::{search, titles};
-use qm_titles::{key, normalise};
+use crate::repo::titles;
+use qm_titles::normalise;
 
 /// Names of each way that are looked at, those of titles with more votes first.
 const NAMES: usize = 120;
@@ -26,8 +26,6 @@ const TITLES: usize = 120;
 pub const ANSWERED: usize = 20;
 /// Fewer titles than this: names that are like the one asked for are looked at too.
 const FEW: usize = 3;
-/// Series of one key that are looked at.
-const SERIES: usize = 25;
 /// People of one kind that are named with a title.
 const PEOPLE: usize = 50;
 
@@ -70,29 +68,6 @@ impl Titledb {
             writers: named(&mut tx, writers).await?,
             title,
         }))
-    }
-
-    /// The series of a title and a year, see [`qm_ports::titledb::TitleData::series`].
-    pub async fn series_of(&self, title: &str, year: Option<i64>) -> Result<Option<i64>, TitledbError> {
-        let key = key(title);
-        let Some(live) = self.store.live().await?.filter(|_| !key.is_empty()) else {
-            return Ok(None);
-        };
-        let mut all = search::series(&mut live.read().await?, &key).await?;
-        if let Some(year) = year {
-            let near = |start: Option<i64>| start.is_some_and(|start| (start - year).abs() <= 1);
-            if all.iter().any(|series| near(series.start_year)) {
-                all.retain(|series| near(series.start_year));
-            } else if all.len() > 1 {
-                return Ok(None);
-            }
-        }
-        all.truncate(SERIES);
-        let best = all
-            .into_iter()
-            .filter(|series| series.episodes > 0)
-            .max_by_key(|series| (series.episodes, series.start_year));
-        Ok(best.map(|series| series.id))
     }
 }
 
@@ -148,7 +123,7 @@ pub async fn find(live: &Live, asked: &Question, options: &Options) -> Result<Ve
 }
 
 /// The titles of names, ranked. The likeness counts by every name that was found and by the title's own.
-async fn judge(
+pub(super) async fn judge(
     tx: &mut Tx,
     wanted: &Wanted,
     hits: Vec<Hit>,
@@ -192,7 +167,7 @@ async fn judge(
     Ok(found)
 }
 
-fn rank(found: &mut [Found]) {
+pub(super) fn rank(found: &mut [Found]) {
     found.sort_by(|one, other| {
         other
             .confidence

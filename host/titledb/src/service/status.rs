@@ -39,6 +39,7 @@ impl Titledb {
             titles,
             api_configured,
             detail,
+            left_out: options.left_out(),
             last_import: imports.into_iter().next(),
         })
     }

@@ -393,6 +393,12 @@ fn tidy(mut torrent: Torrent) -> Option<Torrent> {
             text.retain(|c| c != '\0');
         }
     }
+    // Whoever sees the torrent sees it, and a complaint about a tracker may hold the passkey of its address.
+    for text in [&mut torrent.message, &mut torrent.tracker_message] {
+        if let Some(text) = text.as_mut().filter(|text| text.contains("://")) {
+            *text = masked::links(text).into();
+        }
+    }
     Some(torrent)
 }
 
