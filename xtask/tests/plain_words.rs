@@ -10,7 +10,13 @@ const CLAUSES: &[&str] = &["What", "Whether", "Who", "Whom", "Whose", "How", "Of
 /// Names that say nothing of what a function does.
 const BARE: &[&str] = &["told", "said", "of", "one", "at", "is", "may", "so"];
 /// Folders of sources, with how many parts of a path name the crate.
-const FOLDERS: &[(&str, usize)] = &[("host", 2), ("plugins", 2), ("xtask", 1), ("bench", 1), ("tests", 1)];
+const FOLDERS: &[(&str, usize)] = &[
+    ("host", 2),
+    ("plugins", 2),
+    ("xtask", 1),
+    ("bench", 1),
+    ("tests", 1),
+];
 const COUNTS: &str = "xtask/tests/plain_words.txt";
 
 fn root() -> PathBuf {
@@ -91,7 +97,8 @@ fn counted() -> BTreeMap<String, Faults> {
 }
 
 fn written(counts: &BTreeMap<String, Faults>) -> String {
-    let mut text = String::from("# crate: descriptions that begin with a clause, functions with a bare name\n");
+    let mut text =
+        String::from("# crate: descriptions that begin with a clause, functions with a bare name\n");
     for (of, faults) in counts {
         writeln!(text, "{of}: {}, {}", faults.clauses, faults.names).expect("a text takes all");
     }
@@ -139,11 +146,5 @@ pub(crate) async fn told_of<T>() {}
 // fn of() {}
     fn at(x: u8) {}
 ";
-    assert_eq!(
-        faults(source),
-        Faults {
-            clauses: 3,
-            names: 2
-        }
-    );
+    assert_eq!(faults(source), Faults { clauses: 3, names: 2 });
 }

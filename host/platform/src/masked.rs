@@ -72,7 +72,9 @@ pub fn links(text: &str) -> String {
         clean.push_str(&rest[..scheme]);
         let address = &rest[scheme..];
         let end = address
-            .find(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '<' | '>' | '`' | ')' | ']'))
+            .find(|letter: char| {
+                letter.is_whitespace() || matches!(letter, '"' | '\'' | '<' | '>' | '`' | ')' | ']')
+            })
             .unwrap_or(address.len());
         clean.push_str(&url(&address[..end]));
         rest = &address[end..];
@@ -257,7 +259,10 @@ mod tests {
                 "é http://u:p@t.example/a \"udp://t.example:1/x?passkey=abcdef1\"".to_owned(),
                 format!("é http://{MASK}@t.example/a \"udp://t.example:1/x?passkey={MASK}\""),
             ),
-            ("no address: 12:30, a//b".to_owned(), "no address: 12:30, a//b".to_owned()),
+            (
+                "no address: 12:30, a//b".to_owned(),
+                "no address: 12:30, a//b".to_owned(),
+            ),
             ("://".to_owned(), "://".to_owned()),
             (String::new(), String::new()),
         ] {

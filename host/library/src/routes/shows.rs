@@ -41,7 +41,9 @@ pub async fn get_show(State(app): App, Path(id): Path<String>) -> ApiResult<Json
     let extras = app.show_extras(&show).await?.into_iter();
     let extras: Vec<ExtraView> = extras.map(|extra| ExtraView::new(extra, &path)).collect();
     let seasons = details.seasons.into_iter();
-    let seasons = seasons.map(|season| SeasonDetailView::new(season, &extras)).collect();
+    let seasons = seasons
+        .map(|season| SeasonDetailView::new(season, &extras))
+        .collect();
     Ok(Json(ShowDetailView {
         show: (show, path).into(),
         metadata: details.metadata.map(ShowMetadataView::from),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use qm_kernel::Timestamp;
+use qm_platform::masked;
 use qm_ports::engine::{Delta, Torrent};
 use qm_ports::list::{Listed, TorrentList};
 
@@ -396,7 +397,7 @@ fn tidy(mut torrent: Torrent) -> Option<Torrent> {
     // Whoever sees the torrent sees it, and a complaint about a tracker may hold the passkey of its address.
     for text in [&mut torrent.message, &mut torrent.tracker_message] {
         if let Some(text) = text.as_mut().filter(|text| text.contains("://")) {
-            *text = masked::links(text).into();
+            *text = masked::links(text);
         }
     }
     Some(torrent)
