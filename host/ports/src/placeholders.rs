@@ -1,7 +1,7 @@
 //! Placeholders in the directories that rules move torrents to: `/data/{label}`. What may stand in one is a table; whoever stores a rule
 //! refuses any other, and whoever moves a torrent fills them.
 //!
-//! What fills one is a name that a stranger may have chosen: it becomes one name of a directory, and never a path.
+//! A value that fills one is a name that a stranger may have chosen: it becomes one name of a directory, and never a path.
 
 use crate::engine::Torrent;
 

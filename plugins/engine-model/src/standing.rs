@@ -48,8 +48,9 @@ impl Tracked {
         match (self.failing, self.unheard) {
             (0, 0) => None,
             (0, _) if !runs => None,
-            _ if is_lost => Some(Standing::Unregistered),
+            // Its client asks the next one now; that may know it.
             (_, 1..) if runs => Some(Standing::Updating),
+            _ if is_lost => Some(Standing::Unregistered),
             _ => Some(Standing::Failing),
         }
     }
@@ -64,7 +65,7 @@ struct Rule {
     unless: OneOf,
 }
 
-/// What a tracker is asked for.
+/// Words for the thing that a tracker is asked for.
 const TORRENT: OneOf = &[
     "torrent",
     "info hash",
@@ -73,7 +74,7 @@ const TORRENT: OneOf = &[
     "requested download",
     "release",
 ];
-/// What a user proves with.
+/// Words for the proof of a user.
 const PASS: OneOf = &[
     "passkey",
     "pass key",
@@ -87,7 +88,7 @@ const PASS: OneOf = &[
     "account",
     "user",
 ];
-/// What is said of either when it is not there.
+/// Words for either not being there.
 const ABSENT: OneOf = &[
     "not found",
     "unknown",
@@ -103,7 +104,7 @@ const ABSENT: OneOf = &[
     "not in database",
     "not in our database",
 ];
-/// What is said of a torrent that was there.
+/// Words for a torrent that was there.
 const GONE: OneOf = &[
     "deleted",
     "removed",
@@ -123,7 +124,7 @@ const GONE: OneOf = &[
     "dupe",
     "no longer",
 ];
-/// What is said of a user that may not, or may no longer.
+/// Words for a user that may not, or may no longer.
 const BARRED: OneOf = &[
     "invalid",
     "wrong",
@@ -140,11 +141,11 @@ const BARRED: OneOf = &[
     "parked",
     "denied",
 ];
-/// What may not be found on the way to a tracker.
+/// Things on the way to a tracker that may not be found.
 const ON_THE_WAY: OneOf = &[
     "host", "hostname", "server", "domain", "dns", "address", "name", "route", "network", "proxy",
 ];
-/// What a tracker refuses for what it is, not for its torrent or its user.
+/// Things that a tracker refuses for themselves, not for their torrent or their user.
 const PROGRAM: OneOf = &["client", "agent", "ip", "port", "country"];
 
 const LOST: &[Rule] = &[
@@ -332,7 +333,8 @@ mod tests {
             (of(0, 1, 0), true, &lost, Some(Standing::Unregistered)),
             (of(0, 1, 0), false, &lost, Some(Standing::Unregistered)),
             (of(0, 1, 0), true, &lost[..1], Some(Standing::Failing)),
-            (of(0, 1, 1), true, &lost, Some(Standing::Unregistered)),
+            (of(0, 1, 1), true, &lost, Some(Standing::Updating)),
+            (of(0, 1, 1), false, &lost, Some(Standing::Unregistered)),
             (of(0, 1, 1), true, &lost[..1], Some(Standing::Updating)),
             (of(0, 1, 1), false, &[], Some(Standing::Failing)),
             (of(0, 0, 2), true, &lost, Some(Standing::Updating)),

@@ -106,7 +106,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .collect())
     }
 
-    /// What each method answers for each torrent, then the counts of its trackers and the address of the first; none for a torrent
+    /// Answers of each method for each torrent, then the counts of its trackers and the address of the first; none for a torrent
     /// that does not exist.
     fn values_of(&self, targets: &[String], methods: &[&str]) -> Result<Vec<Option<Vec<Value>>>, Error> {
         let firsts: Vec<String> = targets.iter().map(|target| first_of(target)).collect();

@@ -111,9 +111,9 @@ impl Trackers {
     }
 }
 
-/// How a message begins that a tracker caused.
+/// Beginning of a message that a tracker caused.
 const BY_TRACKER: &str = "Tracker: [";
-/// How the text in it begins where the tracker itself gives a reason.
+/// Beginning of the text in it where the tracker itself gives a reason.
 const REASON: &str = "Failure reason \"";
 
 /// Text of the tracker that failed last; none when the message is not about one.
@@ -124,7 +124,7 @@ fn said(message: &str) -> Option<&str> {
     Some(reason.unwrap_or(text))
 }
 
-/// What is said of a standing; of one that works the message is not, for it is another tracker's.
+/// Text that belongs to a standing; with one that works the message has none, for it is another tracker's.
 pub fn message(standing: Option<Standing>, message: &str) -> Option<String> {
     let is_theirs = matches!(standing, Some(standing) if standing != Standing::Working);
     said(message)

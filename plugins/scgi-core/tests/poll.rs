@@ -89,7 +89,7 @@ fn the_standing_follows_the_trackers_without_a_call_a_torrent() {
     host.change(|torrents| {
         torrents[6..8]
             .iter_mut()
-            .for_each(|torrent| torrent.message = lost.to_owned())
+            .for_each(|torrent| torrent.message = lost.to_owned());
     });
     host.poll().unwrap();
     assert_eq!(standing(&host, 7), (State::Downloading, Some(Standing::Working)));

@@ -30,7 +30,7 @@ fn one_tracker_that_works_is_enough(program: &Program) {
     let mut rig = Rig::new(Daemon::start(program, home.path(), Listen::Unix));
     let at = announce::serve();
     let downloads = rig.daemon.downloads.clone();
-    let mut put = |name: &str, paths: &[&str]| {
+    let put = |name: &str, paths: &[&str]| {
         let urls: Vec<String> = paths.iter().map(|path| format!("{at}/{path}")).collect();
         let torrent = metainfo::single(name, &metainfo::noise(1000, 1), 16_384).announced(&urls);
         rig.client.add(&add(&torrent, &downloads)).unwrap();

@@ -114,7 +114,7 @@ pub(crate) struct Row {
     is_stirred: bool,
     /// It waits to be asked about.
     is_due: bool,
-    /// When its trackers were asked about last.
+    /// Moment at which its trackers were asked about last.
     pub(crate) asked_ms: Option<u64>,
     seconds_seeded: Option<u64>,
     last_activity: Option<u64>,
@@ -250,7 +250,7 @@ impl Row {
         (!heard.text.is_empty()).then(|| heard.text.to_string())
     }
 
-    /// What it is doing, as far as others are concerned: one that its trackers lost is in error.
+    /// State as far as others are concerned: one that its trackers lost is in error.
     pub(crate) fn shown_state(&self) -> State {
         let is_checked = matches!(self.state, State::Checking | State::Allocating);
         if self.standing() == Some(Standing::Unregistered) && !is_checked {

@@ -16,7 +16,7 @@ use crate::error::{Error, garbled};
 use crate::http::{Answer, Clock, Http};
 use crate::kept::Kept;
 use crate::link::{Body, Call, LARGE, Link};
-use crate::row::Id;
+use crate::row::{Id, Row};
 use crate::session::{Session, joined};
 use crate::values::Text;
 use engine_model::{Tracked, standing::is_lost};
@@ -85,7 +85,7 @@ impl Heard {
     }
 }
 
-/// Whose turn it is to be asked about.
+/// Order in which torrents are asked about.
 #[derive(Default)]
 pub(crate) struct Turn {
     due: VecDeque<Id>,
@@ -122,7 +122,7 @@ impl Turn {
         while next.len() < room
             && let Some(id) = self.due.pop_front()
         {
-            if kept.row_mut(id).is_some_and(|row| row.take_turn()) {
+            if kept.row_mut(id).is_some_and(Row::take_turn) {
                 next.push(id);
             }
         }
@@ -168,7 +168,7 @@ impl<H: Http, C: Clock> Session<H, C> {
             },
         };
         for id in later {
-            if self.kept.row_mut(id).is_some_and(crate::row::Row::make_due) {
+            if self.kept.row_mut(id).is_some_and(Row::make_due) {
                 self.turn.put(id);
             }
         }

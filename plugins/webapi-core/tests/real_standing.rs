@@ -29,8 +29,8 @@ fn one_tracker_that_works_is_enough(program: &Program) {
     let at = announce::serve();
     let add = |digit: char, paths: &[&str]| {
         let hash = digit.to_string().repeat(40);
-        let trackers: String = paths.iter().map(|path| format!("&tr={at}/{path}")).collect();
-        let link = format!("magnet:?xt=urn:btih:{hash}{trackers}");
+        let trackers: Vec<String> = paths.iter().map(|path| format!("&tr={at}/{path}")).collect();
+        let link = format!("magnet:?xt=urn:btih:{hash}{}", trackers.concat());
         let link = percent_encoding::utf8_percent_encode(&link, percent_encoding::NON_ALPHANUMERIC);
         client.tell("/torrents/add", &format!("urls={link}"));
         hash

@@ -121,11 +121,11 @@ pub struct Added {
     pub hash: String,
     /// The engine had it already; it stays as it was.
     pub existed: bool,
-    /// What was asked for with it.
+    /// Wishes that came with it.
     pub asked: Asked,
 }
 
-/// What may be asked for with a torrent, beside the torrent.
+/// Wishes that may come with a torrent to add.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     pub category: Option<String>,

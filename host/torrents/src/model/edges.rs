@@ -7,7 +7,7 @@
 //! so the first instant that is known stays.
 
 use qm_kernel::Timestamp;
-use qm_ports::engine::{Torrent, TorrentState};
+use qm_ports::engine::{Torrent, TorrentState, TrackerStanding};
 
 /// The stored state that edges are judged against.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,9 +60,14 @@ pub fn has_completed(prior: &Prior, now: &Torrent, fetched: bool) -> bool {
     rose && (prior.completed_at.is_none() || fetched)
 }
 
-/// The torrent fell into an error since it was last seen in this run of the service.
+/// The torrent fell into an error since it was last seen in this run of the service. One whose trackers lost it before anybody was told
+/// of them, as with each start, did not fall: it lay there.
 pub fn has_failed(before: Option<&Torrent>, now: &Torrent) -> bool {
-    before.is_some_and(|before| before.state != TorrentState::Error) && now.state == TorrentState::Error
+    before.is_some_and(|before| {
+        let is_learned =
+            before.tracker_standing.is_none() && now.tracker_standing == Some(TrackerStanding::Unregistered);
+        before.state != TorrentState::Error && !is_learned
+    }) && now.state == TorrentState::Error
 }
 
 #[cfg(test)]
@@ -241,6 +246,23 @@ mod tests {
         assert!(!has_failed(Some(&failed), &failed));
         assert!(!has_failed(None, &failed));
         assert!(!has_failed(Some(&failed), &fine));
+        let lost = Torrent {
+            tracker_standing: Some(TrackerStanding::Unregistered),
+            ..failed.clone()
+        };
+        let trusted = Torrent {
+            tracker_standing: Some(TrackerStanding::Working),
+            ..fine.clone()
+        };
+        assert!(has_failed(Some(&trusted), &lost));
+        assert!(
+            !has_failed(Some(&fine), &lost),
+            "its trackers were not known before"
+        );
+        assert!(
+            has_failed(Some(&fine), &failed),
+            "its client's own error is an edge"
+        );
     }
 
     proptest! {

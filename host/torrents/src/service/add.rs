@@ -410,7 +410,7 @@ impl Torrents {
     }
 }
 
-/// What was asked for with a torrent; blank texts ask for nothing.
+/// Wishes that came with a torrent; blank texts are none.
 fn asked(options: &AddOptions, path_of_category: Option<String>) -> Asked {
     Asked {
         category: options.category.clone().filter(|category| !category.is_empty()),

@@ -67,15 +67,12 @@ impl TorrentHands for Torrents {
     async fn relocate(&self, torrent: &TorrentRef, destination: &str) -> Result<(), ActionError> {
         let gone = || ActionError::Unreachable("the server is ending".to_owned());
         let me = self.me.upgrade().ok_or_else(gone)?;
-        let destination = match destination.contains('{') {
-            true => {
-                let found = self
-                    .find(Some(&torrent.engine_id), &torrent.hash)
-                    .await
-                    .map_err(told)?;
-                placeholders::filled(destination, &found.entry.torrent).map_err(ActionError::InvalidParams)?
-            }
-            false => destination.to_owned(),
+        let destination = if destination.contains('{') {
+            let found = self.find(Some(&torrent.engine_id), &torrent.hash).await;
+            let found = found.map_err(told)?;
+            placeholders::filled(destination, &found.entry.torrent).map_err(ActionError::InvalidParams)?
+        } else {
+            destination.to_owned()
         };
         let moving = me.relocate_by(None, Some(&torrent.engine_id), &torrent.hash, &destination);
         match moving.await.map_err(told)? {

@@ -53,7 +53,7 @@ impl Rig {
         .text()
     }
 
-    /// What a method with an argument answers about a torrent.
+    /// Answer of a method with an argument about a torrent.
     pub fn text_of(&self, method: &str, hash: &str, argument: &str) -> String {
         let target = hash.to_uppercase();
         ask(
