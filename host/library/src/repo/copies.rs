@@ -79,6 +79,7 @@ bulk! {
     INSERT = "INSERT INTO media_copies (id, item_id, library_id, directory_id, place, label, part, device, inode, size, mtime, \
         container, video_codec, audio_codec, resolution, hdr, language, release_group, quality, tech_source, \
         probe_attempts, created_at) VALUES", 22, "";
+    PLACES = "SELECT c.item_id, c.place FROM (VALUES", 1, ") w CROSS JOIN media_copies c WHERE c.item_id = w.column1";
     OF_ITEMS = concat!("SELECT f.item_id, f.place, ", file_columns!(), " FROM (VALUES"), 1,
         ") w CROSS JOIN media_copies f WHERE f.item_id = w.column1 ORDER BY f.item_id, COALESCE(f.part, 0), f.place";
 }
@@ -136,6 +137,14 @@ pub async fn owners(
         }
     }
     Ok(owners)
+}
+
+/// Places of the further files of items, each with its item.
+pub async fn places<'a>(
+    tx: &mut Tx,
+    ids: impl Iterator<Item = &'a str>,
+) -> Result<Vec<(String, String)>, DbError> {
+    qm_db::each!(tx, (String, String), PLACES, filled(ids), |id| *id).await
 }
 
 /// Places of a library that further files lie at.

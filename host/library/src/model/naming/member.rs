@@ -4,6 +4,9 @@
 //! the numbers are the same in one directory. A word behind the title that nobody knows makes a version of it only where the name
 //! says that it does: behind a hyphen or in brackets, in a folder that is called like the film.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use qm_release::{Release, parse};
 use qm_titles::{folded, normalise};
 
@@ -26,19 +29,25 @@ pub struct Member {
 }
 
 /// What lies beside a file, as far as it says what the file is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
     /// The directory holds one film at most.
     pub is_alone: bool,
     /// A file is called like the directory, without another word.
     pub has_plain: bool,
+    /// Names of which there are several parts, counted by a word with which titles end as well: one alone is a film of that title.
+    parted: Arc<HashSet<String>>,
 }
 
 impl Beside {
     /// Looks at the names of the files of a directory, none of which is an extra.
     pub fn of<'a>(folder: &str, names: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let beside = Self {
+            parted: Arc::new(parted(names.clone())),
+            ..Self::default()
+        };
         if names.clone().take(MOST + 1).count() > MOST {
-            return Self::default();
+            return beside;
         }
         let own = folder.rsplit('/').next().unwrap_or_default();
         let has_plain = !own.is_empty()
@@ -46,16 +55,53 @@ impl Beside {
                 .clone()
                 .any(|name| rest_behind(stem(name), own).is_some_and(|rest| rest.trim().is_empty()));
         let is_version = |name: &str| {
-            let base = part::split(stem(name)).map_or_else(|| stem(name).to_owned(), |part| part.base);
+            let base = beside.part(stem(name)).map(|part| part.base);
+            let base = base.unwrap_or_else(|| stem(name).to_owned());
             rest_behind(&base, own).is_some_and(|rest| is_label(&rest, has_plain))
         };
         let is_alone = is_one_film(names.clone()) || (!own.is_empty() && names.clone().all(is_version));
-        Self { is_alone, has_plain }
+        Self {
+            is_alone,
+            has_plain,
+            ..beside
+        }
+    }
+
+    /// The part that a name says, where it is one.
+    fn part(&self, name: &str) -> Option<part::Part> {
+        part::split(name).filter(|part| !part.is_loose || self.parted.contains(&folded(&part.base)))
+    }
+
+    /// True for a name whose part is told by its neighbours.
+    pub fn is_counted(&self, name: &str) -> bool {
+        !self.parted.is_empty() && part::split(stem(name)).is_some_and(|part| part.is_loose)
     }
 }
 
+/// Names that have a first part and others, and stand for nothing themselves.
+fn parted<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<String> {
+    let mut numbers: HashMap<String, HashSet<i64>> = HashMap::new();
+    let mut whole: Vec<&str> = Vec::new();
+    for name in names.map(stem) {
+        match part::split(name) {
+            Some(part) if part.is_loose => {
+                numbers.entry(folded(&part.base)).or_default().insert(part.number);
+            }
+            Some(_) => {}
+            None => whole.push(name),
+        }
+    }
+    numbers.retain(|_, numbers| numbers.len() > 1 && numbers.contains(&1));
+    if !numbers.is_empty() {
+        for name in whole {
+            numbers.remove(&folded(name));
+        }
+    }
+    numbers.into_keys().collect()
+}
+
 /// Reads the path of a file below a library's directory, as people are shown it.
-pub fn member(shown: &str, kind: Kind, beside: Beside) -> Member {
+pub fn member(shown: &str, kind: Kind, beside: &Beside) -> Member {
     let shown = &*super::composed(shown);
     let mut folders: Vec<&str> = shown.split('/').collect();
     let name = stem(folders.pop().unwrap_or_default());
@@ -106,9 +152,9 @@ fn owner(folders: &[&str]) -> (usize, Option<i64>) {
     (at, number)
 }
 
-fn of_film(name: &str, folders: &[&str], beside: Beside) -> Member {
+fn of_film(name: &str, folders: &[&str], beside: &Beside) -> Member {
     let (above, by_folder) = owner(folders);
-    let own_part = part::split(name);
+    let own_part = beside.part(name);
     let number = own_part.as_ref().map(|part| part.number).or(by_folder);
     let base = own_part.map_or_else(|| name.to_owned(), |part| part.base);
     let (clean, _) = tag::split(&base);
@@ -355,7 +401,7 @@ pub fn owner_of(shown: &str, kind: Kind) -> Owner {
     Owner {
         folder: above[..at].join("/"),
         season: None,
-        key: named.and_then(|base| of_film(base, &folders, Beside::default()).key),
+        key: named.and_then(|base| of_film(base, &folders, &Beside::default()).key),
     }
 }
 
@@ -373,7 +419,7 @@ mod tests {
             } else {
                 format!("{folder}/{name}")
             };
-            let found = member(&path, kind, beside);
+            let found = member(&path, kind, &beside);
             let file = ((*name).to_owned(), found.label, found.part);
             match groups
                 .iter_mut()
@@ -493,6 +539,8 @@ mod tests {
                 &["Amber 1 - The motion ox.mkv", "Amber 2- The wrath of ox.mkv"],
             ),
             ("", &["300a.mkv", "300b.mkv", "300c.mkv"]),
+            ("", &["Amber.mkv", "Amber part 2.mkv"]),
+            ("", &["Amber Part 2.mkv", "Amber Part 3.mkv"]),
         ] {
             assert_eq!(
                 grouped(folder, names, Kind::Movie).len(),
@@ -568,9 +616,9 @@ mod tests {
         ] {
             let alone = Beside {
                 is_alone: true,
-                has_plain: false,
+                ..Beside::default()
             };
-            let [one, other] = paths.map(|path| member(path, Kind::Movie, alone));
+            let [one, other] = paths.map(|path| member(path, Kind::Movie, &alone));
             assert!(
                 one.key.is_some() && one.key == other.key,
                 "{paths:?}: {one:?} {other:?}"
@@ -580,15 +628,15 @@ mod tests {
         let release = member(
             "Amber Ox (2013)/Amber.Ox.2013.720p-GRP/grp-ox.mkv",
             Kind::Movie,
-            Beside {
+            &Beside {
                 is_alone: true,
-                has_plain: false,
+                ..Beside::default()
             },
         );
         let own = member(
             "Amber Ox (2013)/Amber Ox (2013).mkv",
             Kind::Movie,
-            Beside::default(),
+            &Beside::default(),
         );
         assert_eq!(release.key, own.key, "a release in the folder of its film");
     }
@@ -662,7 +710,7 @@ mod tests {
             let found = owner_of(path, kind);
             assert_eq!((&*found.folder, found.season), (folder, season), "{path}");
         }
-        let film = member("Amber Ox (2013) - 1080p.mkv", Kind::Movie, Beside::default());
+        let film = member("Amber Ox (2013) - 1080p.mkv", Kind::Movie, &Beside::default());
         let trailer = owner_of("Amber Ox (2013)-trailer.mkv", Kind::Movie);
         assert!(
             trailer.key.is_some() && trailer.key == film.key,
