@@ -10,7 +10,7 @@ use std::sync::Arc;
 use qm_release::{Release, parse};
 use qm_titles::{folded, normalise};
 
-use super::{episode, film, is_one_film, is_piece, is_release, part, season, show_at, stem, tag};
+use super::{episode, film, is_one_film, is_piece, is_release, part, season, stem, tag};
 use crate::model::library::Kind;
 
 /// Files of one directory whose names are compared; with more it is a place for many films.
@@ -388,7 +388,8 @@ pub fn owner_of(shown: &str, kind: Kind) -> Owner {
     let among = (1..folders.len()).find(|at| super::extra::of_folder(folders[*at]).is_some());
     let above = &folders[..among.unwrap_or(folders.len())];
     if kind.has_shows() {
-        let top = show_at(above).map_or(above.len().min(1), |at| at + 1);
+        // A show is a folder right below the library's directory.
+        let top = above.len().min(1);
         let number = above[top..].iter().find_map(|folder| season::season(folder));
         return Owner {
             folder: above[..top].join("/"),

@@ -297,6 +297,7 @@ fn an_extra_belongs_to_its_film_or_its_show() {
             Some(2),
         ),
         ("Alder/trailer.mkv", Kind::Tv, "Alder", None),
+        ("Group/Alder/Season 3/Extras/any.mkv", Kind::Tv, "Group", Some(3)),
         ("trailer.mkv", Kind::Tv, "", None),
     ] {
         let found = owner_of(path, kind);
@@ -310,140 +311,142 @@ fn an_extra_belongs_to_its_film_or_its_show() {
     );
 }
 
+/// Folders of films, each with files of one film.
+const FILMS: &[(&str, &[&str])] = &[
+    (
+        "X Ox (2016)",
+        &[
+            "X Ox (2016) - 1080p.mkv",
+            "X Ox (2016) - 720p.mkv",
+            "X Ox (2016) - Directors Cut.mkv",
+            "X Ox (2016) - Theatrical Release.mkv",
+        ],
+    ),
+    (
+        "Amber Ox - Kapitel 3 (2019) [imdbid=tt6146586]",
+        &[
+            "Amber Ox - Kapitel 3 (2019) [imdbid=tt6146586] - Version 1.mkv",
+            "Amber Ox - Kapitel 3 (2019) [imdbid=tt6146586] - Version 2.mkv",
+        ],
+    ),
+    (
+        "Amber Ox - Chapter 3 (2019)",
+        &[
+            "Amber Ox - Chapter 3 (2019) [Version 1].mkv",
+            "Amber Ox - Chapter 3 (2019) [Version 2.mkv",
+        ],
+    ),
+    ("Amber", &["Amber.mkv", "Amber-2.mkv", "Amber-3.mkv"]),
+    (
+        "",
+        &[
+            "Amber.Ox.2013.1080p.BluRay.x264-GRP.mkv",
+            "Amber.Ox.2013.2160p.UHD.BluRay.x265-GRP.mkv",
+        ],
+    ),
+    (
+        "Amber Ox (2013)",
+        &[
+            "Amber Ox (2013) 3D.mkv",
+            "Amber Ox (2013) 1080p.mkv",
+            "Amber Ox (2013).mkv",
+        ],
+    ),
+    (
+        "Amber Ox (2013)",
+        &[
+            "Amber Ox (2013) - [1080p].mkv",
+            "Amber Ox (2013) - [Extended Edition].mkv",
+        ],
+    ),
+    (
+        "Amber Ox (2013)",
+        &[
+            "Amber Ox (2013) (Director's Cut).mkv",
+            "Amber Ox (2013) (Theatrical).mkv",
+        ],
+    ),
+    (
+        "Amber Ox (2013)",
+        &["Amber Ox (2013) Extended Edition.mkv", "Amber Ox (2013).mkv"],
+    ),
+    (
+        "Amber Ox (2013) {tmdb-12}",
+        &[
+            "Amber Ox (2013) {tmdb-12} - 2160p.mkv",
+            "Amber Ox (2013) {tmdb-12}.mkv",
+        ],
+    ),
+    (
+        "Amber Ox (2013)",
+        &[
+            "Amber.Ox.2013.Directors.Cut.1080p.BluRay.x264-GRP.mkv",
+            "Amber.Ox.2013.Theatrical.1080p.BluRay.x264-GRP.mkv",
+        ],
+    ),
+    (
+        "Amber Ox (2013)",
+        &[
+            "Amber Ox (2013) {edition-Final Cut} - 1080p.mkv",
+            "Amber Ox (2013) {edition-Final Cut} - 4K.mkv",
+        ],
+    ),
+    ("Amber Ox (2013)", &["Amber Ox.mkv", "Amber Ox - 1080p.mkv"]),
+    (
+        "Amber Ox (2013)",
+        &["Amber Ox (2013) - disc1.avi", "Amber Ox (2013) - disc2.avi"],
+    ),
+    (
+        "Amber Ox (2013)",
+        &["Amber Ox (2013) - dvd 1.avi", "Amber Ox (2013) - dvd 2.avi"],
+    ),
+    (
+        "Amber Ox (2013)",
+        &["Amber_Ox_(2013)_cd1.avi", "Amber_Ox_(2013)_cd2.avi"],
+    ),
+    (
+        "Amber Ox (2013)",
+        &[
+            "Amber Ox (2013) - part1 - 1080p.mkv",
+            "Amber Ox (2013) - part2 - 1080p.mkv",
+        ],
+    ),
+    (
+        "Amber Ox (2013)",
+        &[
+            "Amber Ox (2013) - cd1.avi",
+            "Amber Ox (2013) - cd2.avi",
+            "Amber Ox (2013) - 1080p.mkv",
+        ],
+    ),
+];
+
+/// Files of one episode.
+const EPISODES: &[&[&str]] = &[
+    &["Alder - s01e01-pt1.mkv", "Alder - s01e01-pt2.mkv"],
+    &["Alder S01E01 - disc 1.mkv", "Alder S01E01 - disc 2.mkv"],
+    &["Alder.S01E01.Part1.720p.mkv", "Alder.S01E01.Part2.720p.mkv"],
+    &[
+        "Alder - S01E01 - Words (1080p).mkv",
+        "Alder - S01E01 - Words (720p).mkv",
+    ],
+    &["Alder S01E01 [1080p].mkv", "Alder S01E01.mkv"],
+    &[
+        "Alder (2012) - S01E01 - 1080p.mkv",
+        "Alder (2012) - S01E01 - 720p.mkv",
+    ],
+    &["Alder - 1x01.mkv", "Alder - S01E01 720p.mkv"],
+    &["S01E01 - Words.mkv", "S01E01 - Words 1080p.mkv"],
+    &["01 - Words.mkv", "01 - Words [1080p].mkv"],
+];
+
 #[test]
 fn ways_to_name_versions_and_parts() {
-    for (folder, names) in [
-        (
-            "X Ox (2016)",
-            &[
-                "X Ox (2016) - 1080p.mkv",
-                "X Ox (2016) - 720p.mkv",
-                "X Ox (2016) - Directors Cut.mkv",
-                "X Ox (2016) - Theatrical Release.mkv",
-            ][..],
-        ),
-        (
-            "Amber Ox - Kapitel 3 (2019) [imdbid=tt6146586]",
-            &[
-                "Amber Ox - Kapitel 3 (2019) [imdbid=tt6146586] - Version 1.mkv",
-                "Amber Ox - Kapitel 3 (2019) [imdbid=tt6146586] - Version 2.mkv",
-            ],
-        ),
-        (
-            "Amber Ox - Chapter 3 (2019)",
-            &[
-                "Amber Ox - Chapter 3 (2019) [Version 1].mkv",
-                "Amber Ox - Chapter 3 (2019) [Version 2.mkv",
-            ],
-        ),
-        ("Amber", &["Amber.mkv", "Amber-2.mkv", "Amber-3.mkv"]),
-        (
-            "",
-            &[
-                "Amber.Ox.2013.1080p.BluRay.x264-GRP.mkv",
-                "Amber.Ox.2013.2160p.UHD.BluRay.x265-GRP.mkv",
-            ],
-        ),
-        (
-            "Amber Ox (2013)",
-            &[
-                "Amber Ox (2013) 3D.mkv",
-                "Amber Ox (2013) 1080p.mkv",
-                "Amber Ox (2013).mkv",
-            ],
-        ),
-        (
-            "Amber Ox (2013)",
-            &[
-                "Amber Ox (2013) - [1080p].mkv",
-                "Amber Ox (2013) - [Extended Edition].mkv",
-            ],
-        ),
-        (
-            "Amber Ox (2013)",
-            &[
-                "Amber Ox (2013) (Director's Cut).mkv",
-                "Amber Ox (2013) (Theatrical).mkv",
-            ],
-        ),
-        (
-            "Amber Ox (2013)",
-            &["Amber Ox (2013) Extended Edition.mkv", "Amber Ox (2013).mkv"],
-        ),
-        (
-            "Amber Ox (2013) {tmdb-12}",
-            &[
-                "Amber Ox (2013) {tmdb-12} - 2160p.mkv",
-                "Amber Ox (2013) {tmdb-12}.mkv",
-            ],
-        ),
-        (
-            "Amber Ox (2013)",
-            &[
-                "Amber.Ox.2013.Directors.Cut.1080p.BluRay.x264-GRP.mkv",
-                "Amber.Ox.2013.Theatrical.1080p.BluRay.x264-GRP.mkv",
-            ],
-        ),
-        (
-            "Amber Ox (2013)",
-            &[
-                "Amber Ox (2013) {edition-Final Cut} - 1080p.mkv",
-                "Amber Ox (2013) {edition-Final Cut} - 4K.mkv",
-            ],
-        ),
-        ("Amber Ox (2013)", &["Amber Ox.mkv", "Amber Ox - 1080p.mkv"]),
-        (
-            "Amber Ox (2013)",
-            &["Amber Ox (2013) - disc1.avi", "Amber Ox (2013) - disc2.avi"],
-        ),
-        (
-            "Amber Ox (2013)",
-            &["Amber Ox (2013) - dvd 1.avi", "Amber Ox (2013) - dvd 2.avi"],
-        ),
-        (
-            "Amber Ox (2013)",
-            &["Amber_Ox_(2013)_cd1.avi", "Amber_Ox_(2013)_cd2.avi"],
-        ),
-        (
-            "Amber Ox (2013)",
-            &[
-                "Amber Ox (2013) - part1 - 1080p.mkv",
-                "Amber Ox (2013) - part2 - 1080p.mkv",
-            ],
-        ),
-        (
-            "Amber Ox (2013)",
-            &[
-                "Amber Ox (2013) - cd1.avi",
-                "Amber Ox (2013) - cd2.avi",
-                "Amber Ox (2013) - 1080p.mkv",
-            ],
-        ),
-    ] {
-        assert_eq!(
-            grouped(folder, names, Kind::Movie).len(),
-            1,
-            "{names:?}: {:#?}",
-            grouped(folder, names, Kind::Movie)
-        );
+    for (folder, names) in FILMS {
+        let groups = grouped(folder, names, Kind::Movie);
+        assert_eq!(groups.len(), 1, "{names:?}: {groups:#?}");
     }
-    for names in [
-        &["Alder - s01e01-pt1.mkv", "Alder - s01e01-pt2.mkv"][..],
-        &["Alder S01E01 - disc 1.mkv", "Alder S01E01 - disc 2.mkv"],
-        &["Alder.S01E01.Part1.720p.mkv", "Alder.S01E01.Part2.720p.mkv"],
-        &[
-            "Alder - S01E01 - Words (1080p).mkv",
-            "Alder - S01E01 - Words (720p).mkv",
-        ],
-        &["Alder S01E01 [1080p].mkv", "Alder S01E01.mkv"],
-        &[
-            "Alder (2012) - S01E01 - 1080p.mkv",
-            "Alder (2012) - S01E01 - 720p.mkv",
-        ],
-        &["Alder - 1x01.mkv", "Alder - S01E01 720p.mkv"],
-        &["S01E01 - Words.mkv", "S01E01 - Words 1080p.mkv"],
-        &["01 - Words.mkv", "01 - Words [1080p].mkv"],
-    ] {
+    for names in EPISODES {
         let groups = grouped("Alder (2012)/Season 1", names, Kind::Tv);
         assert_eq!(groups.len(), 1, "{names:?}: {groups:#?}");
     }
