@@ -45,10 +45,10 @@ sql! {
         SELECT f.id, CAST($2 AS TEXT), i.library_id, i.directory_id, i.place, ", made_of!(), " \
         FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE i.id = $1");
     TAKE_ALONG = "UPDATE media_copies SET item_id = $2 WHERE item_id = $1";
-    NEXT = "SELECT id, directory_id, place FROM media_copies WHERE item_id = $1 ORDER BY COALESCE(part, 0), place LIMIT 1";
+    NEXT = "SELECT id, item_id, directory_id, place FROM media_copies WHERE item_id = $1 ORDER BY COALESCE(part, 0), place LIMIT 1";
     ELSEWHERE = "SELECT i.id, MIN(c.id) FROM media_items i JOIN media_copies c ON c.item_id = i.id \
         WHERE i.directory_id = $1 AND c.directory_id <> $1 GROUP BY i.id LIMIT $2";
-    AT = "SELECT id, directory_id, place FROM media_copies WHERE id = $1";
+    AT = "SELECT id, item_id, directory_id, place FROM media_copies WHERE id = $1";
     DROP_FIRST = "DELETE FROM media_files WHERE item_id = $1";
     RAISE = concat!("INSERT INTO media_files (id, item_id, ", made!(), ") \
         SELECT id, item_id, ", made!(), " FROM media_copies WHERE id = $1");
@@ -79,6 +79,7 @@ bulk! {
     INSERT = "INSERT INTO media_copies (id, item_id, library_id, directory_id, place, label, part, device, inode, size, mtime, \
         container, video_codec, audio_codec, resolution, hdr, language, release_group, quality, tech_source, \
         probe_attempts, created_at) VALUES", 22, "";
+    PLACES = "SELECT c.item_id, c.place FROM (VALUES", 1, ") w CROSS JOIN media_copies c WHERE c.item_id = w.column1";
     OF_ITEMS = concat!("SELECT f.item_id, f.place, ", file_columns!(), " FROM (VALUES"), 1,
         ") w CROSS JOIN media_copies f WHERE f.item_id = w.column1 ORDER BY f.item_id, COALESCE(f.part, 0), f.place";
 }
@@ -108,6 +109,7 @@ pub struct Lying {
 #[derive(FromRow)]
 struct At {
     id: String,
+    item_id: String,
     directory_id: String,
     place: String,
 }
@@ -136,6 +138,14 @@ pub async fn owners(
         }
     }
     Ok(owners)
+}
+
+/// Places of the further files of items, each with its item.
+pub async fn places<'a>(
+    tx: &mut Tx,
+    ids: impl Iterator<Item = &'a str>,
+) -> Result<Vec<(String, String)>, DbError> {
+    qm_db::each!(tx, (String, String), PLACES, filled(ids), |id| *id).await
 }
 
 /// Places of a library that further files lie at.
@@ -225,7 +235,7 @@ pub async fn raise_next(tx: &mut Tx, item_id: &str, now: Timestamp) -> Result<bo
     let Some(next) = qm_db::opt!(tx, At, NEXT, item_id).await? else {
         return Ok(false);
     };
-    raise(tx, item_id, &next, now).await?;
+    put_first(tx, &next, now).await?;
     Ok(true)
 }
 
@@ -237,15 +247,22 @@ pub async fn raise_elsewhere(
     now: Timestamp,
 ) -> Result<u64, DbError> {
     let rows = qm_db::all!(tx, (String, String), ELSEWHERE, directory_id, most).await?;
-    for (item_id, copy) in &rows {
-        if let Some(at) = qm_db::opt!(tx, At, AT, copy).await? {
-            raise(tx, item_id, &at, now).await?;
-        }
+    for (_, copy) in &rows {
+        raise(tx, copy, now).await?;
     }
     Ok(rows.len() as u64)
 }
 
-async fn raise(tx: &mut Tx, item_id: &str, copy: &At, now: Timestamp) -> Result<(), DbError> {
+/// Makes a further file the first one of its item.
+pub async fn raise(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
+    match qm_db::opt!(tx, At, AT, id).await? {
+        Some(at) => put_first(tx, &at, now).await,
+        None => Ok(()),
+    }
+}
+
+async fn put_first(tx: &mut Tx, copy: &At, now: Timestamp) -> Result<(), DbError> {
+    let item_id = &copy.item_id;
     let _ = qm_db::exec!(tx, DROP_FIRST, item_id).await?;
     let _ = qm_db::exec!(tx, RAISE, &copy.id).await?;
     let _ = qm_db::exec!(tx, DELETE, &copy.id).await?;

@@ -10,7 +10,7 @@ use crate::model::ignored::Ignored;
 sql! {
     PLACES = "SELECT place FROM media_ignored WHERE library_id = $1";
     LIST = "SELECT id, library_id, place, created_at FROM media_ignored \
-        WHERE (CAST($1 AS TEXT) IS NULL OR library_id = $1) ORDER BY created_at, id LIMIT $2 OFFSET $3";
+        WHERE (CAST($1 AS TEXT) IS NULL OR library_id = $1) ORDER BY created_at, place LIMIT $2 OFFSET $3";
     TOTAL = "SELECT COUNT(*) FROM media_ignored WHERE (CAST($1 AS TEXT) IS NULL OR library_id = $1)";
     COUNT = "SELECT COUNT(*) FROM media_ignored WHERE library_id = $1";
     FIND = "SELECT id, library_id, place, created_at FROM media_ignored WHERE id = $1";

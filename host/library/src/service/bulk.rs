@@ -80,7 +80,7 @@ impl Library {
             for (library_id, place) in first.into_iter().chain(further) {
                 // No scan finds it again.
                 let ignored = Ignored {
-                    id: self.ctx.id(),
+                    id: self.ctx.ordered_id(),
                     library_id: library_id.clone(),
                     place,
                     created_at: self.ctx.now(),

@@ -48,7 +48,7 @@ impl Library {
             return Err(LibraryError::TooManyIgnored(count));
         }
         let ignored = Ignored {
-            id: self.ctx.id(),
+            id: self.ctx.ordered_id(),
             library_id: library.id.clone(),
             place,
             created_at: self.ctx.now(),

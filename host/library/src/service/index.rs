@@ -193,21 +193,34 @@ impl<'a> Index<'a> {
         }
         let mut new: Vec<&SeenFile> = Vec::new();
         let mut changes: Vec<Change<'a>> = Vec::new();
+        let mut same: Vec<(&SeenFile, Stored)> = Vec::new();
         for file in files {
             match stored.remove(&file.place) {
                 None => new.push(file),
+                Some(item) if is_as(file, &item) => same.push((file, item)),
                 Some(item) => changes.extend(self.differing(file, item)),
             }
         }
-        let has_extras = !directory.extras.is_empty() || known.is_some_and(|known| known.extras > 0);
-        if has_extras {
-            changes.push(Change::Extras(directory, id.clone()));
-        }
-        if !self.of.kind.has_shows() && (!new.is_empty() || !changes.is_empty()) {
+        let is_changed = !new.is_empty() || !changes.is_empty() || !directory.extras.is_empty();
+        if is_changed && !self.of.kind.has_shows() {
             let shown = place::shown(&directory.place);
             let names: Vec<String> = files.iter().map(|file| place::shown(&file.place)).collect();
             let names = names.iter().map(|name| name.rsplit('/').next().unwrap_or(name));
             self.beside.insert(&directory.place, Beside::of(&shown, names));
+        }
+        self.processed += same.len();
+        if let Some(beside) = self.beside.get(&*directory.place).filter(|_| !new.is_empty()) {
+            // What came may say that others are parts.
+            let counted = same.into_iter().filter(|(file, item)| {
+                let shown = place::shown(&file.place);
+                let name = shown.rsplit('/').next().unwrap_or(&shown);
+                item.copy_id.is_none() && beside.is_counted(name)
+            });
+            changes.extend(counted.map(|(file, item)| Change::Key(file, item)));
+        }
+        let has_extras = !directory.extras.is_empty() || known.is_some_and(|known| known.extras > 0);
+        if has_extras {
+            changes.push(Change::Extras(directory, id.clone()));
         }
         self.changes.extend(changes);
         // The first of several files of an item is always the same one.
@@ -229,11 +242,11 @@ impl<'a> Index<'a> {
 
     /// What is different of a file that is known.
     fn differing(&mut self, file: &'a SeenFile, item: Stored) -> Vec<Change<'a>> {
-        let is_first = item.copy_id.is_none();
         if item.size != file.size || item.mtime != file.mtime {
             return vec![Change::Set(file, item)];
         }
         self.processed += 1;
+        let is_first = item.copy_id.is_none();
         let mut changes = Vec::new();
         if is_first && item.same_key.is_none() {
             changes.push(Change::Key(file, item.clone()));
@@ -335,4 +348,11 @@ impl<'a> Index<'a> {
         };
         Ok(self.job.progress(progress.phase("scan")).await?)
     }
+}
+
+/// True if nothing of a file is to be written.
+fn is_as(file: &SeenFile, item: &Stored) -> bool {
+    let says = item.copy_id.is_none() && !file.ids.is_empty() && !item.locked;
+    let is_keyed = item.copy_id.is_some() || item.same_key.is_some();
+    (item.size, item.mtime) == (file.size, file.mtime) && is_keyed && item.inode == Some(file.node.1) && !says
 }

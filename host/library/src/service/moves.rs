@@ -228,7 +228,14 @@ impl Library {
         }
         let mut directories = HashMap::new();
         for one in &batch.moving {
-            let library = &batch.sources[one.source].library.id;
+            let source = &batch.sources[one.source];
+            let library = &source.library.id;
+            // What has another file that stays where it is stays with that; a scan finds what went elsewhere.
+            let is_alone = one.to.is_none() || one.item.place == source.from;
+            let may_stay = is_alone && !(one.to.is_none() && batch.is_there);
+            if may_stay && self.stays(&mut tx, &one.item, library, &source.from).await? {
+                continue;
+            }
             match &one.to {
                 Some(goal) => self.settle(&mut tx, batch, one, goal, &mut directories).await?,
                 // Something stands there again, or still does: a scan compares the two.
@@ -240,6 +247,27 @@ impl Library {
         }
         tx.commit().await?;
         Ok(true)
+    }
+
+    /// Makes another file of an item its first one, where one lies outside of what was moved, or deleted.
+    async fn stays(
+        &self,
+        tx: &mut Tx,
+        item: &Lying,
+        library_id: &str,
+        from: &str,
+    ) -> Result<bool, LibraryError> {
+        if !repo::moves::lies(tx, &item.id, library_id, &item.place).await? {
+            return Ok(false);
+        }
+        let copies = repo::copies::lying(tx, &item.id, library_id).await?;
+        let staying = copies
+            .into_iter()
+            .find(|copy| !place::is_within(&copy.place, from));
+        if let Some(copy) = &staying {
+            repo::copies::raise(tx, &copy.id, self.ctx.now()).await?;
+        }
+        Ok(staying.is_some())
     }
 
     /// Reads what the paths of items say where they go, and where they lie, off the async threads.

@@ -268,6 +268,39 @@ db_test! {
         house.stops().await;
     }
 
+    async fn an_item_stays_with_its_other_file(db: Db) {
+        let house = House::new(&db);
+        house.starts_jobs().await;
+        let files = ["Ox (2013)/Ox (2013) - 4K.mkv", "Ox (2013)/Ox (2013) - 720p.mkv", "Cat (2002)/Cat (2002) - 4K.mkv", "Cat (2002)/Cat (2002) - 720p.mkv"];
+        let films = with(&house, "films", Kind::Movie, &files).await;
+        let before = items(&house, &films).await;
+        assert_eq!(places(&before), [files[2], files[0]]);
+        for item in before.values() {
+            decided(&house, item).await;
+        }
+        // One file goes elsewhere, one is deleted.
+        house.moves("films/Ox (2013)/Ox (2013) - 4K.mkv", "films/Other.mkv").await;
+        std::fs::remove_file(house.root.join("films").join(files[2])).unwrap();
+        house.tells(&Deleted { path: house.root.join("films").join(files[2]).to_str().unwrap().to_owned() }).await;
+        house.app.follow_moves().await.unwrap();
+        for _ in 0..2 {
+            let now = items(&house, &films).await;
+            assert_eq!((&now[files[1]].id, now[files[1]].locked), (&before[files[0]].id, true));
+            assert_eq!((&now[files[3]].id, now[files[3]].locked), (&before[files[2]].id, true));
+            house.scans(&films).await;
+        }
+        assert_eq!(places(&items(&house, &films).await), [files[3], "Other.mkv", files[1]]);
+        // With its folder it goes with all its files.
+        house.moves("films/Ox (2013)", "films/The Ox (2013)").await;
+        house.file("films/The Ox (2013)/The Ox (2013) - 1080p.mkv", 9);
+        house.app.follow_moves().await.unwrap();
+        house.scans(&films).await;
+        let now = items(&house, &films).await;
+        let ox = &now["The Ox (2013)/Ox (2013) - 720p.mkv"];
+        assert_eq!((&ox.id, ox.locked, now.len()), (&before[files[0]].id, true, 4), "{now:#?}");
+        house.stops().await;
+    }
+
     async fn many_changes_are_each_done_once(db: Db) {
         let house = House::new(&db);
         house.starts_jobs().await;

@@ -97,6 +97,42 @@ db_test! {
         house.stops().await;
     }
 
+    async fn each_version_is_looked_into_and_a_file_is_known_by_its_content(db: Db) {
+        let (house, _home) = house(&db, None);
+        house.starts_jobs().await;
+        let (ox, boat) = (film(1920, 1080), [film(640, 272), vec![0; 9]].concat());
+        write(&house, "films/Ox (2013)/Ox (2013) - best.avi", &ox);
+        write(&house, "films/Ox (2013)/Ox (2013) - small.avi", &film(1280, 720));
+        write(&house, "films/Boat/boat.avi", &boat);
+        let (library, job) = house.library("films", Kind::Movie).await;
+        house.ended(&job).await;
+        assert_eq!(probes(&house.app).await, 3);
+        let all = || async {
+            let page = qm_kernel::PageQuery { page: 1, page_size: 9 };
+            let (items, _) = house.app.items(&crate::model::item::Filter::default(), page).await.unwrap();
+            items.into_iter().map(|(item, file, _)| (item, file)).collect::<Vec<_>>()
+        };
+        let before = all().await;
+        let [(boat_item, _), (ox_item, best)] = &before[..] else { panic!("{before:#?}") };
+        let (_, small) = &ox_item.copies[0];
+        assert_eq!((best.tech.resolution.as_deref(), small.tech.resolution.as_deref()), (Some("1080p"), Some("720p")));
+        assert!(small.probed_at.is_some() && small.label.as_deref() == Some("small"));
+        // From another file system, by a program that keeps no times.
+        write(&house, "films/The Boat.avi", &boat);
+        std::fs::remove_dir_all(house.root.join("films/Boat")).unwrap();
+        // One of two versions goes elsewhere: the item stays with the other.
+        std::fs::rename(house.root.join("films/Ox (2013)/Ox (2013) - best.avi"), house.root.join("films/Cat (2002).avi")).unwrap();
+        house.scans(&library).await;
+        let now = all().await;
+        let mut places: Vec<(&str, bool)> = now
+            .iter()
+            .map(|(item, _)| (&*item.place, item.id == boat_item.id || item.id == ox_item.id))
+            .collect();
+        places.sort_unstable();
+        assert_eq!(places, [("Cat (2002).avi", false), ("Ox (2013)/Ox (2013) - small.avi", true), ("The Boat.avi", true)], "{now:#?}");
+        house.stops().await;
+    }
+
     async fn what_fails_is_tried_three_times_or_once(db: Db) {
         // Which it is is told by the file.
         let script = "read -r how; case $how in kill) kill -9 $$;; exit) exit 3;; say) echo '{\"media\":null}';; *) echo nonsense;; esac";

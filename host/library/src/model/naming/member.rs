@@ -4,10 +4,13 @@
 //! the numbers are the same in one directory. A word behind the title that nobody knows makes a version of it only where the name
 //! says that it does: behind a hyphen or in brackets, in a folder that is called like the film.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use qm_release::{Release, parse};
 use qm_titles::{folded, normalise};
 
-use super::{episode, film, is_one_film, is_piece, is_release, part, season, show_at, stem, tag};
+use super::{episode, film, is_one_film, is_piece, is_release, part, season, stem, tag};
 use crate::model::library::Kind;
 
 /// Files of one directory whose names are compared; with more it is a place for many films.
@@ -26,19 +29,25 @@ pub struct Member {
 }
 
 /// What lies beside a file, as far as it says what the file is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
     /// The directory holds one film at most.
     pub is_alone: bool,
     /// A file is called like the directory, without another word.
     pub has_plain: bool,
+    /// Names of which there are several parts, counted by a word with which titles end as well: one alone is a film of that title.
+    parted: Arc<HashSet<String>>,
 }
 
 impl Beside {
     /// Looks at the names of the files of a directory, none of which is an extra.
     pub fn of<'a>(folder: &str, names: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let beside = Self {
+            parted: Arc::new(parted(names.clone())),
+            ..Self::default()
+        };
         if names.clone().take(MOST + 1).count() > MOST {
-            return Self::default();
+            return beside;
         }
         let own = folder.rsplit('/').next().unwrap_or_default();
         let has_plain = !own.is_empty()
@@ -46,16 +55,53 @@ impl Beside {
                 .clone()
                 .any(|name| rest_behind(stem(name), own).is_some_and(|rest| rest.trim().is_empty()));
         let is_version = |name: &str| {
-            let base = part::split(stem(name)).map_or_else(|| stem(name).to_owned(), |part| part.base);
+            let base = beside.part(stem(name)).map(|part| part.base);
+            let base = base.unwrap_or_else(|| stem(name).to_owned());
             rest_behind(&base, own).is_some_and(|rest| is_label(&rest, has_plain))
         };
         let is_alone = is_one_film(names.clone()) || (!own.is_empty() && names.clone().all(is_version));
-        Self { is_alone, has_plain }
+        Self {
+            is_alone,
+            has_plain,
+            ..beside
+        }
+    }
+
+    /// The part that a name says, where it is one.
+    fn part(&self, name: &str) -> Option<part::Part> {
+        part::split(name).filter(|part| !part.is_loose || self.parted.contains(&folded(&part.base)))
+    }
+
+    /// True for a name whose part is told by its neighbours.
+    pub fn is_counted(&self, name: &str) -> bool {
+        !self.parted.is_empty() && part::split(stem(name)).is_some_and(|part| part.is_loose)
     }
 }
 
+/// Names that have a first part and others, and stand for nothing themselves.
+fn parted<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<String> {
+    let mut numbers: HashMap<String, HashSet<i64>> = HashMap::new();
+    let mut whole: Vec<&str> = Vec::new();
+    for name in names.map(stem) {
+        match part::split(name) {
+            Some(part) if part.is_loose => {
+                numbers.entry(folded(&part.base)).or_default().insert(part.number);
+            }
+            Some(_) => {}
+            None => whole.push(name),
+        }
+    }
+    numbers.retain(|_, numbers| numbers.len() > 1 && numbers.contains(&1));
+    if !numbers.is_empty() {
+        for name in whole {
+            numbers.remove(&folded(name));
+        }
+    }
+    numbers.into_keys().collect()
+}
+
 /// Reads the path of a file below a library's directory, as people are shown it.
-pub fn member(shown: &str, kind: Kind, beside: Beside) -> Member {
+pub fn member(shown: &str, kind: Kind, beside: &Beside) -> Member {
     let shown = &*super::composed(shown);
     let mut folders: Vec<&str> = shown.split('/').collect();
     let name = stem(folders.pop().unwrap_or_default());
@@ -106,9 +152,9 @@ fn owner(folders: &[&str]) -> (usize, Option<i64>) {
     (at, number)
 }
 
-fn of_film(name: &str, folders: &[&str], beside: Beside) -> Member {
+fn of_film(name: &str, folders: &[&str], beside: &Beside) -> Member {
     let (above, by_folder) = owner(folders);
-    let own_part = part::split(name);
+    let own_part = beside.part(name);
     let number = own_part.as_ref().map(|part| part.number).or(by_folder);
     let base = own_part.map_or_else(|| name.to_owned(), |part| part.base);
     let (clean, _) = tag::split(&base);
@@ -342,7 +388,8 @@ pub fn owner_of(shown: &str, kind: Kind) -> Owner {
     let among = (1..folders.len()).find(|at| super::extra::of_folder(folders[*at]).is_some());
     let above = &folders[..among.unwrap_or(folders.len())];
     if kind.has_shows() {
-        let top = show_at(above).map_or(above.len().min(1), |at| at + 1);
+        // A show is a folder right below the library's directory.
+        let top = above.len().min(1);
         let number = above[top..].iter().find_map(|folder| season::season(folder));
         return Owner {
             folder: above[..top].join("/"),
@@ -355,318 +402,9 @@ pub fn owner_of(shown: &str, kind: Kind) -> Owner {
     Owner {
         folder: above[..at].join("/"),
         season: None,
-        key: named.and_then(|base| of_film(base, &folders, Beside::default()).key),
+        key: named.and_then(|base| of_film(base, &folders, &Beside::default()).key),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Files of one directory, each with its label and its part, by what they have in common.
-    fn grouped(folder: &str, names: &[&str], kind: Kind) -> Vec<Vec<(String, Option<String>, Option<i64>)>> {
-        let beside = Beside::of(folder, names.iter().copied());
-        let mut groups: Vec<(Option<String>, Vec<_>)> = Vec::new();
-        for name in names {
-            let path = if folder.is_empty() {
-                (*name).to_owned()
-            } else {
-                format!("{folder}/{name}")
-            };
-            let found = member(&path, kind, beside);
-            let file = ((*name).to_owned(), found.label, found.part);
-            match groups
-                .iter_mut()
-                .find(|(key, _)| key.is_some() && *key == found.key)
-            {
-                Some((_, files)) => files.push(file),
-                None => groups.push((found.key, vec![file])),
-            }
-        }
-        groups.into_iter().map(|(_, files)| files).collect()
-    }
-
-    fn labels(folder: &str, names: &[&str], kind: Kind) -> Vec<Option<String>> {
-        let groups = grouped(folder, names, kind);
-        assert_eq!(groups.len(), 1, "{folder}: {groups:?}");
-        groups.into_iter().flatten().map(|(_, label, _)| label).collect()
-    }
-
-    fn parts(folder: &str, names: &[&str], kind: Kind) -> Vec<Option<i64>> {
-        let groups = grouped(folder, names, kind);
-        assert_eq!(groups.len(), 1, "{folder}: {groups:?}");
-        groups.into_iter().flatten().map(|(_, _, part)| part).collect()
-    }
-
-    #[test]
-    fn versions_of_a_film_are_one() {
-        for (folder, names, expected) in [
-            (
-                "Amber Ox (2013)",
-                &[
-                    "Amber Ox (2013) - 1080p.mkv",
-                    "Amber Ox (2013) - Director's Cut.mkv",
-                    "Amber Ox (2013) - 4K.mkv",
-                ][..],
-                &[Some("1080p"), Some("Director's Cut"), Some("4K")][..],
-            ),
-            (
-                "",
-                &["Amber Ox (2013) - 1080p.mkv", "Amber Ox (2013) [4K].mkv"],
-                &[Some("1080p"), Some("4K")],
-            ),
-            (
-                "Amber Ox (2013)",
-                &["Amber Ox (2013).mkv", "Amber Ox (2013) [1080p].mkv"],
-                &[None, Some("1080p")],
-            ),
-            (
-                "Amber Ox (2013)",
-                &[
-                    "Amber.Ox.2013.1080p.BluRay.x264-GRP.mkv",
-                    "Amber.Ox.2013.2160p.WEB-DL.x265-OTHER.mkv",
-                ],
-                &[Some("1080p BluRay"), Some("2160p WEB-DL")],
-            ),
-            (
-                "Amber Ox (1982)",
-                &[
-                    "Amber Ox (1982) [Final Cut] [1080p HEVC AAC].mkv",
-                    "Amber Ox (1982) [EE by ADM] [480p HEVC AAC,AAC,AAC].mkv",
-                ],
-                &[
-                    Some("Final Cut 1080p HEVC AAC"),
-                    Some("EE by ADM 480p HEVC AAC,AAC,AAC"),
-                ],
-            ),
-            (
-                "Amber Ox (2013)",
-                &[
-                    "Amber Ox (2013) {edition-Director's Cut}.mkv",
-                    "Amber Ox (2013).mp4",
-                ],
-                &[Some("Director's Cut"), None],
-            ),
-            (
-                "Amber Ox",
-                &[
-                    "Amber Ox.mkv",
-                    "Amber Ox-720p.mkv",
-                    "Amber Ox - test.mkv",
-                    "Amber Ox [3d].mkv",
-                ],
-                &[None, Some("720p"), Some("test"), Some("3d")],
-            ),
-            (
-                "Amber Ox",
-                &["Amber Ox - 1080p.mkv", "Amber Ox [hsbs].mkv"],
-                &[Some("1080p"), Some("hsbs")],
-            ),
-            (
-                "Amber Ox (1925)",
-                &[
-                    "Amber Ox (1925) - 1925 version.mkv",
-                    "Amber Ox (1925) - 1929 version.mkv",
-                ],
-                &[Some("1925 version"), Some("1929 version")],
-            ),
-        ] {
-            let expected: Vec<Option<String>> =
-                expected.iter().map(|label| label.map(str::to_owned)).collect();
-            assert_eq!(labels(folder, names, Kind::Movie), expected, "{folder}");
-        }
-    }
-
-    #[test]
-    fn other_films_are_others() {
-        for (folder, names) in [
-            ("M", &["Amber 1.mkv", "Amber 2.mkv", "Amber 3.mkv"][..]),
-            (
-                "Amber Ox",
-                &["Amber Ox.mkv", "Amber Ox (2008).mkv", "Amber Ox (2009).mkv"],
-            ),
-            ("", &["Amber Ox (2006).mkv", "Amber Ox (2007).mkv"]),
-            ("Amber", &["Amber - A New Ox.mkv", "Amber - The Ox Returns.mkv"]),
-            ("Amber", &["Amber - B (2006).mkv", "Amber - C (2007).mkv"]),
-            (
-                "Amber",
-                &["Amber 1 - The motion ox.mkv", "Amber 2- The wrath of ox.mkv"],
-            ),
-            ("", &["300a.mkv", "300b.mkv", "300c.mkv"]),
-        ] {
-            assert_eq!(
-                grouped(folder, names, Kind::Movie).len(),
-                names.len(),
-                "{names:?}"
-            );
-        }
-        let home = ["holiday 1.mp4", "holiday - beach.mp4", "holiday.mp4"];
-        assert_eq!(
-            grouped("holiday", &home, Kind::General).len(),
-            3,
-            "nobody says what they are"
-        );
-    }
-
-    #[test]
-    fn parts_of_a_film_are_one() {
-        for (folder, names) in [
-            (
-                "Amber Ox (2013)",
-                &["Amber Ox (2013) - part1.mkv", "Amber Ox (2013) - part2.mkv"][..],
-            ),
-            ("", &["Amber Ox (2013) cd1.avi", "Amber Ox (2013) cd2.avi"]),
-            (
-                "Amber Ox (2013)",
-                &[
-                    "Amber.Ox.2013.CD1.DVDRip.XviD-GRP.avi",
-                    "Amber.Ox.2013.CD2.DVDRip.XviD-GRP.avi",
-                ],
-            ),
-            ("Amber Ox (2013)", &["Amber Ox disc 1.mkv", "Amber Ox disc 2.mkv"]),
-            ("Amber Ox (2013)", &["Amber Ox-pt1.mkv", "Amber Ox-pt2.mkv"]),
-            ("Amber Ox (2013)", &["cd1.avi", "cd2.avi"]),
-            (
-                "Amber Ox (2013)",
-                &["Amber Ox (2013) parta.mkv", "Amber Ox (2013) partb.mkv"],
-            ),
-            ("", &["300 (2006) part1.mkv", "300 (2006) part2.mkv"]),
-            (
-                "",
-                &[
-                    "Amber Ox (2011)[720p][PG][Family]part1.mkv",
-                    "Amber Ox (2011)[720p][PG][Family]part2.mkv",
-                ],
-            ),
-            ("", &["Amber Ox part 1.mkv", "Amber Ox part 2.mkv"]),
-        ] {
-            assert_eq!(parts(folder, names, Kind::Movie), [Some(1), Some(2)], "{names:?}");
-        }
-        let mixed = [
-            "Amber Ox (2013) - 1080p - part1.mkv",
-            "Amber Ox (2013) - 1080p - part2.mkv",
-            "Amber Ox (2013) - 720p.mkv",
-        ];
-        assert_eq!(
-            parts("Amber Ox (2013)", &mixed, Kind::Movie),
-            [Some(1), Some(2), None]
-        );
-        // Parts in folders of their own.
-        for paths in [
-            [
-                "Amber Ox (2013)/CD1/Amber Ox.avi",
-                "Amber Ox (2013)/CD2/Amber Ox.avi",
-            ],
-            [
-                "Amber Ox (2013)/Disc 1/VIDEO_TS/VTS_01_1.VOB",
-                "Amber Ox (2013)/Disc 2/VIDEO_TS/VTS_01_1.VOB",
-            ],
-            [
-                "Amber Ox/Amber Ox (1965) (Disc 01)/VIDEO_TS/VTS_01_1.VOB",
-                "Amber Ox/Amber Ox (1965) (Disc 02)/VIDEO_TS/VTS_01_1.VOB",
-            ],
-        ] {
-            let alone = Beside {
-                is_alone: true,
-                has_plain: false,
-            };
-            let [one, other] = paths.map(|path| member(path, Kind::Movie, alone));
-            assert!(
-                one.key.is_some() && one.key == other.key,
-                "{paths:?}: {one:?} {other:?}"
-            );
-            assert_eq!((one.part, other.part), (Some(1), Some(2)), "{paths:?}");
-        }
-        let release = member(
-            "Amber Ox (2013)/Amber.Ox.2013.720p-GRP/grp-ox.mkv",
-            Kind::Movie,
-            Beside {
-                is_alone: true,
-                has_plain: false,
-            },
-        );
-        let own = member(
-            "Amber Ox (2013)/Amber Ox (2013).mkv",
-            Kind::Movie,
-            Beside::default(),
-        );
-        assert_eq!(release.key, own.key, "a release in the folder of its film");
-    }
-
-    #[test]
-    fn files_of_an_episode_are_one() {
-        let folder = "Alder/Season 1";
-        let names = ["Alder S01E01 - 1080p.mkv", "Alder S01E01 - 720p.mkv"];
-        assert_eq!(
-            labels(folder, &names, Kind::Tv),
-            [Some("1080p".to_owned()), Some("720p".to_owned())]
-        );
-        let names = [
-            "Alder.S01E01.1080p.WEB-DL.x264-GRP.mkv",
-            "Alder.S01E01.720p.HDTV.x264-OTHER.mkv",
-        ];
-        assert_eq!(labels(folder, &names, Kind::Tv).len(), 2);
-        for names in [
-            ["Alder S01E01-part1.mkv", "Alder S01E01-part2.mkv"],
-            [
-                "Alder - S01E01 - Words - pt1.mkv",
-                "Alder - S01E01 - Words - pt2.mkv",
-            ],
-            ["Alder.S01E01.cd1.avi", "Alder.S01E01.cd2.avi"],
-        ] {
-            assert_eq!(parts(folder, &names, Kind::Tv), [Some(1), Some(2)], "{names:?}");
-        }
-        for names in [
-            ["Alder S01E01.mkv", "Alder S01E02.mkv"],
-            ["Alder S01E01.mkv", "Alder S01E01-E02.mkv"],
-            ["Alder S00E01 - Making of.mkv", "Alder S00E01 - Bloopers.mkv"],
-            ["Part 1.mkv", "Part 2.mkv"],
-            ["Alder S01E01.mkv", "Late.S01E01.mkv"],
-        ] {
-            assert_eq!(grouped(folder, &names, Kind::Tv).len(), 2, "{names:?}");
-        }
-    }
-
-    #[test]
-    fn an_extra_belongs_to_its_film_or_its_show() {
-        for (path, kind, folder, season) in [
-            (
-                "Amber Ox (2013)/Trailers/any.mkv",
-                Kind::Movie,
-                "Amber Ox (2013)",
-                None,
-            ),
-            (
-                "Amber Ox (2013)/trailer.mkv",
-                Kind::Movie,
-                "Amber Ox (2013)",
-                None,
-            ),
-            (
-                "A/Amber Ox (2013)/extras/more/any.mkv",
-                Kind::Movie,
-                "A/Amber Ox (2013)",
-                None,
-            ),
-            ("Alder/Extras/any.mkv", Kind::Tv, "Alder", None),
-            ("Alder/Season 2/Featurettes/any.mkv", Kind::Tv, "Alder", Some(2)),
-            (
-                "Alder/Season 2/Alder S02E01-trailer.mkv",
-                Kind::Tv,
-                "Alder",
-                Some(2),
-            ),
-            ("Alder/trailer.mkv", Kind::Tv, "Alder", None),
-            ("trailer.mkv", Kind::Tv, "", None),
-        ] {
-            let found = owner_of(path, kind);
-            assert_eq!((&*found.folder, found.season), (folder, season), "{path}");
-        }
-        let film = member("Amber Ox (2013) - 1080p.mkv", Kind::Movie, Beside::default());
-        let trailer = owner_of("Amber Ox (2013)-trailer.mkv", Kind::Movie);
-        assert!(
-            trailer.key.is_some() && trailer.key == film.key,
-            "{trailer:?} {film:?}"
-        );
-    }
-}
+mod tests;

@@ -220,7 +220,9 @@ fn of_film(name: &str, folders: &[&str], kind: Kind, is_alone: bool) -> Identity
         .find(|(at, folder)| *at == 0 || !is_within(folder));
     let folder = own.map(|(_, folder)| *folder).filter(|folder| !is_piece(folder));
     let is_alone = is_alone || own.is_some_and(|(at, _)| at + 1 < folders.len());
-    let found = film::read(name, folder, is_alone);
+    // A part is called like the whole.
+    let whole = part::split(name).filter(|part| !part.is_loose && !part.base.is_empty());
+    let found = film::read(whole.as_ref().map_or(name, |part| &part.base), folder, is_alone);
     let media_type = kind.media_type().or(found.year.map(|_| "movie"));
     Identity {
         media_type,

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::film;
+use super::{episode, film};
 
 /// Number of a part, and the name without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub fn split(name: &str) -> Option<Part> {
     let found = BETWEEN.as_ref()?.captures(name)?;
     let before = &name[..found.get(0)?.start()];
     let is_loose = is_loose(found.get(1)?.as_str());
-    // In front of the year it belongs to the title.
-    if is_loose && film::named(before).year.is_none() {
+    // In front of the year, or of the numbers, it belongs to the title.
+    if is_loose && film::named(before).year.is_none() && episode::explicit(before).is_none() {
         return None;
     }
     Some(Part {
@@ -112,6 +112,7 @@ mod tests {
                 false,
             ),
             ("Amber Ox Part 2", "Amber Ox", 2, true),
+            ("Alder.S01E02.Part1.720p", "Alder.S01E02.720p", 1, false),
             ("CD1", "", 1, false),
             ("disc-2", "", 2, false),
         ] {

@@ -374,6 +374,22 @@ fn letters_and_their_marks_are_one_text_however_they_are_written() {
 }
 
 #[test]
+fn a_part_is_called_like_the_whole() {
+    for (path, year) in [
+        ("Amber Ox cd1.avi", None),
+        ("Amber Ox (2013) - part2.mkv", Some(2013)),
+        ("Amber Ox (2013).pt1.mkv", Some(2013)),
+        ("Amber.Ox.2013.CD1.DVDRip.XviD-GRP.avi", Some(2013)),
+        ("Amber Ox (2013)/CD2/any.avi", Some(2013)),
+        ("Amber Ox (2013)/cd1.avi", Some(2013)),
+        ("Amber Ox [Disc 1].iso", None),
+    ] {
+        assert_eq!(film(path, false), ("Amber Ox".to_owned(), year), "{path}");
+    }
+    assert_eq!(film("Amber Ox Part 2 (2013).mkv", false).0, "Amber Ox Part 2");
+}
+
+#[test]
 fn what_belongs_to_a_film_or_a_show_is_neither() {
     for (path, kind) in [
         ("Amber Ox (2013)/Amber Ox (2013)-trailer.mkv", "trailer"),

@@ -43,10 +43,10 @@ impl Asked {
         match self {
             Asked::File(shown, beside) => Said::File(
                 Box::new(read(&shown, kind, beside.is_alone)),
-                member::member(&shown, kind, beside),
+                member::member(&shown, kind, &beside),
             ),
             Asked::Moved(item, place, beside) => {
-                let member = member::member(&place::shown(&place), kind, beside);
+                let member = member::member(&place::shown(&place), kind, &beside);
                 let goal = goal_within(&item, place, kind, beside.is_alone);
                 Said::Moved(item, Box::new(goal), member)
             }
@@ -357,7 +357,7 @@ impl<'a> Index<'a> {
     async fn read_names(&self, changes: &[Change<'a>]) -> Result<Vec<Option<Said>>, Stop> {
         let beside = |place: &str| {
             let above = place::parent(place).unwrap_or_default();
-            self.beside.get(&*above).copied().unwrap_or_default()
+            self.beside.get(&*above).cloned().unwrap_or_default()
         };
         let asked: Vec<Option<Asked>> = changes
             .iter()
@@ -378,7 +378,7 @@ impl<'a> Index<'a> {
                 }
                 Change::Extras(seen, _) => {
                     let shown = seen.extras.iter().map(|extra| place::shown(&extra.place));
-                    let beside = self.beside.get(&*seen.place).copied().unwrap_or_default();
+                    let beside = self.beside.get(&*seen.place).cloned().unwrap_or_default();
                     Some(Asked::Extras(shown.collect(), beside))
                 }
                 _ => None,

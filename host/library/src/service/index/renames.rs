@@ -66,7 +66,7 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    /// First files of items that are not there any more.
+    /// First files that are not there any more, of items that have no other one.
     async fn went(&self, is_kept: impl Fn(&str) -> bool) -> Result<Vec<Stored>, Stop> {
         let mut went: Vec<Stored> = Vec::new();
         for change in &self.removals {
@@ -82,9 +82,22 @@ impl<'a> Index<'a> {
             let mut tx = self.library.db.begin_read().await?;
             went.extend(repo::items::of_directory(&mut tx, &known.id).await?);
         }
-        // A further file is found again by its name: nobody has said anything of it.
-        went.retain(|item| item.copy_id.is_none());
-        Ok(went)
+        // A further file is found again by its name: nobody has said anything of it. And what has another file that is still there
+        // stays with that.
+        let (first, further): (Vec<Stored>, Vec<Stored>) =
+            went.into_iter().partition(|item| item.copy_id.is_none());
+        let gone: HashSet<&str> = further.iter().map(|file| &*file.place).collect();
+        let mut tx = self.library.db.begin_read().await?;
+        let places = repo::copies::places(&mut tx, first.iter().map(|item| &*item.id)).await?;
+        let staying: HashSet<String> = places
+            .into_iter()
+            .filter(|(_, place)| !gone.contains(&**place))
+            .map(|(item, _)| item)
+            .collect();
+        Ok(first
+            .into_iter()
+            .filter(|item| !staying.contains(&item.id))
+            .collect())
     }
 
     /// Digests of files, by their places in the list.
