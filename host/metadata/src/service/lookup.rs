@@ -154,6 +154,9 @@ impl MetadataArea {
         let Some(title) = self.title(usable, lookup, &id).await? else {
             return Ok(One::Unknown(Vec::new(), Vec::new()));
         };
+        if !is_known && !pick::is_of_year(lookup, &title) {
+            return Ok(One::Unknown(Vec::new(), Vec::new()));
+        }
         let is_another = !is_known && pick::contradicts(&lookup.ids, &title.ids);
         let mut episode = None;
         if let (true, Some(season), Some(number)) = (lookup.kind.is_show(), lookup.season, lookup.episode) {
