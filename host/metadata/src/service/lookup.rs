@@ -237,7 +237,8 @@ impl MetadataArea {
     ) -> Result<Option<String>, String> {
         let has_country = Qualified::of(&lookup.title).country.is_some();
         let is_show = lookup.kind.is_show() && (lookup.season.is_some() || has_country);
-        if !(2..=JUDGED).contains(&equals.len()) || !(is_show || !lookup.ids.is_empty()) {
+        let can_tell = is_show || !lookup.ids.is_empty();
+        if !can_tell || !(2..=JUDGED).contains(&equals.len()) {
             return Ok(None);
         }
         let mut told = Vec::new();
