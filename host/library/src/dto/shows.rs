@@ -37,6 +37,7 @@ pub(super) fn rating(f: &mut Fields<'_>) -> Option<Option<f64>> {
 /// Which show a folder holds; what is absent stays, what is null or empty is cleared.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaShowIdentityInput)]
+#[expect(clippy::struct_field_names, reason = "these are the names in the body")]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct IdentityInput {
     /// Another one clears `providerAId` and `providerBId` where these are not given.

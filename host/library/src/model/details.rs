@@ -182,6 +182,7 @@ pub struct SeasonEdit {
 
 /// Which show a folder holds; what is `None` stays, what is `Some(None)` is taken away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "these are the names in the body")]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct IdentityEdit {
     pub titledb_id: Option<Option<String>>,

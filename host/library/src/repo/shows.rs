@@ -32,6 +32,14 @@ sql! {
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND (series_titledb_id IS NULL OR series_titledb_id = CAST($5 AS TEXT)) \
         AND NOT locked AND media_type IN ('tv', 'anime')";
+    FORGET_OTHERS = "DELETE FROM media_external_ids WHERE is_derived AND item_id IN (SELECT id FROM media_items WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND NOT locked AND match_status <> 'manual' AND media_type IN ('tv', 'anime') \
+        AND series_titledb_id IS NOT NULL AND series_titledb_id <> $4)";
+    TAKES = "UPDATE media_items SET series_titledb_id = $4, titledb_asked = NULL, updated_at = $5 WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND NOT locked AND match_status <> 'manual' AND media_type IN ('tv', 'anime') \
+        AND series_titledb_id IS DISTINCT FROM CAST($4 AS TEXT)";
     LEAVES = "UPDATE media_items SET series_titledb_id = NULL, titledb_asked = NULL, updated_at = $5 WHERE library_id = $1 \
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND series_titledb_id = CAST($4 AS TEXT) AND NOT locked AND media_type IN ('tv', 'anime')";
@@ -158,6 +166,17 @@ pub async fn join_series(
     let id = clean(titledb_id);
     for (from, to) in place::ranges(&show.place) {
         let _ = qm_db::exec!(tx, JOINS, &show.library_id, from, to, &id, before, now.ms()).await?;
+    }
+    Ok(())
+}
+
+/// Items below the folder of a new show, whose name says which it is, belong to it, also those that were moved there from another one,
+/// unless somebody locked them or said what they are.
+pub async fn take_series(tx: &mut Tx, show: &Show, titledb_id: &str, now: Timestamp) -> Result<(), DbError> {
+    let id = clean(titledb_id);
+    for (from, to) in place::ranges(&show.place) {
+        let _ = qm_db::exec!(tx, FORGET_OTHERS, &show.library_id, &from, &to, &id).await?;
+        let _ = qm_db::exec!(tx, TAKES, &show.library_id, from, to, &id, now.ms()).await?;
     }
     Ok(())
 }

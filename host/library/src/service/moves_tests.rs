@@ -136,6 +136,22 @@ db_test! {
         house.stops().await;
     }
 
+    async fn a_new_folder_that_says_its_id_takes_what_came_into_it(db: Db) {
+        let house = House::new(&db);
+        house.starts_jobs().await;
+        house.around.titles.has("one", &[("tt0000040", "tvSeries", "Elm", 2001)], &[("tt0000040", 1, 1, "tt0000042")]);
+        let files = ["Elm/Elm.S01E02.mkv", "Elm/Season 1/Elm.S01E01.mkv"];
+        let tv = with(&house, "tv", Kind::Tv, &files).await;
+        let series = async || items(&house, &tv).await.into_values().map(|item| item.series_titledb_id).collect::<Vec<_>>();
+        let elm = || Some("tt0000040".to_owned());
+        assert_eq!(series().await, [elm(), elm()]);
+        house.moves("tv/Elm/Season 1", "tv/Fir {imdb-tt0000041}/Season 1").await;
+        house.app.follow_moves().await.unwrap();
+        house.scans(&tv).await;
+        assert_eq!(series().await, [elm(), Some("tt0000041".to_owned())]);
+        house.stops().await;
+    }
+
     async fn an_item_goes_along_with_its_file(db: Db) {
         let house = House::new(&db);
         house.starts_jobs().await;

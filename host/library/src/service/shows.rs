@@ -115,7 +115,7 @@ impl Library {
             for show in some {
                 repo::shows::insert(&mut tx, show).await?;
                 if let Some(series) = &show.titledb_id {
-                    repo::shows::join_series(&mut tx, show, series, None, now).await?;
+                    repo::shows::take_series(&mut tx, show, series, now).await?;
                 }
             }
             tx.commit().await?;

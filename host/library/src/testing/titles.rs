@@ -151,7 +151,7 @@ impl TitleData for Titles {
             let wanted = Wanted {
                 title: &asked.title,
                 year: asked.year,
-                season: asked.seasons.iter().copied().max(),
+                season: asked.seasons.iter().copied().min(),
             };
             let id = match show(&wanted, &candidates) {
                 Picked::One(at) => Some(found[at].title.id.clone()),

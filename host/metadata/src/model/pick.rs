@@ -70,6 +70,22 @@ pub fn contradicts(known: &[ExternalId], told: &[ExternalId]) -> bool {
     told.iter().any(differs)
 }
 
+/// True if a title is of the year that is looked for, or the season is: a release names the year of its season.
+pub fn is_of_year(lookup: &Lookup, title: &TitleDetails) -> bool {
+    let wanted = wanted_year(lookup).or_else(|| Qualified::of(&lookup.title).year);
+    let started = title.released.as_deref().and_then(year);
+    let (Some(wanted), Some(started)) = (wanted, started) else {
+        return true;
+    };
+    let is_near = |year: i64| year.abs_diff(wanted) <= 1;
+    let season = title
+        .seasons
+        .iter()
+        .find(|season| Some(season.number) == lookup.season);
+    let aired = season.and_then(|season| season.aired.as_deref().and_then(year));
+    is_near(started) || aired.is_some_and(is_near)
+}
+
 /// Titles that may be meant where none is, the likeliest first.
 pub fn suggested(provider: &str, lookup: &Lookup, hits: &[TitleHit]) -> Vec<TitleSuggestion> {
     let named = Qualified::of(&lookup.title);

@@ -154,6 +154,9 @@ impl MetadataArea {
         let Some(title) = self.title(usable, lookup, &id).await? else {
             return Ok(One::Unknown(Vec::new(), Vec::new()));
         };
+        if !is_known && !pick::is_of_year(lookup, &title) {
+            return Ok(One::Unknown(Vec::new(), Vec::new()));
+        }
         let is_another = !is_known && pick::contradicts(&lookup.ids, &title.ids);
         let mut episode = None;
         if let (true, Some(season), Some(number)) = (lookup.kind.is_show(), lookup.season, lookup.episode) {
@@ -234,7 +237,8 @@ impl MetadataArea {
     ) -> Result<Option<String>, String> {
         let has_country = Qualified::of(&lookup.title).country.is_some();
         let is_show = lookup.kind.is_show() && (lookup.season.is_some() || has_country);
-        if !(2..=JUDGED).contains(&equals.len()) || !(is_show || !lookup.ids.is_empty()) {
+        let can_tell = is_show || !lookup.ids.is_empty();
+        if !can_tell || !(2..=JUDGED).contains(&equals.len()) {
             return Ok(None);
         }
         let mut told = Vec::new();

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use qm_db::{Db, db_test};
 use qm_kernel::Secret;
 use qm_ports::metadata::{
-    Alone, ExternalId, Lookup, LookupKind, MetadataChain as _, ProviderError, Rated, TitleDetails, TitleKind,
+    Alone, ExternalId, Lookup, LookupKind, MetadataChain as _, ProviderError, Rated, SeasonDetails,
+    TitleDetails, TitleKind,
 };
 use serde_json::{Map, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -121,8 +122,14 @@ db_test! {
         // One of another year is another show, unless it is the year of a later season.
         let told = house.app.details(&of(LookupKind::Tv, "Harbor", 1999)).await.unwrap();
         assert_eq!(told.metadata, None);
-        let told = house.app.details(&episode("Harbor", 2013, 3, 2)).await.unwrap();
+        let season = |number, aired: &str| SeasonDetails { number, aired: Some(aired.into()), ..SeasonDetails::default() };
+        let quay = TitleDetails { seasons: vec![season(2, "2011-05-01"), season(3, "2013-05-01")], ..show("9", "Quay", 2010) };
+        house.providers.knows("provider_b", quay);
+        let told = house.app.details(&episode("Quay", 2013, 3, 2)).await.unwrap();
         assert_eq!(told.metadata.unwrap().title.as_deref(), Some("3x2 of provider_b"));
+        for other in [episode("Quay", 2013, 2, 2), episode("Harbor", 2013, 3, 2)] {
+            assert_eq!(house.app.details(&other).await.unwrap().metadata, None, "its season was of another year, or nobody knows");
+        }
     }
 
     async fn what_is_only_like_a_title_is_nobody(db: Db) {

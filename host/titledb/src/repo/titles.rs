@@ -38,6 +38,10 @@ const EPISODES: Statement = Statement {
 const SEASONS: Statement = Statement {
     text: "SELECT DISTINCT season FROM episodes WHERE parent = $1 LIMIT 500",
 };
+const SEASON_OF_YEAR: Statement = Statement {
+    text: "SELECT COUNT(*) FROM episodes e JOIN titles t ON t.id = e.id WHERE e.parent = $1 AND e.season = $2 \
+        AND t.start_year >= $3 AND t.start_year <= $4",
+};
 const PARENT: Statement = Statement {
     text: "SELECT parent FROM episodes WHERE id = $1",
 };
@@ -51,7 +55,7 @@ const CREDITS: Statement = Statement {
 pub const STATEMENTS: [&[Statement]; 3] = [
     &[FIND_SQLITE, PERSONS_SQLITE],
     &[FIND_POSTGRES, PERSONS_POSTGRES],
-    &[FIND, CREW, EPISODES, SEASONS, PARENT, CREDITS],
+    &[FIND, CREW, EPISODES, SEASONS, SEASON_OF_YEAR, PARENT, CREDITS],
 ];
 
 #[derive(FromRow)]
@@ -144,6 +148,13 @@ pub async fn episodes(tx: &mut Tx, parent: i64) -> Result<Vec<Episode>, DbError>
 pub async fn seasons(tx: &mut Tx, parent: i64) -> Result<Vec<Option<i64>>, DbError> {
     let rows = qm_db::all!(tx, (Option<i64>,), SEASONS, parent).await?;
     Ok(rows.into_iter().map(|(season,)| season).collect())
+}
+
+/// True if an episode of this season is of the year, or of one beside it.
+pub async fn is_season_of(tx: &mut Tx, parent: i64, season: i64, year: i64) -> Result<bool, DbError> {
+    let (from, to) = (year.saturating_sub(1), year.saturating_add(1));
+    let episodes = qm_db::value!(tx, i64, SEASON_OF_YEAR, parent, season, from, to).await?;
+    Ok(episodes > 0)
 }
 
 /// The series that a title is an episode of.

@@ -429,6 +429,10 @@ db_test! {
             ("The Desk", None, &[1, 7], Some("tt0000211")),
             ("The Desk", None, &[1], None),
             ("The Desk", Some(2015), &[], None),
+            // The year of a release is that of its season, and the year of a folder that of the show.
+            ("The Desk", Some(2012), &[7], Some("tt0000211")),
+            ("The Desk", Some(2009), &[7], None),
+            ("The Desk", Some(2012), &[1, 7], None),
             ("TheDesk", Some(2005), &[], Some("tt0000211")),
             // Its episodes are not known.
             ("Pier", None, &[], None),

@@ -111,7 +111,9 @@ async fn picked(live: &Live, asked: &SeriesQuestion, found: &[Found]) -> Result<
             continue;
         }
         if let [id] = ids[..] {
-            return Ok(Some(id));
+            let one = left.iter().find(|one| one.title.id == id);
+            let start = one.and_then(|one| one.title.start_year);
+            return Ok(is_of_year(&mut tx, asked, id, start).await?.then_some(id));
         }
         // Those that have all seasons come before those that have some.
         left.retain(|one| !ids.contains(&one.title.id) || fits(one.title.id, true));
@@ -141,9 +143,32 @@ fn meant(asked: &SeriesQuestion, found: &[&Found]) -> Picked {
     let wanted = Wanted {
         title: &asked.title,
         year: asked.year,
-        season: asked.seasons.iter().copied().max(),
+        season: first_season(asked),
     };
     show(&wanted, &candidates)
+}
+
+/// First of the seasons that somebody has: a year may be that of one season, where there is no earlier one.
+fn first_season(asked: &SeriesQuestion) -> Option<i64> {
+    asked.seasons.iter().copied().filter(|season| *season > 0).min()
+}
+
+/// True if the year that is asked for is that of the series, or of the season that somebody has.
+async fn is_of_year(
+    tx: &mut Tx,
+    asked: &SeriesQuestion,
+    id: i64,
+    start: Option<i64>,
+) -> Result<bool, DbError> {
+    let year = asked.year.or_else(|| Qualified::of(&asked.title).year);
+    let (Some(year), Some(start)) = (year, start) else {
+        return Ok(true);
+    };
+    match first_season(asked) {
+        _ if year.abs_diff(start) <= 1 => Ok(true),
+        Some(season) => titles::is_season_of(tx, id, season, year).await,
+        None => Ok(false),
+    }
 }
 
 /// True if a series has some of the seasons that somebody has, or all of them. Specials are counted in other ways everywhere.

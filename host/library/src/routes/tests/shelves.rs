@@ -86,7 +86,7 @@ db_test! {
         let (site, made) = shelf(&db, &files, &[("tv", Kind::Tv), ("anime", Kind::Anime)]).await;
         let (tv, anime) = (&made[0].id, &made[1].id);
         let cases = [
-            ("".to_owned(), &["Bob's Alder", "Cedar", "Été Indien", "Zelkova"][..]),
+            (String::new(), &["Bob's Alder", "Cedar", "Été Indien", "Zelkova"][..]),
             ("sort=title_desc".to_owned(), &["Zelkova", "Été Indien", "Cedar", "Bob's Alder"]),
             ("sort=year_asc".to_owned(), &["Bob's Alder", "Été Indien", "Zelkova", "Cedar"]),
             ("sort=year_desc".to_owned(), &["Zelkova", "Été Indien", "Bob's Alder", "Cedar"]),
