@@ -193,7 +193,7 @@ fn a_mail_server_is_trusted_by_the_certificate_that_somebody_accepted() {
                 let before = smtp.letters().len();
                 let (status, said) = try_out(&admin, "jo@example.net").await;
                 let expected = if is_trusted {
-                    (200, before + 1)
+                    (201, before + 1)
                 } else {
                     (502, before)
                 };

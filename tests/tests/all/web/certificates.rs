@@ -1,14 +1,19 @@
 //! Servers behind certificates of their own: a walk over all configurations that hold a URL, and a real client.
 
+use std::time::Duration;
+
 use qm_testkit::qbittorrent::Qbittorrent;
 use qm_testkit::tls::TlsFront;
 use qm_testkit::wait::until_true;
-use qm_testkit::{Backend, TestServer, database};
+use qm_testkit::{Api, Backend, TestServer, database};
 use serde_json::{Value, json};
 
-use super::origins::{Ear, MAIL, PLUGINS, Stored, all};
+use super::origins::{Ear, MAIL, PLUGINS, Stored, all, with_secret};
 
-/// What a change has to say to trust a certificate.
+/// Longer than the time between two looks at an engine.
+const QUIET: Duration = Duration::from_millis(2500);
+
+/// Change of a configuration by which it trusts a certificate.
 fn trusting(stored: &Stored, ear: &Ear, certificate: &str) -> Value {
     let mut config = (stored.at)(ear);
     if stored.name.starts_with("/api/indexers") {
@@ -17,6 +22,19 @@ fn trusting(stored: &Stored, ear: &Ear, certificate: &str) -> Value {
         config["tlsCertificate"] = json!(certificate);
     }
     config
+}
+
+/// Text of the answer to a test of a configuration.
+async fn refusal(api: &Api, stored: &Stored, config: Value) -> String {
+    let (method, path, body) = &stored.uses[0];
+    let reply = match stored.name.strip_prefix("/api/engines ") {
+        Some(kind) => {
+            let asked = json!({ "kind": kind, "config": with_secret(config, "password") });
+            api.send("POST", "/api/engines/test", Some(&asked)).await
+        }
+        None => api.send(method, path, Some(body)).await,
+    };
+    reply.text()
 }
 
 #[test]
@@ -33,29 +51,33 @@ fn every_configured_server_is_trusted_by_the_certificate_that_its_test_shows() {
                 continue;
             }
             let name = &stored.name;
-            let (method, path, body) = &stored.uses[0];
-            let refused = api.send(method, path, Some(body)).await.text();
+            let other = "ab".repeat(32);
+            let told = refusal(&api, &stored, (stored.at)(&ear)).await;
             for part in ["not trusted", ear.front().sha256(), "tlsCertificate"] {
-                assert!(refused.contains(part), "{name}: {refused}");
+                assert!(told.contains(part), "{name}: {told}");
             }
+            stored.change(&api, trusting(&stored, &ear, &other)).await;
+            let told = refusal(&api, &stored, trusting(&stored, &ear, &other)).await;
+            assert!(told.contains("not the one"), "{name}: {told}");
             stored.use_it(&api).await;
             assert!(ear.heard().is_empty(), "{name}: nothing is sent to it");
             for certificate in [ear.front().sha256(), ear.front().pem()] {
                 stored.change(&api, trusting(&stored, &ear, certificate)).await;
+                ear.forget();
                 stored.use_it(&api).await;
                 until_true(&format!("{name}: it is asked"), || async {
                     ear.heard_the_secret()
                 })
                 .await;
-                ear.forget();
             }
-            let other = "ab".repeat(32);
+            // Engines are asked by themselves: the next ones begin in silence.
             stored.change(&api, trusting(&stored, &ear, &other)).await;
-            // A connection that was kept is none of the new certificate's.
-            ear.forget();
-            let refused = api.send(method, path, Some(body)).await.text();
-            assert!(refused.contains("not the one"), "{name}: {refused}");
-            assert!(!ear.heard_the_secret(), "{name}");
+            until_true(&format!("{name}: silence"), || async {
+                ear.forget();
+                tokio::time::sleep(QUIET).await;
+                ear.heard().is_empty()
+            })
+            .await;
             walked += 1;
         }
         assert!(walked >= 9, "{walked}");
@@ -82,10 +104,11 @@ fn a_qbittorrent_behind_its_own_certificate_is_driven() {
         let asked = json!({ "name": "seedbox", "kind": "webapi_client", "config": config.clone() });
         let made = api.post("/api/engines", asked).await;
         let engine = made["id"].as_str().expect("an id");
-        let tried = api
-            .send("POST", &format!("/api/engines/{engine}/test"), Some(&json!({})))
-            .await
-            .text();
+        let test = async |config: &Value| {
+            let asked = json!({ "kind": "webapi_client", "config": config });
+            api.send("POST", "/api/engines/test", Some(&asked)).await.text()
+        };
+        let tried = test(&config).await;
         assert!(tried.contains(front.sha256()), "{tried}");
         // Word for word, as a person copies it.
         let shown = tried
@@ -94,13 +117,13 @@ fn a_qbittorrent_behind_its_own_certificate_is_driven() {
             .map(|rest| &rest[..95])
             .expect("a SHA-256");
         config["tlsCertificate"] = json!(shown);
+        let tried = test(&config).await;
+        assert!(tried.contains("\"ok\":true"), "{tried}");
         let changed = json!({ "config": config });
         api.patch(&format!("/api/engines/{engine}"), changed).await;
         until_true("the engine to answer", || async {
-            let tried = api
-                .send("POST", &format!("/api/engines/{engine}/test"), Some(&json!({})))
-                .await;
-            tried.json()["ok"] == true
+            let list = format!("/api/torrents?engineId={engine}");
+            api.send("GET", &list, None).await.status == 200
         })
         .await;
     });

@@ -269,7 +269,7 @@ impl Stored {
     }
 }
 
-fn with_secret(mut config: Value, secret: &str) -> Value {
+pub(super) fn with_secret(mut config: Value, secret: &str) -> Value {
     config[secret] = json!(SECRET);
     config
 }
