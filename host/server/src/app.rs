@@ -433,8 +433,7 @@ impl App {
         let outside = ground.outside(&plugins, &jobs, (&torrents, &files), &titledb, &hub);
         let media = ground.media(&config, &plugins, &jobs, &automation, &actions, outside)?;
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
-        let notifications = ground.notifications(channels, &hub)?;
-        actions.add(&notifications);
+        let notifications = ground.notifications(channels, &hub, &actions)?;
         let mut areas = vec![
             qm_system::area(ground.system(&config, &plugins, &torrents, &hub)?),
             qm_identity::area(&ground.identity, &hub),

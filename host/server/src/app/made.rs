@@ -31,13 +31,14 @@ use crate::media::MediaTriggers;
 use crate::start::own_places;
 
 impl Ground {
-    /// What people are told; nothing is sent yet.
+    /// Notifications, of which nothing is sent yet; their action is added to `actions`.
     pub(super) fn notifications(
         &self,
         channels: Arc<dyn Channels>,
         hub: &Hub,
+        actions: &HouseFirst,
     ) -> Result<Arc<Notifications>, StartError> {
-        Ok(Notifications::new(NotificationsDeps {
+        let made = Notifications::new(NotificationsDeps {
             db: self.db.clone(),
             ctx: self.ctx.clone(),
             acting: self.acting(),
@@ -47,7 +48,9 @@ impl Ground {
             hub: hub.clone(),
             channels,
             metrics: self.metrics.clone(),
-        })?)
+        })?;
+        actions.add(&made);
+        Ok(made)
     }
 
     pub(super) fn mail(&self) -> Arc<Mail> {

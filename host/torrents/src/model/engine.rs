@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use qm_kernel::secret::MASK;
-use qm_net::Grants;
+use qm_net::{CERTIFICATE, Grants, MAX_CERTIFICATE};
 use qm_platform::config_schema::{self, BadSchema, BrokenRule};
 use qm_ports::engine::{EngineConfig, EngineKind};
 use serde_json::{Map, Value};
@@ -90,6 +90,7 @@ fn declared_field(name: &str, property: &Value) -> FieldType {
                 .flatten();
             match known {
                 Some(FieldType::Text { max }) => FieldType::Text { max },
+                _ if name == CERTIFICATE => FieldType::Text { max: MAX_CERTIFICATE },
                 _ => FieldType::Text { max: 4000 },
             }
         }
@@ -289,6 +290,8 @@ pub fn driver_config(kind: &str, stored: &Map<String, Value>, secrets: Vec<Strin
     };
     if KNOWN_KINDS[..2].contains(&kind) {
         config.insert("timeoutMs".into(), timeout_ms(stored).into());
+        // Read by the network alone, whatever the kind.
+        copy(stored, &mut config, CERTIFICATE);
     }
     EngineConfig {
         fields: config,

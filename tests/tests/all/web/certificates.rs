@@ -118,7 +118,7 @@ fn a_qbittorrent_behind_its_own_certificate_is_driven() {
             .expect("a SHA-256");
         config["tlsCertificate"] = json!(shown);
         let tried = test(&config).await;
-        assert!(tried.contains("\"ok\":true"), "{tried}");
+        assert!(tried.contains("\"online\":true"), "{tried}");
         let changed = json!({ "config": config });
         api.patch(&format!("/api/engines/{engine}"), changed).await;
         until_true("the engine to answer", || async {
