@@ -205,7 +205,7 @@ mod tests {
             assert!(matches!(refused, ActionError::InvalidParams(why) if why.contains("{lable}")));
             client.put(Torrent { label: Some("../tv".into()), ..client.torrent(&hash(1)).unwrap() });
             let engine = house.torrents.resolve(None).unwrap();
-            engine.refresh(std::time::Duration::from_secs(60)).await;
+            engine.refresh(std::time::Duration::from_mins(1)).await;
             hands.relocate(&subject, "/downloads/{label}").await.unwrap();
             assert_eq!(house.mover.paths(), ["/downloads/_._tv/x"]);
             house.torrents.shutdown().await;

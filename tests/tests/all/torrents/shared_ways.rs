@@ -57,27 +57,26 @@ impl Table {
             ("/then".to_owned(), feed_of(&tracker, &[&better[0], &better[1]])),
         ]))
         .await;
-        let mut feeds = Vec::new();
-        for path in ["/first", "/then"] {
-            let new = json!({ "name": path, "url": sites.url(path) });
-            feeds.push(id(&self.api.post("/api/rss/feeds", new).await));
-        }
-        let new = json!({ "feedId": feeds[0], "name": "the best", "savePath": at });
+        let new = json!({ "name": "first", "url": sites.url("/first") });
+        let feed = id(&self.api.post("/api/rss/feeds", new).await);
+        let new = json!({ "feedId": feed, "name": "the best", "savePath": at });
         let rule = id(&self.api.post("/api/rss/rules", new).await);
         for resolution in ["1080p", "720p"] {
             let candidate = json!({
                 "name": resolution, "matchType": "smart_episode_match", "pattern": "Harbor Nine",
-                "qualityRules": { "resolution": resolution }, "feedScope": { "feedIds": feeds },
+                "qualityRules": { "resolution": resolution },
             });
             let path = format!("/api/rss/rules/{rule}/match-candidates");
             self.api.post(&path, candidate).await;
         }
-        let refresh = |feed: &str| format!("/api/rss/feeds/{feed}/refresh");
-        self.api.post(&refresh(&feeds[0]), json!({})).await;
+        let refresh = format!("/api/rss/feeds/{feed}/refresh");
+        self.api.post(&refresh, json!({})).await;
         let (shared, alone) = (laid(shared), laid(alone));
         self.until_seeding(mine, &shared).await;
         self.until_seeding(mine, &alone).await;
-        self.api.post(&refresh(&feeds[1]), json!({})).await;
+        let moved = json!({ "url": sites.url("/then") });
+        self.api.patch(&format!("/api/rss/feeds/{feed}"), moved).await;
+        self.api.post(&refresh, json!({})).await;
         for sample in &better {
             self.api
                 .until_torrent(mine, &sample.hash, "the better one to be listed", |_| true)
@@ -97,53 +96,52 @@ impl Table {
         self.api.delete(&format!("/api/rss/rules/{rule}")).await;
     }
 
-    /// Files of a library's item are deleted with their torrent, while another torrent uses them.
+    /// Files of a library's item are deleted with their torrent, while another torrent uses another file of it.
     pub(super) async fn by_library(&self) {
         let at = self.root.path().join("shelf");
-        let name = "Quiet.Harbor.2019.1080p.WEB.x264-TIDE.mkv";
-        let sample = Sample::new(name, SIZE, 970, Format::V1, ANNOUNCE);
-        let twin = sample.with_source("other", ANNOUNCE);
-        sample.write_to(&at);
-        let laid = |sample: Sample| Laid {
-            sample,
-            at: at.clone(),
-        };
-        let (one, other) = (laid(sample), laid(twin));
+        let names = ["Quiet.Harbor.S01E01.mkv", "Quiet.Harbor.S01E02.mkv"];
+        let files = names.iter().map(|name| (*name).to_owned()).collect();
+        let pack = Sample::folder("Quiet.Harbor.S01", files, SIZE, 970, ANNOUNCE);
+        pack.write_to(&at);
+        let mut alone = Sample::new(names[1], SIZE, 971, Format::V1, ANNOUNCE);
+        alone.bytes = pack.bytes.slice(pack.bytes.len() / 2..);
+        let (pack, alone) = (
+            Laid {
+                sample: pack,
+                at: at.clone(),
+            },
+            Laid {
+                sample: alone.with_source("alone", ANNOUNCE),
+                at: at.join("Quiet.Harbor.S01"),
+            },
+        );
         let (mine, theirs) = (&self.engines[0], &self.engines[1]);
-        self.add(mine, &one).await;
-        self.add(theirs, &other).await;
-        let new = json!({ "name": "Films", "path": at, "kind": "movie" });
+        self.add(mine, &pack).await;
+        self.add(theirs, &alone).await;
+        let new = json!({ "name": "Shows", "path": at, "kind": "tv" });
         let library = id(&self.api.post("/api/media/libraries", new).await);
-        let item = until("the film to be on the shelf", || async {
-            let listed = self
-                .api
-                .get(&format!("/api/media/items?libraryId={library}"))
-                .await;
-            listed["items"].as_array()?.first().map(id)
+        let list = format!("/api/media/items?libraryId={library}");
+        let item = until("the episode to be on the shelf", || async {
+            let listed = self.api.get(&list).await;
+            let items = listed["items"].as_array()?;
+            let is_first = |item: &&Value| item["path"].as_str().is_some_and(|path| path.ends_with(names[0]));
+            items.iter().find(is_first).map(id)
         })
         .await;
         let path = "/api/media/items/bulk/delete-files";
         let mut body = json!({ "itemIds": [item], "torrentAction": "stop_and_delete" });
         let answer = self.send("POST", path, Some(body.clone())).await;
-        refused("a library", answer, &format!("{name} (second)"));
-        self.assert_kept(mine, &one, "a library").await;
+        refused("a library", answer, &format!("{} (second)", names[1]));
+        self.assert_kept(mine, &pack, "a library").await;
+        self.assert_kept(theirs, &alone, "a library").await;
         body["keepShared"] = true.into();
-        body["torrentAction"] = "keep".into();
         let (status, told) = self.send("POST", path, Some(body)).await;
         assert_eq!(status, 201, "{told}");
-        until_true("the item to be gone", || async {
-            let listed = self
-                .api
-                .get(&format!("/api/media/items?libraryId={library}"))
-                .await;
-            listed["items"].as_array().is_some_and(Vec::is_empty)
+        until_true("the file to be gone", || async {
+            !at.join("Quiet.Harbor.S01").join(names[0]).exists()
         })
         .await;
-        for (engine, laid) in [(mine, &one), (theirs, &other)] {
-            let path = format!("/api/torrents/{}?engineId={engine}", laid.sample.hash);
-            let (status, told) = self.send("DELETE", &path, None).await;
-            assert_eq!(status, 200, "{told}");
-        }
+        self.assert_kept(theirs, &alone, "a library").await;
         self.api.delete(&format!("/api/media/libraries/{library}")).await;
     }
 }
