@@ -217,7 +217,7 @@ db_test! {
         assert_eq!(catalogue["triggers"][0], json!({ "id": "torrent.completed", "label": "Download completes", "category": "torrent" }));
         assert_eq!(catalogue["actions"][2], json!({
             "id": "pause", "label": "The pause", "category": "torrent", "plugin": "fake", "missing": false,
-            "occasions": ["torrent"], "paramsSchema": { "type": "object", "properties": { "do": {}, "tag": {} } }, "idempotent": true,
+            "occasions": ["torrent"], "paramsSchema": { "type": "object", "properties": { "do": {}, "tag": { "x-placeholders": true } } }, "idempotent": true,
             "permissions": ["torrents.pause"],
         }));
     }

@@ -206,7 +206,7 @@ mod tests {
             let all = json!({ "title": "look", "to": "torrents.view" });
             house.app.run(NOTIFY, call("r.1", Some("ada"), all)).await.unwrap();
             for name in ["ada", "bob"] {
-                assert_eq!(inbox(&house, name).await[0].title, "look", "{name}");
+                assert!(inbox(&house, name).await.iter().any(|item| item.title == "look"), "{name}");
             }
             // What says it another way is another run.
             for (params, said) in [

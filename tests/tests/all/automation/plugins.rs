@@ -96,7 +96,7 @@ both_databases! {
         let ids: Vec<&Value> = catalogue["actions"].as_array().into_iter().flatten().map(|action| &action["id"]).collect();
         assert_eq!(ids, [
             "convert_rule_to_backfill", "delete", "delete_with_data", "disable_rss_rule", "media_fetch_metadata",
-            "media_match", "media_scan_library", "media_server_refresh", "move", "pause",
+            "media_match", "media_scan_library", "media_server_refresh", "move", "notify", "pause",
             "refresh_rss_show_status", "stop", "webhook",
         ]);
         api.add_engine("fake", "scgi_client", json!({ "host": "one" })).await;

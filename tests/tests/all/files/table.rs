@@ -220,7 +220,8 @@ pub const FIELDS: &[Field] = &[
 ];
 
 /// Texts of other routes whose names sound like a path: handed to a torrent client, words that jobs are filtered by,
-/// or a directory below the roots that is read by the area that asks for it, through a guard of its own.
+/// a directory below the roots that is read by the area that asks for it, through a guard of its own, or a place that is compared
+/// with those of a library and opened by nobody.
 pub const ELSEWHERE: &[&str] = &[
     "GET /api/jobs/list resourceId",
     "GET /api/jobs/list source",
@@ -228,6 +229,7 @@ pub const ELSEWHERE: &[&str] = &[
     "PATCH /api/media/providers/titledb/settings datasetPath",
     "PATCH /api/rss/rules/{id} savePath",
     "POST /api/categories savePath",
+    "POST /api/media/ignored path",
     "POST /api/media/libraries path",
     "POST /api/media/providers/titledb/dataset/import datasetPath",
     "POST /api/media/providers/titledb/dataset/validate datasetPath",
