@@ -2,7 +2,7 @@
 
 use qm_kernel::Secret;
 use qm_kernel::secret::keeps;
-use qm_net::{CERTIFICATE, MAX_CERTIFICATE, Trust, is_host, is_mail_address};
+use qm_net::{CERTIFICATE, CERTIFICATE_RULE, MAX_CERTIFICATE, is_certificate, is_host, is_mail_address};
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -134,10 +134,7 @@ impl FromBody for MailServerPatch {
         let tls_certificate = f
             .string(CERTIFICATE)
             .max(MAX_CERTIFICATE)
-            .check(
-                |text| text.trim().is_empty() || Trust::parse(CERTIFICATE, text).is_ok(),
-                "must be the SHA-256 of a certificate (64 hex digits), or certificates in PEM, without a private key",
-            )
+            .check(is_certificate, CERTIFICATE_RULE)
             .optional();
         Self {
             host,

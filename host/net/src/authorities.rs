@@ -3,14 +3,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::Error;
+use rustls::client::danger::{ServerCertVerified, ServerCertVerifier as _};
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 
+use crate::judge::Certificates;
 use crate::lanes::AUTHORITIES;
-use crate::trust::in_words;
 
 static READ: OnceLock<Result<Verifier, Error>> = OnceLock::new();
 
@@ -37,12 +37,12 @@ pub(crate) async fn read() -> Result<(), Error> {
     verifier().map(drop)
 }
 
-/// Judges servers by what was read. A handshake that comes before the reading has ended waits for that.
+/// The authorities that were read. A handshake that comes before the reading has ended waits for that.
 #[derive(Debug)]
 pub(crate) struct Authorities;
 
-impl ServerCertVerifier for Authorities {
-    fn verify_server_cert(
+impl Certificates for Authorities {
+    fn judge(
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
@@ -50,31 +50,6 @@ impl ServerCertVerifier for Authorities {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        verifier()?
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            .map_err(|error| in_words(end_entity, error))
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verifier()?.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verifier()?.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        let provider = ring::default_provider();
-        provider.signature_verification_algorithms.supported_schemes()
+        verifier()?.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
     }
 }

@@ -16,6 +16,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::authorities::Authorities;
 use crate::grants::Grants;
+use crate::judge::Judge;
 use crate::relay::Relays;
 use crate::resolve::{OperatorNames, OutwardNames, Resolver, dialable};
 use crate::silence::Progress;
@@ -120,7 +121,7 @@ impl Dialer {
             resolver: resolver.clone(),
             outside: outside.clone(),
         };
-        let tls = tls_by(Arc::new(Authorities));
+        let tls = tls_by(Arc::new(Judge(Authorities)));
         Ok(Self {
             client: client(OperatorNames(resolver.clone()), tls.clone())?,
             outward: client(names, tls.clone())?,

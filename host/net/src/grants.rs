@@ -79,11 +79,7 @@ impl Grants {
     /// Grants the plugin's own origins as well, each in the form of [`Grants::origin`].
     #[must_use]
     pub fn with_origins<'a>(mut self, origins: impl IntoIterator<Item = &'a str>) -> Self {
-        let parts = |origin: &str| {
-            let url = Url::parse(origin).ok()?;
-            let (host, port) = (normal(url.host_str()?), url.port_or_known_default()?);
-            Some((url.scheme().to_owned(), host, port))
-        };
+        let parts = |origin: &str| origin_of(&Url::parse(origin).ok()?);
         self.own.extend(origins.into_iter().filter_map(parts));
         self
     }
@@ -167,25 +163,28 @@ impl Grants {
 
     /// Certificates by which the server of `url` is trusted; none: by those of this machine.
     pub(crate) fn trust_of(&self, url: &Url) -> Option<&Arc<Trust>> {
-        let (host, port) = (normal(url.host_str()?), url.port_or_known_default()?);
-        self.trusted.get(&(url.scheme().to_owned(), host, port))
-    }
-
-    /// Whether an operator configured the origin of `url`.
-    pub(crate) fn is_configured(&self, url: &Url) -> bool {
-        self.reach_of(url) == Some(Reach::Configured)
+        // Most configurations name none.
+        if self.trusted.is_empty() {
+            return None;
+        }
+        self.trusted.get(&origin_of(url)?)
     }
 
     /// By whom the scheme, host and port of `url` are granted. What the operator configured comes first.
     pub(crate) fn reach_of(&self, url: &Url) -> Option<Reach> {
-        let (host, port) = (normal(url.host_str()?), url.port_or_known_default()?);
-        let origin = (url.scheme().to_owned(), host, port);
+        let origin = origin_of(url)?;
         if self.http.contains(&origin) {
             Some(Reach::Configured)
         } else {
             self.own.contains(&origin).then_some(Reach::Own)
         }
     }
+}
+
+/// Scheme, host and port of a URL, as they are compared.
+fn origin_of(url: &Url) -> Option<(String, String, u16)> {
+    let (host, port) = (normal(url.host_str()?), url.port_or_known_default()?);
+    Some((url.scheme().to_owned(), host, port))
 }
 
 /// Who said that an origin may be reached.

@@ -16,7 +16,8 @@ use url::{Host, Url};
 use crate::Net;
 use crate::dial::{CONNECT, DialError, Dialer, MAX_IDLE, may_act};
 use crate::feed::{AGENT, DAMAGED, Packed, plain};
-use crate::http::{HttpRequest, HttpResponse, Whose};
+use crate::grants::Reach;
+use crate::http::{HttpRequest, HttpResponse};
 use crate::resolve::{Pinned, dialable};
 use crate::silence::Progress;
 use crate::trust::Untrusted;
@@ -217,9 +218,7 @@ impl Dialer {
         let total = request.idle.min(MAX_IDLE);
         let sending = async {
             let client = self.client_for(&url, GuardKind::Url).await??;
-            let answer = self
-                .exchange(&client, url, request, progress, Whose::Others)
-                .await?;
+            let answer = self.exchange(&client, url, request, progress, Reach::Own).await?;
             if (300..400).contains(&answer.status()) && answer.headers().contains_key(http::header::LOCATION)
             {
                 return Err(GuardedError::Redirect(answer.status()));

@@ -40,14 +40,6 @@ const OWN_HEADERS: &[http::HeaderName] = &[
 const MAX_HEADERS: usize = 256;
 const MAX_HEADER_BYTES: usize = 64 << 10;
 
-/// Who chose the address of a request, which decides what an error offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
-    /// Whoever reads the error may change the configuration.
-    Configured,
-    Others,
-}
-
 /// One request to a granted endpoint.
 #[derive(Clone, Debug)]
 pub struct HttpRequest {
@@ -92,22 +84,17 @@ impl Dialer {
                 None => (self.client.clone(), url),
             },
         };
-        let whose = if grants.is_configured(&url) {
-            Whose::Configured
-        } else {
-            Whose::Others
-        };
-        self.exchange(&client, url, request, progress, whose).await
+        self.exchange(&client, url, request, progress, reach).await
     }
 
-    /// Sends `request` by `client`, to a URL that was judged.
+    /// Sends `request` by `client`, to a URL that was judged. An error offers a way out to whoever configured it.
     pub(crate) async fn exchange(
         &self,
         client: &reqwest::Client,
         url: Url,
         request: HttpRequest,
         progress: Progress,
-        whose: Whose,
+        reach: Reach,
     ) -> Result<HttpResponse, DialError> {
         let method = reqwest::Method::from_bytes(request.method.as_bytes());
         let method =
@@ -140,7 +127,7 @@ impl Dialer {
             .await
             .map_err(|_| DialError::Timeout)?;
         let inner = sent.map_err(|error| match Untrusted::behind(&error) {
-            Some(untrusted) if whose == Whose::Configured => DialError::Other(untrusted.with_way_out()),
+            Some(untrusted) if reach == Reach::Configured => DialError::Other(untrusted.with_way_out()),
             _ => dial_error(&error),
         })?;
         progress.add(1);

@@ -23,6 +23,7 @@ mod feed;
 mod grants;
 mod guard;
 mod http;
+mod judge;
 mod lanes;
 mod nearby;
 mod relay;
@@ -43,7 +44,7 @@ pub use nearby::Nearby;
 pub use resolve::{Resolver, SystemResolver};
 pub use silence::{Progress, Silent, unless_silent};
 pub use smtp::{Mail, MailFault, MailServer, is_mail_address};
-pub use trust::{CERTIFICATE, MAX_TEXT as MAX_CERTIFICATE, Trust};
+pub use trust::{CERTIFICATE, CERTIFICATE_RULE, MAX_TEXT as MAX_CERTIFICATE, Trust, is_certificate};
 
 use allow::AllowList;
 use nearby::Surroundings;

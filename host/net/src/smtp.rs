@@ -22,7 +22,7 @@ use qm_kernel::{Secret, secret::MASK};
 
 use crate::address::is_internal;
 use crate::dial::{CONNECT, DialError, Dialer, bare, may_act};
-use crate::trust::{CERTIFICATE, Trust, Untrusted, certificate_fault};
+use crate::trust::{Trust, Untrusted, certificate_fault};
 
 /// The most that sending one letter may take.
 const TOTAL: Duration = Duration::from_secs(30);
@@ -43,12 +43,12 @@ pub struct MailServer {
     pub trust: Option<Trust>,
 }
 
-/// What a handshake takes for a good certificate.
+/// Certificates that a handshake takes for good.
 #[derive(Clone, Copy)]
 enum Taking<'a> {
-    /// What this machine trusts.
+    /// Those that this machine trusts.
     Machine,
-    /// What one of these authorities has issued.
+    /// Those that one of these authorities has issued.
     Authorities(&'a Trust),
     /// Whatever comes: it is judged before anything but a greeting is sent.
     Any,
@@ -161,9 +161,8 @@ impl Dialer {
         }
         greeted.connection.abort().await;
         if trust.certificates().is_empty() {
-            let reason = format!("it is not the one that `{CERTIFICATE}` names");
             return Err(MailFault::Unreachable(
-                Untrusted::of(&certificate, reason).to_string(),
+                Untrusted::not_named(&certificate).to_string(),
             ));
         }
         match self.encrypted(server, Taking::Authorities(trust)).await? {

@@ -8,12 +8,23 @@ use std::io;
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::client::danger::{ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, Error, OtherError, RootCertStore};
 use sha2::{Digest as _, Sha256};
+
+use crate::judge::{Certificates, Judge};
+
+/// Rule of a text that is a [`Trust`], in words that follow the name of its field.
+pub const CERTIFICATE_RULE: &str =
+    "must be the SHA-256 of a certificate (64 hex digits), or certificates in PEM, without a private key";
+
+/// True if a text is blank, or a [`Trust`].
+pub fn is_certificate(text: &str) -> bool {
+    text.trim().is_empty() || Trust::parse(CERTIFICATE, text).is_ok()
+}
 
 /// Name of the property of a configuration that holds a [`Trust`].
 pub const CERTIFICATE: &str = "tlsCertificate";
@@ -77,7 +88,7 @@ impl Trust {
         })
     }
 
-    /// Whether it names this very certificate.
+    /// True if it names this very certificate.
     pub(crate) fn names(&self, certificate: &[u8]) -> bool {
         self.pin == Some(sha256(certificate))
             || self.certificates.iter().any(|one| one.as_ref() == certificate)
@@ -88,7 +99,7 @@ impl Trust {
         &self.certificates
     }
 
-    /// The judge of servers by it.
+    /// Judge of servers by it.
     pub(crate) fn verifier(&self) -> Arc<dyn ServerCertVerifier> {
         let mut roots = RootCertStore::empty();
         for one in &self.certificates {
@@ -97,11 +108,11 @@ impl Trust {
         }
         let provider = Arc::new(ring::default_provider());
         let authorities = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-        Arc::new(Trusting {
+        Arc::new(Judge(Trusting {
             trust: self.clone(),
             // Without a root there is none.
             authorities: authorities.ok(),
-        })
+        }))
     }
 }
 
@@ -170,6 +181,14 @@ impl Untrusted {
         }
     }
 
+    /// Another certificate than the one that a configuration names.
+    pub(crate) fn not_named(certificate: &[u8]) -> Self {
+        Self::of(
+            certificate,
+            format!("it is not the one that `{CERTIFICATE}` names"),
+        )
+    }
+
     /// Text for whoever may configure this connection: with the way out.
     pub(crate) fn with_way_out(&self) -> String {
         format!(
@@ -183,6 +202,12 @@ impl Untrusted {
             Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) => inner.downcast_ref(),
             _ => None,
         }
+    }
+}
+
+impl From<Untrusted> for Error {
+    fn from(untrusted: Untrusted) -> Self {
+        Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(untrusted))))
     }
 }
 
@@ -214,10 +239,9 @@ fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Err
 /// The same error, with the certificate and the reason in words.
 pub(crate) fn in_words(certificate: &CertificateDer<'_>, error: Error) -> Error {
     match error {
-        Error::InvalidCertificate(error) => {
-            let untrusted = Untrusted::of(certificate, words_of(&error));
-            Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(untrusted))))
-        }
+        // Worded already.
+        error if Untrusted::behind(&error).is_some() => error,
+        Error::InvalidCertificate(error) => Untrusted::of(certificate, words_of(&error)).into(),
         other => other,
     }
 }
@@ -246,15 +270,15 @@ fn words_of(error: &CertificateError) -> String {
     words.to_owned()
 }
 
-/// Judges servers by a [`Trust`].
+/// Certificates of a [`Trust`], ready to judge by.
 #[derive(Debug)]
 struct Trusting {
     trust: Trust,
     authorities: Option<Arc<WebPkiServerVerifier>>,
 }
 
-impl ServerCertVerifier for Trusting {
-    fn verify_server_cert(
+impl Certificates for Trusting {
+    fn judge(
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
@@ -265,43 +289,12 @@ impl ServerCertVerifier for Trusting {
         if self.trust.names(end_entity) {
             return Ok(ServerCertVerified::assertion());
         }
-        let Some(authorities) = &self.authorities else {
-            let untrusted = Untrusted::of(
-                end_entity,
-                format!("it is not the one that `{CERTIFICATE}` names"),
-            );
-            return Err(Error::InvalidCertificate(CertificateError::Other(OtherError(
-                Arc::new(untrusted),
-            ))));
-        };
-        authorities
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            .map_err(|error| in_words(end_entity, error))
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let known = ring::default_provider().signature_verification_algorithms;
-        verify_tls12_signature(message, cert, dss, &known)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let known = ring::default_provider().signature_verification_algorithms;
-        verify_tls13_signature(message, cert, dss, &known)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        let provider = ring::default_provider();
-        provider.signature_verification_algorithms.supported_schemes()
+        match &self.authorities {
+            Some(authorities) => {
+                authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+            }
+            None => Err(Untrusted::not_named(end_entity).into()),
+        }
     }
 }
 

@@ -20,11 +20,17 @@ async fn try_out(api: &Api, recipient: &str) -> (u16, Value) {
 
 /// A real mail server, and a service that sends by it.
 async fn sending(db: &TestDb, options: Options) -> Option<(Smtp, TestServer, Api)> {
+    sending_by(db, options, |smtp| vec![smtp.certificate()]).await
+}
+
+/// The same, where the machine trusts the certificates of `roots`.
+async fn sending_by(
+    db: &TestDb,
+    options: Options,
+    roots: fn(&Smtp) -> Vec<Vec<u8>>,
+) -> Option<(Smtp, TestServer, Api)> {
     let smtp = Smtp::start(options).await?;
-    let server = TestServer::builder(db)
-        .mail_roots(vec![smtp.certificate()])
-        .start()
-        .await;
+    let server = TestServer::builder(db).mail_roots(roots(&smtp)).start().await;
     let admin = server.admin();
     let mut settings = smtp.settings();
     settings["secure"] = json!(options.implicit_tls);
@@ -145,16 +151,9 @@ fn a_mail_server_that_nobody_vouches_for_gets_nothing() {
                 implicit_tls,
                 login: true,
             };
-            let Some(smtp) = Smtp::start(options).await else {
+            let Some((smtp, _server, admin)) = sending_by(db, options, |_| Vec::new()).await else {
                 return;
             };
-            let server = TestServer::builder(db).start().await;
-            let admin = server.admin();
-            let mut settings = smtp.settings();
-            settings["secure"] = json!(implicit_tls);
-            settings["user"] = json!(USER);
-            settings["password"] = json!(PASSWORD);
-            admin.patch(SETTINGS, settings).await;
             let (status, said) = try_out(&admin, "jo@example.net").await;
             assert_eq!((status, &said["code"]), (502, &json!("upstream.mail")), "{said}");
             assert!(smtp.letters().is_empty());
@@ -170,16 +169,9 @@ fn a_mail_server_is_trusted_by_the_certificate_that_somebody_accepted() {
                 implicit_tls,
                 login: true,
             };
-            let Some(smtp) = Smtp::start(options).await else {
+            let Some((smtp, _server, admin)) = sending_by(db, options, |_| Vec::new()).await else {
                 return;
             };
-            let server = TestServer::builder(db).start().await;
-            let admin = server.admin();
-            let mut settings = smtp.settings();
-            settings["secure"] = json!(implicit_tls);
-            settings["user"] = json!(USER);
-            settings["password"] = json!(PASSWORD);
-            admin.patch(SETTINGS, settings).await;
             let (_, said) = try_out(&admin, "jo@example.net").await;
             let message = said["message"].as_str().expect("a message");
             let (_, rest) = message.split_once("(SHA-256 ").expect(message);

@@ -2,7 +2,7 @@
 
 use qm_kernel::secret::{MASK, keeps};
 use qm_kernel::{Secret, Timestamp};
-use qm_net::{CERTIFICATE, MAX_CERTIFICATE, Trust};
+use qm_net::{CERTIFICATE, CERTIFICATE_RULE, MAX_CERTIFICATE, is_certificate};
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use serde_json::Value;
@@ -98,10 +98,7 @@ fn certificate(f: &mut Fields<'_>) -> Option<String> {
     let text = f
         .string(CERTIFICATE)
         .max(MAX_CERTIFICATE)
-        .check(
-            |text| text.trim().is_empty() || Trust::parse(CERTIFICATE, text).is_ok(),
-            "must be the SHA-256 of a certificate (64 hex digits), or certificates in PEM, without a private key",
-        )
+        .check(is_certificate, CERTIFICATE_RULE)
         .optional();
     text.map(|text| text.trim().to_owned())
 }
@@ -283,7 +280,7 @@ pub struct ImportedView {
 pub struct ImportChangeView {
     pub id: String,
     pub name: String,
-    /// Of `name`, `baseUrl`, `apiKey`, `config`, `enabled`, `priority` and `categories` those that changed.
+    /// Fields that changed, among `name`, `baseUrl`, `apiKey`, `config`, `enabled`, `priority` and `categories`.
     pub fields: Vec<String>,
 }
 

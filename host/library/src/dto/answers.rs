@@ -76,7 +76,7 @@ pub struct ScannedLibraryView {
     #[serde(flatten)]
     pub library: LibraryView,
     pub scan_job_id: String,
-    /// What you may not have meant: that another library lies in this one, say.
+    /// Things you may not have meant: that another library lies in this one, say.
     pub warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What scans pass over, as it is asked for and answered.
+//! Places that scans pass over, as they are asked for and answered.
 
 use qm_kernel::{PageQuery, Timestamp};
 use qm_web::{Fields, FromBody, FromQuery};
@@ -13,7 +13,7 @@ use crate::model::place;
 /// Characters of an id.
 const MAX_ID: usize = 200;
 
-/// What scans are to pass over.
+/// A place that scans are to pass over.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaIgnoredInput)]
 pub struct IgnoredInput {
@@ -31,7 +31,7 @@ impl FromBody for IgnoredInput {
     }
 }
 
-/// Whose ignored files are wanted; absent: those of all libraries.
+/// Library whose ignored files are wanted; absent: all libraries.
 pub struct IgnoredQuery {
     pub library_id: Option<String>,
     pub page: PageQuery,

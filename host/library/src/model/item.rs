@@ -54,7 +54,7 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediaFile {
     pub id: String,
-    /// How this version is called; `None`: by no word of its own.
+    /// Name of this version; `None`: it has no word of its own.
     pub label: Option<String>,
     /// Number among the parts of what it is.
     pub part: Option<i64>,

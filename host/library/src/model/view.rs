@@ -12,7 +12,7 @@ use super::titles::Suggestion;
 pub struct Asked {
     pub library: MediaLibrary,
     pub scan_job_id: String,
-    /// What people may not have meant.
+    /// Things people may not have meant.
     pub warnings: Vec<String>,
 }
 

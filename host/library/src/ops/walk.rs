@@ -369,7 +369,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Whether a directory on the way may be gone through without being read: it is known, and the library's own one is still the one
+    /// True if a directory on the way may be gone through without being read: it is known, and the library's own one is still the one
     /// that is known, by which a disk is told from the place where it was.
     fn may_pass(&self, seen: &SeenDirectory) -> bool {
         let known = self.task.known.get(&seen.place);
@@ -505,7 +505,7 @@ impl Walker<'_> {
         mtime <= edge && files.iter().all(|file| file.mtime <= edge)
     }
 
-    /// Whether a name in a directory is that of what people have had forgotten. What lies above it was asked before.
+    /// True if a name in a directory is that of what people have had forgotten. What lies above it was asked before.
     fn is_ignored(&self, path: &[u8], name: &[u8]) -> bool {
         !self.task.ignored.is_empty()
             && self

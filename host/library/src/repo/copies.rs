@@ -11,7 +11,7 @@ use crate::model::item::{Item, MediaFile, Tech};
 use crate::model::naming::member::Member;
 use crate::model::place;
 
-/// What a first file and a further one have in common.
+/// Columns that a first file and a further one have in common.
 macro_rules! made {
     () => {
         "label, part, device, inode, fingerprint, size, mtime, container, video_codec, audio_codec, resolution, hdr, language, release_group, quality, width, height, \
@@ -191,7 +191,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// What the files of an item have in common, and what its first file is called.
+/// Stores the key of an item's files, and the label of its first one.
 pub async fn describe(tx: &mut Tx, id: &str, member: &Member, node: (i64, i64)) -> Result<(), DbError> {
     let key = member.key.clone().unwrap_or_else(|| alone(id));
     let _ = qm_db::exec!(tx, SET_KEY, id, key).await?;
@@ -217,7 +217,7 @@ pub async fn set_first_node(tx: &mut Tx, item_id: &str, node: (i64, i64)) -> Res
     Ok(())
 }
 
-/// Whether people have said something of an item.
+/// True if people have said something of an item.
 pub async fn is_said(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, SAID, id).await? > 0)
 }

@@ -82,7 +82,7 @@ pub async fn due(tx: &mut Tx, attempts: i64, now: Timestamp, most: i64) -> Resul
     Ok(due)
 }
 
-/// What was found in a file, unless it is another one by now. `fingerprint`: digest of its head and tail.
+/// Findings in a file, unless it is another one by now. `fingerprint`: digest of its head and tail.
 pub async fn found(
     tx: &mut Tx,
     file: &Due,

@@ -9,8 +9,8 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType};
 use qm_kernel::Permission;
-use qm_ports::Removal;
 use qm_ports::action::TorrentRef;
+use qm_ports::{Removal, TorrentPayload};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -150,12 +150,18 @@ impl Library {
         if manner.torrents != TorrentAction::StopAndDelete || manner.keep_shared {
             return Ok(());
         }
+        let payloads = self.payloads_of(ids).await?;
+        let checked = self.outside.payloads.check_removal(&payloads).await;
+        checked.map_err(LibraryError::SharedData)
+    }
+
+    /// Torrents whose data lies where these items do.
+    async fn payloads_of(&self, ids: &[String]) -> Result<Vec<TorrentPayload>, LibraryError> {
         let items = self.paths_of(ids).await?;
         let paths: Vec<&Path> = items.iter().map(|(_, path)| Path::new(path)).collect();
         let mut payloads = self.outside.payloads.touching(&paths);
         payloads.truncate(MOST_TORRENTS);
-        let checked = self.outside.payloads.check_removal(&payloads).await;
-        checked.map_err(LibraryError::SharedData)
+        Ok(payloads)
     }
 
     /// Torrents that are to be dealt with, found by where the items lie.
@@ -164,10 +170,7 @@ impl Library {
             return Ok(Vec::new());
         }
         let going: HashSet<&String> = ids.iter().collect();
-        let items = self.paths_of(ids).await?;
-        let paths: Vec<&Path> = items.iter().map(|(_, path)| Path::new(path)).collect();
-        let mut payloads = self.outside.payloads.touching(&paths);
-        payloads.truncate(MOST_TORRENTS);
+        let payloads = self.payloads_of(ids).await?;
         let mut tx = self.db.begin_read().await?;
         let libraries = repo::libraries::all(&mut tx).await?;
         let mut sources = Vec::new();

@@ -1,16 +1,19 @@
-//! What people have had forgotten: scans pass it over until somebody wants it again.
+//! Files and folders that people have had forgotten: scans pass them over until somebody wants them again.
 
+use qm_db::Tx;
 use qm_kernel::{PageQuery, Permission};
+use qm_platform::Actor;
 use serde_json::json;
 
 use super::views::paths;
 use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::ignored::{Ignored, MOST, place_in};
+use crate::model::library::MediaLibrary;
 use crate::model::place;
 use crate::repo;
 
-/// What is ignored, with the directory of its library.
+/// A place that is ignored, with the directory of its library.
 pub type Listed = (Ignored, String);
 
 impl Library {
@@ -55,13 +58,8 @@ impl Library {
         };
         let ignored = repo::ignored::put(&mut tx, &ignored).await?;
         // A scan of what lies there forgets its items.
-        let folder = place::parent(&ignored.place).unwrap_or_default();
-        self.scan_soon(&mut tx, &library, &[folder]).await?;
-        let mut entry = actor.entry("media.ignored.add", caller.client);
-        entry.object_type = Some("media_library");
-        entry.object_id = Some(library.id.clone());
-        entry.metadata = Some(json!({ "path": place::absolute(&library.path, &ignored.place) }));
-        self.audit.record(&mut tx, entry).await?;
+        self.rescan_noted(&mut tx, (&actor, caller), "media.ignored.add", &library, &ignored)
+            .await?;
         tx.commit().await?;
         Ok((ignored, library.path))
     }
@@ -76,14 +74,34 @@ impl Library {
         let library = repo::libraries::find(&mut tx, &ignored.library_id).await?;
         let library = library.ok_or(LibraryError::NotIgnored)?;
         repo::ignored::delete(&mut tx, id).await?;
+        self.rescan_noted(
+            &mut tx,
+            (&actor, caller),
+            "media.ignored.remove",
+            &library,
+            &ignored,
+        )
+        .await?;
+        tx.commit().await?;
+        Ok((ignored, library.path))
+    }
+
+    /// Has the folder of a place scanned soon, and audits why.
+    async fn rescan_noted(
+        &self,
+        tx: &mut Tx,
+        (actor, caller): (&Actor, Caller<'_>),
+        action: &'static str,
+        library: &MediaLibrary,
+        ignored: &Ignored,
+    ) -> Result<(), LibraryError> {
         let folder = place::parent(&ignored.place).unwrap_or_default();
-        self.scan_soon(&mut tx, &library, &[folder]).await?;
-        let mut entry = actor.entry("media.ignored.remove", caller.client);
+        self.scan_soon(tx, library, &[folder]).await?;
+        let mut entry = actor.entry(action, caller.client);
         entry.object_type = Some("media_library");
         entry.object_id = Some(library.id.clone());
         entry.metadata = Some(json!({ "path": place::absolute(&library.path, &ignored.place) }));
-        self.audit.record(&mut tx, entry).await?;
-        tx.commit().await?;
-        Ok((ignored, library.path))
+        self.audit.record(tx, entry).await?;
+        Ok(())
     }
 }

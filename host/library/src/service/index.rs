@@ -47,7 +47,7 @@ enum Change<'a> {
     Set(&'a SeenFile, Stored),
     /// A file beside it says which it is.
     Name(&'a SeenFile, Stored),
-    /// What its files have in common is to be learnt.
+    /// The key of its files is to be learnt.
     Key(&'a SeenFile, Stored),
     /// It lies at another number of the file system.
     Node(&'a SeenFile, Stored),
@@ -77,7 +77,7 @@ pub struct Index<'a> {
     of: &'a MediaLibrary,
     known: &'a Known,
     changes: Vec<Change<'a>>,
-    /// What is new waits until it is known what went: it may be that.
+    /// Files that are new wait until it is known which went: they may be those.
     additions: Vec<Change<'a>>,
     /// Removals wait until all else is stored, and with them that their directories were read: a scan that was cut off before
     /// finds them again.
@@ -86,7 +86,7 @@ pub struct Index<'a> {
     others: HashMap<String, String>,
     processed: usize,
     total: usize,
-    /// What lies beside the files of directories in which something changed.
+    /// Neighbours of the files of directories in which something changed.
     beside: HashMap<&'a str, Beside>,
     /// Places of the directories that are there.
     present: HashSet<&'a str>,
@@ -240,7 +240,7 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    /// What is different of a file that is known.
+    /// Differences of a file that is known.
     fn differing(&mut self, file: &'a SeenFile, item: Stored) -> Vec<Change<'a>> {
         if item.size != file.size || item.mtime != file.mtime {
             return vec![Change::Set(file, item)];

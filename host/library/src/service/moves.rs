@@ -496,7 +496,7 @@ fn state_of(file: &std::fs::Metadata) -> State {
     (size, mtime.saturating_add(file.mtime_nsec()))
 }
 
-/// What becomes of an item that lies elsewhere in a library of this kind.
+/// Fate of an item that lies elsewhere in a library of this kind.
 pub(super) fn goal_within(item: &Lying, place: String, kind: Kind, is_alone: bool) -> Goal {
     goal(item, &item.place, place, (kind, kind), is_alone)
 }

@@ -26,7 +26,7 @@ const RECENT: Duration = Duration::from_hours(7 * 24);
 
 /// Libraries that are named in one list of problems.
 const MOST_NAMED: usize = 50;
-/// So long directories of libraries may take to answer.
+/// Time limit on directories of libraries that are asked.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Library {

@@ -83,7 +83,7 @@ pub fn find(key: &str) -> Option<&'static EventDef> {
     CATALOGUE.iter().find(|event| event.key == key)
 }
 
-/// What a rule tells people. No event of the bus: whoever runs the rule tells of it.
+/// Notice that a rule sends. No event of the bus: whoever runs the rule tells of it.
 pub const NOTICE: EventDef = event(
     "automation.notice",
     (Category::Workflows, Severity::Info),

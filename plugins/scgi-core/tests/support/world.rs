@@ -59,7 +59,7 @@ impl Fake {
         format!("{hash} {started} {started} 0 {started} 0 2 9 {}", self.message)
     }
 
-    /// What rTorrent says of it when it is asked alone.
+    /// Answer of rTorrent when it is asked for this one alone.
     pub fn value(&self, method: &str) -> String {
         let flag = || u8::from(self.started).to_string();
         match method {
@@ -82,7 +82,7 @@ impl Fake {
         }
     }
 
-    /// What the host must know of it.
+    /// Facts that the host must know of it.
     pub fn seen(&self) -> (String, String, Option<String>, String, u64, State) {
         let state = if self.started {
             State::Downloading
@@ -114,7 +114,7 @@ pub fn shown(torrent: &Torrent) -> (String, String, Option<String>, String, u64,
 #[derive(Default)]
 pub struct World {
     pub torrents: Vec<Fake>,
-    /// What is wrong with the next answer.
+    /// Fault of the next answer.
     pub damage: Option<fn(String) -> String>,
     /// Kinds of questions asked so far.
     pub asked: Vec<&'static str>,

@@ -23,12 +23,12 @@ const MAX_LABEL: usize = 200;
 pub struct Member {
     /// Equal for all files of one film or episode of a library; `None`: nothing else is the same.
     pub key: Option<String>,
-    /// How this version is called.
+    /// Name of this version.
     pub label: Option<String>,
     pub part: Option<i64>,
 }
 
-/// What lies beside a file, as far as it says what the file is.
+/// Neighbours of a file, as far as they say what the file is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
     /// The directory holds one film at most.
@@ -259,7 +259,7 @@ fn of_episode(name: &str, folders: &[&str]) -> Member {
     }
 }
 
-/// What belongs together, as one text. No name has the letter between its parts.
+/// Key of files that belong together. No name has the letter between its parts.
 fn key(parts: &[&str]) -> String {
     parts.join("\u{1}")
 }
@@ -351,7 +351,7 @@ fn is_known(rest: &str) -> bool {
     has_title && (super::count_marks(&release) > 0 || release.edition.is_some())
 }
 
-/// How people call a version, by the text behind its title; of a release what it is made of.
+/// Name that people give a version, by the text behind its title; of a release what it is made of.
 fn label(rest: &str, release: &Release) -> Option<String> {
     let bare = rest.trim_matches([' ', '.', '_']);
     let is_marked = bare.starts_with(['-', '–', '[', '(', '{']);
@@ -370,7 +370,7 @@ fn label(rest: &str, release: &Release) -> Option<String> {
     Some(said).filter(|said| !said.is_empty())
 }
 
-/// Whose an extra is.
+/// Owner of an extra.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// Folders above it that lead to its film or its show, as they are shown.

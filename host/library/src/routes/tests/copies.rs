@@ -9,7 +9,7 @@ use crate::model::library::{Kind, MediaLibrary};
 use crate::model::series::Key;
 use crate::testing::House;
 
-/// What stands in a list, of each entry one field.
+/// Values of a list, of each entry one field.
 fn told(list: &Value, field: &str) -> Vec<Value> {
     let list = list.as_array().unwrap();
     list.iter().map(|entry| entry[field].clone()).collect()

@@ -1,4 +1,4 @@
-//! What people have had forgotten, libraries that are gone, and those that lie in each other.
+//! Files that people have had forgotten, libraries that are gone, and those that lie in each other.
 
 use qm_db::{Db, db_test};
 use serde_json::json;

@@ -24,14 +24,14 @@ use crate::repo::items::{NewItem, Stored};
 use crate::repo::moves::Lying;
 use crate::service::moves::{Goal, goal_within};
 
-/// What a change asks of names.
+/// Questions of a change to names.
 enum Asked {
     File(String, Beside),
     Moved(Lying, String, Beside),
     Extras(Vec<String>, Beside),
 }
 
-/// What names say.
+/// Answers of names.
 enum Said {
     File(Box<Read>, Member),
     Moved(Lying, Box<Goal>, Member),
@@ -64,7 +64,7 @@ impl Asked {
     }
 }
 
-/// What is written in one transaction.
+/// Rows that are written in one transaction.
 #[derive(Default)]
 struct Batch {
     new: Vec<NewItem>,
@@ -308,7 +308,7 @@ impl<'a> Index<'a> {
         self.others.get(id).map_or(id, String::as_str)
     }
 
-    /// What was moved since the scan looked: it knows nothing of that, and leaves it alone.
+    /// Items that were moved since the scan looked: it knows nothing of that, and leaves them alone.
     async fn meanwhile(&self, tx: &mut Tx, changes: &[Change<'a>]) -> Result<Meanwhile, DbError> {
         let mut new: Vec<(&str, &str)> = Vec::new();
         let mut stored: Vec<(&Stored, Option<&KnownDirectory>)> = Vec::new();
@@ -353,7 +353,7 @@ impl<'a> Index<'a> {
         Ok(Meanwhile { came, went })
     }
 
-    /// What the names of files say, read off the async threads.
+    /// Answers of the names of files, read off the async threads.
     async fn read_names(&self, changes: &[Change<'a>]) -> Result<Vec<Option<Said>>, Stop> {
         let beside = |place: &str| {
             let above = place::parent(place).unwrap_or_default();
@@ -451,7 +451,7 @@ fn stand(seen: &SeenDirectory) -> Stand {
     }
 }
 
-/// What a name says by now that was not known: an episode, or the last one of several.
+/// Facts that a name says by now and that were not known: an episode, or the last one of several.
 fn numbers(item: &Stored, read: Facts) -> Option<Facts> {
     if item.locked {
         return None;

@@ -1,4 +1,4 @@
-//! What went and what came within one scan, found to be the same.
+//! Files that went and files that came within one scan, found to be the same.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
