@@ -24,7 +24,7 @@ const DEADLINE: Duration = Duration::from_mins(1);
 struct Row {
     route: &'static str,
     field: &'static str,
-    /// `{engine}`, `{feed}`: their ids.
+    /// `{feed}`, `{library}`: their ids.
     body: &'static str,
     /// Whether what is there and is no directory is refused when it is told; the others find out when they read it.
     judges_kind: bool,
@@ -67,6 +67,12 @@ const ROWS: &[Row] = &[
         false,
     ),
     row("PATCH /api/media/libraries/{id}", "path", "{}", false),
+    row(
+        "POST /api/media/ignored",
+        "path",
+        r#"{"libraryId":"{library}"}"#,
+        false,
+    ),
     row(
         "PATCH /api/media/providers/titledb/settings",
         "datasetPath",
@@ -179,7 +185,10 @@ impl Target {
             let file = ("file", "x.torrent", &b"d8:announce0:e"[..]);
             request.multipart(&[(row.field, shown.as_str())], &[file])
         } else {
-            let body = row.body.replace("{feed}", &self.feed);
+            let body = row
+                .body
+                .replace("{feed}", &self.feed)
+                .replace("{library}", &self.library);
             let mut body: Value = serde_json::from_str(&body).expect("a body");
             body[row.field] = json!(place);
             request.json(&body)
