@@ -1,7 +1,10 @@
-//! `cargo xtask openapi`: the committed documents that the server prints itself, made anew or checked.
+//! Generated documents that are committed: those that the server prints itself (`cargo xtask openapi`), and the table of
+//! crates (`cargo xtask crates`); written anew, or checked.
 
 use std::path::Path;
 use std::process::Command;
+
+use xtask::crates;
 
 use crate::{paths, run};
 
@@ -32,6 +35,23 @@ pub fn openapi(check: bool) -> Result<(), String> {
         "out of date: {}; run `cargo xtask openapi` and commit what changes",
         stale.join(", ")
     ))
+}
+
+/// Writes the table of crates, or with `check` says whether it still tells the truth.
+pub fn crates(check: bool) -> Result<(), String> {
+    let fresh = crates::document(&crates::read(&paths::root())?);
+    let path = paths::root().join("docs/crates.md");
+    if std::fs::read_to_string(&path).unwrap_or_default() == fresh {
+        return Ok(());
+    }
+    if check {
+        return Err(
+            "out of date: docs/crates.md; run `cargo xtask crates` and commit what changes".to_owned(),
+        );
+    }
+    std::fs::write(&path, fresh).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    println!("docs/crates.md written");
+    Ok(())
 }
 
 fn printed(binary: &Path, subcommand: &str) -> Result<Vec<u8>, String> {

@@ -1,5 +1,6 @@
 //! The project's own tasks: `cargo xtask <task>`.
 
+mod area;
 mod bench;
 mod by_cargo;
 mod cargo;
@@ -57,6 +58,15 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Works on areas of the service.
+    #[command(subcommand)]
+    Area(Area),
+    /// Writes `docs/crates.md` from the manifests.
+    Crates {
+        /// Only say whether the committed file is up to date.
+        #[arg(long)]
+        check: bool,
+    },
     /// Writes `docs/openapi.json` from the server's routes.
     Openapi {
         /// Only say whether the committed file is up to date.
@@ -74,6 +84,17 @@ enum Plugin {
     },
 }
 
+#[derive(clap::Subcommand)]
+enum Area {
+    /// Writes a crate `host/NAME` with a route and a table, its migrations, and the lines that register them.
+    New {
+        /// Lower case, words joined by `-`.
+        name: String,
+    },
+    /// Adds a sample area to a copy of the checkout and tests it; refuses when that touches more than eight other files.
+    Check,
+}
+
 fn main() -> ExitCode {
     let outcome = match Task::parse() {
         Task::Setup { purpose } => setup::run(purpose),
@@ -85,6 +106,11 @@ fn main() -> ExitCode {
         Task::Run { dev, args } => run::run(dev, &args),
         Task::Test { args } => test::run(&args),
         Task::Bench { args } => bench::run(&args),
+        Task::Area(Area::New { name }) => {
+            area::create(&paths::root(), &name).and_then(|()| generated::crates(false))
+        }
+        Task::Area(Area::Check) => area::check(),
+        Task::Crates { check } => generated::crates(check),
         Task::Openapi { check } => generated::openapi(check),
     };
     match outcome {

@@ -2,79 +2,29 @@
 
 use std::process::Command;
 
+use xtask::crates::{self, Needs};
+
 use crate::retries::Tally;
 use crate::{by_cargo, foreign, paths, plugins, programs, setup, templates};
-
-/// What the tests of one crate need beside a C compiler. A crate that is not listed needs all there is.
-struct Needs {
-    krate: &'static str,
-    /// Debian packages.
-    packages: &'static [&'static str],
-    /// Components of `plugins/`.
-    plugins: bool,
-}
-
-const NEEDS: &[Needs] = &[
-    needs("qm-kernel", &[]),
-    needs("qm-ports", &[]),
-    needs("qm-net", &[]),
-    needs("qm-web", &[]),
-    needs("qm-release", &[]),
-    needs("qm-feeds", &[]),
-    needs("qm-confined", &[]),
-    needs("qm-matching", &[]),
-    needs("qm-conditions", &[]),
-    needs("qm-titles", &[]),
-    needs("qm-lanes", &[]),
-    needs("qm-templates", &[]),
-    needs("qm-realtime", &["nodejs", "npm"]),
-    needs("qm-generations", &[]),
-    needs("qm-test-base", &[]),
-    needs("xtask", &[]),
-    needs("qm-db", &["postgresql"]),
-    needs("qm-platform", &["postgresql"]),
-    needs("qm-identity", &["postgresql"]),
-    needs("qm-automation", &["postgresql"]),
-    needs("qm-indexers", &["postgresql"]),
-    needs("qm-media-servers", &["postgresql"]),
-    needs("qm-metadata", &["postgresql"]),
-    needs("qm-notifications", &["postgresql"]),
-    needs("qm-shows", &["postgresql"]),
-    needs("qm-jobs", &["postgresql"]),
-    needs("qm-library", &["postgresql", "mediainfo"]),
-    needs("qm-titledb", &["postgresql"]),
-    needs("qm-torrents", &["postgresql"]),
-    needs("qm-rss", &["postgresql"]),
-    needs("qm-system", &["postgresql"]),
-    needs("qm-server", &["postgresql"]),
-    needs("qm-files", &["postgresql", "e2fsprogs"]),
-    Needs {
-        krate: "qm-plugin-host",
-        packages: &["rustc-web", "rust-web-src"],
-        plugins: true,
-    },
-];
-
-const fn needs(krate: &'static str, packages: &'static [&'static str]) -> Needs {
-    Needs {
-        krate,
-        packages,
-        plugins: false,
-    }
-}
 
 /// Sets the machine up, builds plugins and fixtures, and runs the tests of both workspaces. `args` go to the main
 /// workspace's `cargo test` (a filter, say); with any, the plugins' own tests are left out. When they name crates (`-p`),
 /// those alone are built and tested, and what they need is set up.
 pub fn run(args: &[String]) -> Result<(), String> {
     let crates = named(args);
+    let known = if crates.is_empty() {
+        Vec::new()
+    } else {
+        crates::read(&paths::root())?
+    };
     let few: Option<Vec<&Needs>> = crates
         .iter()
-        .map(|krate| NEEDS.iter().find(|needs| needs.krate == *krate))
+        .map(|name| known.iter().find(|krate| krate.name == *name)?.needs.as_ref())
         .collect();
     match few {
         Some(few) if !few.is_empty() => {
-            let packages: Vec<&str> = few.iter().flat_map(|needs| needs.packages).copied().collect();
+            let packages = few.iter().flat_map(|needs| &needs.packages).map(String::as_str);
+            let packages: Vec<&str> = packages.collect();
             setup::packages(&packages)?;
             if few.iter().any(|needs| needs.plugins) {
                 plugins::run()?;
@@ -189,26 +139,17 @@ mod tests {
         assert_eq!(of(""), [""; 0]);
     }
 
-    /// A crate that needs more than is listed would fail on a fresh machine alone, so each name must be one of ours.
     #[test]
-    fn only_crates_of_this_workspace_are_listed() {
-        let metadata = cargo_metadata::MetadataCommand::new()
-            .current_dir(paths::root())
-            .no_deps()
-            .exec()
-            .unwrap();
-        for needs in NEEDS {
-            assert!(
-                metadata
-                    .packages
-                    .iter()
-                    .any(|package| *package.name == *needs.krate),
-                "{} is no crate of the workspace",
-                needs.krate
-            );
-            for package in needs.packages {
-                assert!(setup::knows(package), "{package} is not among what is set up");
+    fn needs_of_crates_are_among_those_that_are_set_up() {
+        for krate in crates::read(&paths::root()).unwrap() {
+            for package in krate.needs.iter().flat_map(|needs| &needs.packages) {
+                assert!(setup::knows(package), "{}: {package} is not set up", krate.name);
             }
         }
+    }
+
+    #[test]
+    fn the_table_of_crates_is_up_to_date() {
+        crate::generated::crates(true).unwrap();
     }
 }

@@ -6,27 +6,7 @@ mod opening;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A crate's tier: it may depend on lower tiers only (and `server` and what tests it, on everything).
-fn tier(name: &str) -> u8 {
-    match name {
-        "qm-kernel" | "qm-conditions" | "qm-lanes" | "qm-generations" | "qm-templates" | "qm-titles" => 0,
-        "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-feeds" | "qm-release" | "qm-confined" => 1,
-        "qm-plugin-host" | "qm-test-base" | "qm-matching" => 2,
-        "qm-platform" => 3,
-        "qm-realtime" => 4,
-        "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,
-        "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
-        | "qm-titledb" | "qm-library" | "qm-media-servers" | "qm-metadata" => 6,
-        "qm-system" => 7,
-        "qm-server" => 8,
-        "qm-testkit" => 9,
-        "qm-tests" | "qm-bench" | "xtask" => 10,
-        other => panic!(
-            "`{other}` has no tier: give it one in {} and in ARCHITECTURE.md",
-            file!()
-        ),
-    }
-}
+use xtask::crates;
 
 fn root() -> PathBuf {
     Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where"))
@@ -37,19 +17,18 @@ fn root() -> PathBuf {
 
 #[test]
 fn crates_depend_on_lower_tiers_only() {
-    let metadata = cargo_metadata::MetadataCommand::new()
-        .manifest_path(root().join("Cargo.toml"))
-        .no_deps()
-        .other_options(vec!["--offline".into()])
-        .exec()
-        .expect("cargo metadata");
+    let crates = crates::read(&root()).expect("manifests");
+    let tier_of = |name: &str| {
+        crates
+            .iter()
+            .find(|krate| krate.name == name)
+            .map(|krate| krate.tier)
+    };
     let mut wrong = Vec::new();
-    for package in &metadata.packages {
-        for dependency in &package.dependencies {
-            let ours = dependency.name.starts_with("qm-");
-            let for_tests = dependency.kind == cargo_metadata::DependencyKind::Development;
-            if ours && !for_tests && tier(&dependency.name) >= tier(&package.name) {
-                wrong.push(format!("{} must not depend on {}", package.name, dependency.name));
+    for krate in &crates {
+        for dependency in &krate.dependencies {
+            if tier_of(dependency) >= Some(krate.tier) {
+                wrong.push(format!("{} must not depend on {dependency}", krate.name));
             }
         }
     }
@@ -125,42 +104,27 @@ const LAYERS: &[&[&str]] = &[
     &["service"],
     &["routes"],
 ];
-/// The crates that are made of these layers.
-const FEATURES: &[&str] = &[
-    "automation",
-    "files",
-    "identity",
-    "indexers",
-    "jobs",
-    "library",
-    "mail",
-    "media-servers",
-    "metadata",
-    "notifications",
-    "rss",
-    "shows",
-    "system",
-    "titledb",
-    "torrents",
-];
 /// Modules of feature crates that are none of their layers: what the server is given, and what tests use.
 const OUTSIDE: &[&str] = &["lib", "area", "testing", "tests"];
 
 #[test]
 fn layers_of_a_feature_use_lower_layers_only() {
+    let crates = crates::read(&root()).expect("manifests");
+    let layered = |folder: &str| {
+        crates
+            .iter()
+            .any(|krate| krate.has_layers && krate.folder == folder)
+    };
     let rank = |layer: &str| LAYERS.iter().position(|line| line.contains(&layer));
     let mut wrong = Vec::new();
     for (path, text) in sources() {
-        let Some((feature, inside)) = path
-            .strip_prefix("host/")
-            .and_then(|path| path.split_once("/src/"))
-        else {
+        let Some((folder, inside)) = path.split_once("/src/") else {
             continue;
         };
         let inside = inside.trim_end_matches(".rs").trim_end_matches("/mod");
         let mut modules = inside.split('/');
         let own = modules.next().unwrap_or_default();
-        if !FEATURES.contains(&feature) || OUTSIDE.contains(&own) || inside.ends_with("tests") {
+        if !layered(folder) || OUTSIDE.contains(&own) || inside.ends_with("tests") {
             continue;
         }
         let depth = 1 + modules.count();
@@ -437,6 +401,56 @@ fn files_can_be_read_in_one_sitting() {
         long.is_empty(),
         "over 700 lines, split by resource or concept: {long:#?}"
     );
+}
+
+/// Lines of source that a crate has at most, its tests left out: what is larger is two subjects, or more.
+const MOST_LINES: usize = 8_000;
+/// Crates that are still larger, with a bound that only shrinks until they are split.
+const LARGER: &[(&str, usize)] = &[
+    ("host/files", 11_400),
+    ("host/library", 26_900),
+    ("host/plugin-host", 14_500),
+    ("host/rss", 8_300),
+    ("host/torrents", 15_900),
+];
+
+#[test]
+fn crates_are_of_one_subject() {
+    let crates = crates::read(&root()).expect("manifests");
+    let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+    for (path, text) in sources() {
+        let folder = path.split_once("/src/").map(|(folder, _)| folder);
+        let krate = folder.and_then(|folder| crates.iter().find(|krate| krate.folder == folder));
+        let is_test = path.contains("/tests/") || path.ends_with("tests.rs") || path.contains("/testing");
+        if let Some(krate) = krate.filter(|_| !is_test) {
+            *lines.entry(&krate.folder).or_default() += code_of(&text).count();
+        }
+    }
+    let bound = |folder: &str| {
+        LARGER
+            .iter()
+            .find(|(larger, _)| *larger == folder)
+            .map(|(_, most)| *most)
+    };
+    let over: Vec<_> = lines
+        .iter()
+        .filter(|(folder, count)| **count > bound(folder).unwrap_or(MOST_LINES))
+        .collect();
+    assert!(
+        over.is_empty(),
+        "over {MOST_LINES} lines of source, split by subject: {over:#?}"
+    );
+    for (folder, most) in LARGER {
+        let count = lines.get(folder).copied().unwrap_or_default();
+        assert!(
+            count > MOST_LINES,
+            "{folder} is small enough: remove it from LARGER"
+        );
+        assert!(
+            count + 200 > *most,
+            "{folder} has {count} lines by now: lower its bound in LARGER"
+        );
+    }
 }
 
 /// Data of a torrent may be another one's too. Who may say these words: (word, the one file that may, why).

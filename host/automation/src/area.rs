@@ -2,16 +2,23 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use qm_db::{DbError, Tx};
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
+use qm_platform::area::{Area, AreaError, AreaSpec, Make, MenuEntry, Module};
+use qm_platform::{Ground, Ports, Triggers};
+use qm_ports::action::HouseFirst;
+use qm_ports::list::TorrentLists;
+use serde_json::{Map, Value};
 
 use crate::service::edges::{Edges, Occasions};
-use crate::{Automation, routes};
+use crate::{Automation, AutomationDeps, RuleBook, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "automation",
     events: &[],
     sealed: Vec::new,
+    module: "system",
     modules: &[Module {
         id: "automation",
         place: 80,
@@ -29,10 +36,27 @@ pub static AREA: AreaSpec = AreaSpec {
     }],
     context_actions: &[],
     described: || routes().described(),
+    after: &["torrents"],
+    make: Make::Async(|ground, ports| Box::pin(make(ground, ports))),
 };
 
-/// The started area.
-pub fn area(automation: &Arc<Automation>) -> Area {
+/// The area, made from the ports of those before it.
+async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+    let automation = Automation::start(AutomationDeps {
+        ground: ground.clone(),
+        actions: ports.get::<Arc<HouseFirst>>()?,
+        torrents: ports.get::<Arc<dyn TorrentLists>>()?,
+        book: ports.get::<Arc<RuleBook>>()?,
+    });
+    let automation = automation.await.map_err(AreaError::describe(
+        "cannot read what waits to be run for automation rules",
+    ))?;
+    ports.offer::<Arc<dyn Triggers>>(Arc::new(RuleTriggers(automation.clone())));
+    Ok(area(&automation))
+}
+
+/// Area with its routes and loops.
+fn area(automation: &Arc<Automation>) -> Area {
     let (running, filling) = (automation.clone(), automation.clone());
     Area::new(&AREA, routes().with_state(automation.clone()))
         .looping(Automation::RUNNER, move |stop| running.clone().runner_loop(stop))
@@ -41,4 +65,14 @@ pub fn area(automation: &Arc<Automation>) -> Area {
         })
         .consuming(Arc::new(Edges(automation.clone())))
         .consuming(Arc::new(Occasions(automation.clone())))
+}
+
+/// Triggers of other areas, for rules.
+struct RuleTriggers(Arc<Automation>);
+
+#[async_trait]
+impl Triggers for RuleTriggers {
+    async fn fire(&self, tx: &mut Tx, trigger: &str, context: &Map<String, Value>) -> Result<(), DbError> {
+        self.0.fire(tx, trigger, None, context).await
+    }
 }

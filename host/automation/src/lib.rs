@@ -24,7 +24,7 @@ mod service;
 #[cfg(test)]
 mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::AutomationError;
 pub use model::trigger::Trigger;
 pub use routes::routes;

@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use prometheus::Registry;
 use qm_db::{Db, Tx};
 use qm_kernel::event::{Cause, DomainEvent};
 use qm_kernel::{ClientInfo, PageQuery, Permission, PermissionSet, Principal, Role, Timestamp};
 use qm_platform::outbox::{Consumer, StoredEvent};
-use qm_platform::testing::Claims;
-use qm_platform::{Acting, ActingError, Actor, Audit, AuditRecord, AuditTrail};
+use qm_platform::testing::{self, Claims};
+use qm_platform::{Acting, ActingError, Actor, AuditRecord, AuditTrail};
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion, TorrentRef};
 use qm_ports::engine::{Torrent, TorrentState};
 use qm_ports::list::{Listed, TorrentList, TorrentLists};
@@ -376,14 +375,10 @@ impl House {
     ) -> Self {
         let book = RuleBook::open(db.clone()).await.unwrap();
         let app = Automation::start(AutomationDeps {
-            db: db.clone(),
-            ctx: clock.ctx(),
-            audit: Audit::new(clock.ctx()),
-            acting: authors.clone(),
+            ground: testing::ground(db, &clock.ctx(), authors.clone()),
             actions: actions.clone(),
             torrents: lists.clone(),
             book: book.clone(),
-            metrics: Registry::new(),
         });
         Self {
             app: app.await.unwrap(),

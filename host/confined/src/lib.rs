@@ -37,7 +37,7 @@ pub use names::{Component, MAX_NAME_BYTES, MAX_PATH_BYTES, RelPath, TEMP_PREFIX,
 pub use open::{
     make_directory, open_child, open_content, open_content_at, open_directory, open_listing, resolve,
 };
-pub use own::{OwnKind, OwnPlace, RootRefused, check_roots};
+pub use own::{OwnKind, OwnPlace, RootRefused, ServerPlaces, check_roots};
 pub use path::Created;
 pub use path::{ConfinedPath, Destination, Intent, Place, TrashedItem};
 pub use roots::{Base, BaseError, PathInspection, Roots, SYSTEM_DIRECTORIES, is_system};

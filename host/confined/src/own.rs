@@ -46,6 +46,17 @@ pub enum OwnKind {
     Database,
 }
 
+/// Directories that an area is told at the start of the server.
+#[derive(Clone, Debug, Default)]
+pub struct ServerPlaces {
+    /// `FILE_MANAGER_ROOTS`
+    pub roots: Vec<String>,
+    /// Places of the server's own, which lie in nobody's files.
+    pub own: Vec<OwnPlace>,
+    /// `DATA_DIR`
+    pub data_dir: PathBuf,
+}
+
 /// Identities that are hidden. Cheap to clone.
 pub type Hidden = Arc<[Identity]>;
 

@@ -14,71 +14,9 @@ struct Migration {
     postgres: &'static str,
 }
 
-macro_rules! migrations {
-    ($($version:literal $name:literal,)+) => {
-        &[$(Migration {
-            version: $version,
-            name: $name,
-            sqlite: include_str!(concat!("../../../migrations/sqlite/", $name, ".sql")),
-            postgres: include_str!(concat!("../../../migrations/postgres/", $name, ".sql")),
-        },)+]
-    };
-}
-
-/// In order. Never edited once released: what they make is in people's databases.
-const MIGRATIONS: &[Migration] = migrations! {
-    1 "0001_identity",
-    2 "0002_platform",
-    3 "0003_torrents",
-    4 "0004_files",
-    5 "0005_accounts",
-    6 "0006_intake",
-    7 "0007_sessions",
-    8 "0008_accounts",
-    9 "0009_known_addresses",
-    10 "0010_torrent_moves",
-    11 "0011_deleted_engines",
-    12 "0012_plugin_pins",
-    13 "0013_plugin_grants",
-    14 "0014_jobs",
-    15 "0015_outbox",
-    16 "0016_node_lease",
-    17 "0017_job_schedules",
-    18 "0018_plugin_values",
-    19 "0019_automation",
-    20 "0020_notifications",
-    24 "0024_plugin_configurations",
-    25 "0025_kept_tags",
-    26 "0026_indexers",
-    27 "0027_rss",
-    28 "0028_titledb",
-    29 "0029_shows",
-    30 "0030_old_notifications",
-    31 "0031_library",
-    32 "0032_indexer_origins",
-    33 "0033_media_servers",
-    34 "0034_probes",
-    35 "0035_media_metadata",
-    36 "0036_show_metadata",
-    37 "0037_moves",
-    38 "0038_media_ids",
-    39 "0039_owned_media",
-    40 "0040_metadata_tries",
-    41 "0041_show_nfo",
-    44 "0044_media_stamps",
-    45 "0045_job_parents",
-    49 "0049_rule_authors",
-    50 "0050_private_torrents",
-    51 "0051_confirmed_addresses",
-    52 "0052_torrent_contents",
-    53 "0053_torrent_removals",
-    54 "0054_automation_ledger",
-    55 "0055_rss_order_and_hashes",
-    56 "0056_media_suggestions",
-    58 "0058_media_copies",
-    59 "0059_media_ignored",
-    60 "0060_media_identity",
-};
+/// Migrations of the folder `migrations`, in order (`build.rs` finds them). Never edited once released: what they make is
+/// in people's databases.
+const MIGRATIONS: &[Migration] = include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 
 sql! {
     APPLIED = "SELECT version, name, checksum FROM schema_migrations ORDER BY version";

@@ -3,15 +3,22 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use qm_confined::ServerPlaces;
+use qm_jobs::Jobs;
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, Closing, ContextAction, MenuEntry, Module};
+use qm_platform::area::{Area, AreaError, AreaSpec, Closing, ContextAction, Make, MenuEntry, Module};
+use qm_platform::{Ground, Ports};
+use qm_ports::carry::DataMover;
+use qm_ports::{Holders, TorrentPayloads};
+use qm_realtime::Hub;
 
-use crate::{EVENTS, Files, routes};
+use crate::{EVENTS, Files, FilesDeps, StreamConfig, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "files",
     events: EVENTS,
     sealed: Vec::new,
+    module: "system",
     modules: &[Module {
         id: "files",
         place: 60,
@@ -29,6 +36,8 @@ pub static AREA: AreaSpec = AreaSpec {
     }],
     context_actions: CONTEXT_ACTIONS,
     described: || routes().described(),
+    after: &["torrents", "jobs"],
+    make: Make::Async(|ground, ports| Box::pin(make(ground, ports))),
 };
 
 /// In the order in which toolbars are given them.
@@ -94,8 +103,29 @@ static CONTEXT_ACTIONS: &[ContextAction] = &[
 const FILE: &str = "file";
 const UPKEEP: (&str, &str) = ("maintenance", FILE);
 
-/// The started area.
-pub fn area(files: &Arc<Files>) -> Area {
+/// The area, made from the ports of those before it.
+async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+    let places = ports.get::<ServerPlaces>()?;
+    let files = Files::new(FilesDeps {
+        ground: ground.clone(),
+        jobs: ports.get::<Jobs>()?,
+        hub: ports.get::<Hub>()?,
+        payloads: ports.get::<Arc<dyn TorrentPayloads>>()?,
+        holders: ports.get::<Arc<dyn Holders>>()?,
+        streaming: ports.get::<StreamConfig>()?,
+        file_roots: places.roots,
+        own: places.own,
+    });
+    // Settles what a crash left open.
+    let recovered = files.recover().await;
+    recovered.map_err(AreaError::describe("cannot check the trash of the file manager"))?;
+    ports.offer(files.clone());
+    ports.offer::<Arc<dyn DataMover>>(files.clone());
+    Ok(area(&files))
+}
+
+/// Area with its routes and loops.
+fn area(files: &Arc<Files>) -> Area {
     let kept = files.clone();
     Area::new(&AREA, routes().with_state(files.clone()))
         .looping(Files::UPKEEP, move |stop| kept.clone().upkeep_loop(stop))

@@ -19,7 +19,7 @@ mod routes;
 mod service;
 mod settings;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::FilesError;
 pub use routes::routes;
-pub use service::{EVENTS, Files, FilesDeps};
+pub use service::{EVENTS, Files, FilesDeps, StreamConfig};

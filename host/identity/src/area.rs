@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
+use qm_platform::area::{Area, AreaError, AreaSpec, Make, MenuEntry, Module};
+use qm_platform::{Ground, Ports};
 use qm_realtime::Hub;
 
 use crate::{EVENTS, Identity, TotpSeeds, routes};
@@ -12,6 +13,7 @@ pub static AREA: AreaSpec = AreaSpec {
     name: "identity",
     events: EVENTS,
     sealed: || vec![Arc::new(TotpSeeds)],
+    module: "system",
     modules: &[Module {
         id: "users",
         place: 20,
@@ -37,10 +39,18 @@ pub static AREA: AreaSpec = AreaSpec {
     }],
     context_actions: &[],
     described: || routes().described(),
+    after: &[],
+    make: Make::Plain(make),
 };
 
-/// The started area; sockets of sessions that end are closed on `hub`.
-pub fn area(identity: &Identity, hub: &Hub) -> Area {
+/// The area, made from the ports of those before it.
+fn make(_: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+    let (identity, hub) = (ports.get::<Identity>()?, ports.get::<Hub>()?);
+    Ok(area(&identity, &hub))
+}
+
+/// Area with its routes and loops.
+fn area(identity: &Identity, hub: &Hub) -> Area {
     let (pruned, watched, hub) = (identity.clone(), identity.clone(), hub.clone());
     Area::new(&AREA, routes().with_state(identity.clone()))
         .looping(Identity::ENDINGS, move |stop| {

@@ -19,7 +19,7 @@ mod routes;
 mod service;
 mod settings;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::IdentityError;
 pub use events::EVENTS;
 pub use model::answers::Session;

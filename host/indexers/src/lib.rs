@@ -25,7 +25,7 @@ pub mod settings;
 #[cfg(test)]
 mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::IndexerAreaError;
 pub use routes::routes;
 pub use service::{Indexers, IndexersDeps};

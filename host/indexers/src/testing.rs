@@ -5,10 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use qm_db::{Db, all, sql};
-use qm_kernel::Secret;
 use qm_net::{Net, NetConfig};
-use qm_platform::testing::Claims;
-use qm_platform::{Audit, Cipher, Settings};
+use qm_platform::testing::{self, Claims};
 use qm_ports::indexer::{
     Caps, Found, IndexerConfig, IndexerError, Payload, ProtocolKind, Protocols, Query, Release,
 };
@@ -143,17 +141,9 @@ pub struct House {
 impl House {
     pub fn new(db: &Db) -> Self {
         let clock = Clock::at(START_MS);
-        let ctx = clock.ctx();
         let protocols = Arc::<FakeProtocols>::default();
-        let key = Secret::new("an encryption key of no fewer than 32 characters");
-        let cipher = Cipher::new(&key, ctx.clone());
         let app = Indexers::new(IndexersDeps {
-            db: db.clone(),
-            ctx: ctx.clone(),
-            audit: Audit::new(ctx.clone()),
-            acting: Arc::new(Claims),
-            settings: Settings::new(ctx, cipher.clone()),
-            cipher,
+            ground: testing::ground(db, &clock.ctx(), Arc::new(Claims)),
             net: Net::new(NetConfig::default()).unwrap(),
             protocols: protocols.clone(),
         });

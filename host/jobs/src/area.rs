@@ -4,17 +4,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, Closing, ContextAction};
+use qm_platform::area::{Area, AreaError, AreaSpec, Closing, ContextAction, Make};
+use qm_platform::{Ground, Ports};
+use qm_realtime::Hub;
 
-use crate::{Jobs, routes};
+use crate::{Jobs, JobsDeps, Pace, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "jobs",
     events: &[],
     sealed: Vec::new,
+    module: "system",
     modules: &[],
     context_actions: CONTEXT_ACTIONS,
     described: || routes().described(),
+    after: &[],
+    make: Make::Plain(make),
 };
 
 /// In the order in which toolbars are given them.
@@ -68,8 +73,20 @@ const fn many(
         .shown_disabled()
 }
 
-/// The started area. Its loops run from [`Jobs::start`] on.
-pub fn area(jobs: &Jobs) -> Area {
+/// The area, made from the ports of those before it.
+fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+    let jobs = Jobs::new(JobsDeps {
+        ground: ground.clone(),
+        hub: ports.get::<Hub>()?,
+        version: env!("CARGO_PKG_VERSION"),
+        pace: Pace::default(),
+    })?;
+    ports.offer(jobs.clone());
+    Ok(area(&jobs))
+}
+
+/// Area with its routes and loops.
+fn area(jobs: &Jobs) -> Area {
     Area::new(&AREA, routes().with_state(jobs.clone())).closing(Arc::new(jobs.clone()))
 }
 

@@ -23,7 +23,7 @@ mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::JobsError;
 pub use model::cron::{Cron, CronError};
 pub use model::event::Source;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use prometheus::Registry;
 use qm_db::{Db, DbError};
-use qm_kernel::{Ctx, Permission, Secret, Timestamp};
-use qm_platform::{Audit, Background, Cipher, Settings};
+use qm_kernel::{Ctx, Permission, Timestamp};
+use qm_platform::Background;
+use qm_platform::testing::{self, Claims};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::NoTokens;
 use serde_json::{Value, json};
@@ -107,17 +107,11 @@ pub fn worker(db: &Db, pace: Pace) -> (Jobs, Background) {
 /// # Panics
 /// As above.
 pub fn worker_of(db: &Db, pace: Pace, ctx: Ctx) -> (Jobs, Background) {
-    let metrics = Registry::new();
-    let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
-    let background = Background::new(&metrics).expect("fresh metrics");
+    let ground = testing::ground(db, &ctx, Arc::new(Claims));
+    let background = ground.background.clone();
     let jobs = Jobs::new(JobsDeps {
-        db: db.clone(),
-        hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
-        audit: Audit::new(ctx.clone()),
-        settings: Settings::new(ctx.clone(), cipher),
-        ctx,
-        background: background.clone(),
-        metrics,
+        ground,
+        hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx),
         version: "0.0.0",
         pace,
     });

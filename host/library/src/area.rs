@@ -2,17 +2,30 @@
 
 use std::sync::Arc;
 
+use qm_confined::ServerPlaces;
+use qm_jobs::Jobs;
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, ContextAction, MenuEntry, Module};
+use qm_platform::Triggers;
+use qm_platform::area::{Area, AreaError, AreaSpec, ContextAction, Make, MenuEntry, Module};
+use qm_platform::{Ground, Ports};
+use qm_ports::action::{HouseFirst, MediaHands, TorrentHands};
+use qm_ports::carry::DataMover;
+use qm_ports::media_server::MediaServers;
+use qm_ports::metadata::MetadataChain;
+use qm_ports::titledb::TitleData;
+use qm_ports::{Holders, TorrentPayloads};
+use qm_realtime::Hub;
 
 use crate::events::EVENTS;
+use crate::ops::probe::Prober;
 use crate::routes;
-use crate::service::{FileEvents, Library};
+use crate::service::{FileEvents, Library, LibraryDeps, Outside, Pace};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "library",
     events: EVENTS,
     sealed: Vec::new,
+    module: "media_manager",
     modules: &[Module {
         id: "media_manager",
         place: 100,
@@ -30,6 +43,16 @@ pub static AREA: AreaSpec = AreaSpec {
     }],
     context_actions: CONTEXT_ACTIONS,
     described: || routes().described(),
+    after: &[
+        "torrents",
+        "files",
+        "jobs",
+        "automation",
+        "titledb",
+        "media_servers",
+        "metadata",
+    ],
+    make: Make::Plain(make),
 };
 
 const ITEM: &str = "media_item";
@@ -95,8 +118,35 @@ static CONTEXT_ACTIONS: &[ContextAction] = &[
     .at_most(MOST),
 ];
 
-/// The started area.
-pub fn area(library: &Arc<Library>) -> Area {
+/// The area, made from the ports of those before it.
+fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+    let places = ports.get::<ServerPlaces>()?;
+    let library = Library::new(LibraryDeps {
+        ground: ground.clone(),
+        jobs: ports.get::<Jobs>()?,
+        triggers: ports.get::<Arc<dyn Triggers>>()?,
+        file_roots: places.roots,
+        own: places.own.into_iter().map(|place| place.path).collect(),
+        pace: Pace::default(),
+        prober: Prober::default(),
+        outside: Outside {
+            mover: ports.get::<Arc<dyn DataMover>>()?,
+            payloads: ports.get::<Arc<dyn TorrentPayloads>>()?,
+            hands: ports.get::<Arc<dyn TorrentHands>>()?,
+            holders: ports.get::<Arc<dyn Holders>>()?,
+            hub: ports.get::<Hub>()?,
+            titles: ports.get::<Arc<dyn TitleData>>()?,
+            servers: ports.get::<Arc<dyn MediaServers>>()?,
+        },
+        metadata: ports.get::<Arc<dyn MetadataChain>>()?,
+    });
+    ports.get::<Arc<HouseFirst>>()?.add(&library);
+    ports.offer::<Arc<dyn MediaHands>>(library.clone());
+    Ok(area(&library))
+}
+
+/// Area with its routes and loops.
+fn area(library: &Arc<Library>) -> Area {
     let (scanning, watching, probing) = (library.clone(), library.clone(), library.clone());
     let moving = library.clone();
     Area::new(&AREA, routes().with_state(library.clone()))

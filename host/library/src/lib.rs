@@ -43,7 +43,7 @@ mod service;
 #[cfg(test)]
 mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::LibraryError;
 pub use events::EVENTS;
 pub use ops::probe::Prober;

@@ -19,9 +19,9 @@ use qm_jobs::{
 };
 use qm_kernel::event::{Cause, DomainEvent, Event};
 use qm_kernel::{ClientInfo, Ctx, ErrorKind, PageQuery, Permission, Principal, Role};
+use qm_platform::Background;
 use qm_platform::outbox::{Consumer, StoredEvent};
-use qm_platform::testing::Claims;
-use qm_platform::{Audit, Background};
+use qm_platform::testing::{self, Claims};
 use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
 use qm_ports::media_server::{
@@ -449,10 +449,7 @@ impl House {
         let fired = Arc::new(Fired::default());
         let around = Around::new();
         let app = Library::new(LibraryDeps {
-            db: db.clone(),
-            ctx: ctx.clone(),
-            audit: Audit::new(ctx.clone()),
-            acting: Arc::new(Claims),
+            ground: testing::ground(db, &ctx, Arc::new(Claims)),
             jobs: jobs.clone(),
             triggers: fired.clone(),
             file_roots: vec![root.to_str().expect("UTF-8").to_owned()],

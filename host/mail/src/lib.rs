@@ -17,7 +17,7 @@ mod model;
 mod routes;
 mod service;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::MailAreaError;
 pub use routes::routes;
 pub use service::{Mail, MailDeps};

@@ -9,7 +9,7 @@ use qm_kernel::{ClientInfo, Ctx, Permission, Principal};
 use qm_net::{CERTIFICATE, Dialer, Mail as Outgoing, MailFault, MailServer, Net, Trust};
 use qm_platform::origins::complaint;
 use qm_platform::settings::{MAIL, PRODUCT_NAME};
-use qm_platform::{Acting, Audit, AuditEntry, Cipher, Settings, judge_alone};
+use qm_platform::{Acting, Audit, AuditEntry, Cipher, Ground, Settings, judge_alone};
 use qm_ports::mail::{Letter, MailError, Mailer};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -27,12 +27,7 @@ const NEEDED: &[Permission] = &[Permission::MediaServerAnalyticsManageSettings];
 
 /// What the area is given.
 pub struct MailDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub settings: Settings,
-    pub cipher: Cipher,
-    pub audit: Audit,
-    pub acting: Arc<dyn Acting>,
+    pub ground: Ground,
     pub net: Net,
 }
 
@@ -51,12 +46,12 @@ pub struct Mail {
 impl Mail {
     pub fn new(deps: MailDeps) -> Arc<Self> {
         Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            settings: deps.settings,
-            cipher: deps.cipher,
-            audit: deps.audit,
-            acting: deps.acting,
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
+            settings: deps.ground.settings,
+            cipher: deps.ground.cipher,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
             dialer: deps.net.dialer().clone(),
             turns: Semaphore::new(AT_ONCE),
         })

@@ -22,7 +22,7 @@ pub mod service;
 #[cfg(test)]
 mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::MediaServersError;
 pub use routes::routes;
 pub use service::{Integrations, IntegrationsDeps};

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use qm_db::{Db, all, sql};
 use qm_jobs::Jobs;
-use qm_kernel::Secret;
-use qm_platform::testing::Claims;
-use qm_platform::{Audit, Background, Cipher};
+use qm_platform::Background;
+use qm_platform::testing::{self, Claims};
 use qm_ports::media_server::*;
 use qm_test_base::{Hands as Clock, START_MS};
 use serde_json::{Map, Value, json};
@@ -135,16 +134,10 @@ pub struct House {
 impl House {
     pub fn new(db: &Db) -> Self {
         let clock = Clock::at(START_MS);
-        let ctx = clock.ctx();
         let servers = Arc::<FakeServers>::default();
-        let key = Secret::new("an encryption key of no fewer than 32 characters");
         let (jobs, background) = qm_jobs::testing::worker(db, qm_jobs::Pace::default());
         let app = Integrations::new(IntegrationsDeps {
-            db: db.clone(),
-            ctx: ctx.clone(),
-            audit: Audit::new(ctx.clone()),
-            acting: Arc::new(Claims),
-            cipher: Cipher::new(&key, ctx),
+            ground: testing::ground(db, &clock.ctx(), Arc::new(Claims)),
             kinds: servers.clone(),
             jobs: jobs.clone(),
         });

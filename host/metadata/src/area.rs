@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use qm_platform::area::{Area, AreaSpec};
+use qm_net::Net;
+use qm_platform::area::{Area, AreaError, AreaSpec, Make};
+use qm_platform::{Ground, Ports};
+use qm_ports::metadata::{MetadataChain, Providers};
 
-use crate::{MetadataArea, routes};
+use crate::{EnvironmentKeys, MetadataArea, MetadataDeps, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "metadata",
@@ -12,12 +15,27 @@ pub static AREA: AreaSpec = AreaSpec {
     // The keys are settings, and those are known already.
     sealed: Vec::new,
     // The media manager is a module once its area is there; this is a part of it.
+    module: "media_manager",
     modules: &[],
     context_actions: &[],
     described: || routes().described(),
+    after: &[],
+    make: Make::Plain(make),
 };
 
-/// The started area.
-pub fn area(metadata: &Arc<MetadataArea>) -> Area {
+/// The area, made from the ports of those before it.
+fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+    let metadata = MetadataArea::new(MetadataDeps {
+        ground: ground.clone(),
+        providers: ports.get::<Arc<dyn Providers>>()?,
+        environment: ports.get::<EnvironmentKeys>()?,
+        net: ports.get::<Net>()?,
+    });
+    ports.offer::<Arc<dyn MetadataChain>>(metadata.clone());
+    Ok(area(&metadata))
+}
+
+/// Area with its routes and loops.
+fn area(metadata: &Arc<MetadataArea>) -> Area {
     Area::new(&AREA, routes().with_state(metadata.clone()))
 }

@@ -22,7 +22,7 @@ mod settings;
 #[cfg(test)]
 mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::MetadataError;
 pub use routes::routes;
 pub use service::{EnvironmentKeys, MetadataArea, MetadataDeps};

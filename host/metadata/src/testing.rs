@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use qm_db::{Db, all, sql};
 use qm_kernel::Secret;
 use qm_net::{Net, NetConfig};
-use qm_platform::testing::Claims;
-use qm_platform::{Audit, Cipher, Settings};
+use qm_platform::Settings;
+use qm_platform::testing::{self, Claims};
 use qm_ports::metadata::*;
 use qm_test_base::{Hands as Clock, START_MS};
 use serde_json::{Value, json};
@@ -221,13 +221,10 @@ impl House {
         let clock = Clock::at(START_MS);
         let ctx = clock.ctx();
         let providers = Arc::<FakeProviders>::default();
-        let key = Secret::new("an encryption key of no fewer than 32 characters");
-        let settings = Settings::new(ctx.clone(), Cipher::new(&key, ctx.clone()));
+        let ground = testing::ground(db, &ctx, Arc::new(Claims));
+        let settings = ground.settings.clone();
         let app = MetadataArea::new(MetadataDeps {
-            db: db.clone(),
-            settings: settings.clone(),
-            audit: Audit::new(ctx),
-            acting: Arc::new(Claims),
+            ground,
             providers: providers.clone(),
             environment,
             net: Net::new(net).unwrap(),

@@ -3,16 +3,21 @@
 use std::sync::Arc;
 
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
+use qm_platform::area::{Area, AreaError, AreaSpec, Make, MenuEntry, Module};
+use qm_platform::{Ground, People, Ports};
+use qm_ports::action::HouseFirst;
+use qm_ports::channel::Channels;
+use qm_realtime::Hub;
 
 use crate::repo::sealed::ChannelSecrets;
 use crate::service::dispatch::Dispatch;
-use crate::{Notifications, routes};
+use crate::{Notifications, NotificationsDeps, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "notifications",
     events: &[],
     sealed: || vec![Arc::new(ChannelSecrets)],
+    module: "system",
     modules: &[Module {
         id: "notifications",
         place: 90,
@@ -30,10 +35,24 @@ pub static AREA: AreaSpec = AreaSpec {
     }],
     context_actions: &[],
     described: || routes().described(),
+    after: &[],
+    make: Make::Plain(make),
 };
 
-/// The started area.
-pub fn area(notifications: &Arc<Notifications>) -> Area {
+/// The area, made from the ports of those before it.
+fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+    let notifications = Notifications::new(NotificationsDeps {
+        ground: ground.clone(),
+        people: ports.get::<Arc<dyn People>>()?,
+        hub: ports.get::<Hub>()?,
+        channels: ports.get::<Arc<dyn Channels>>()?,
+    })?;
+    ports.get::<Arc<HouseFirst>>()?.add(&notifications);
+    Ok(area(&notifications))
+}
+
+/// Area with its routes and loops.
+fn area(notifications: &Arc<Notifications>) -> Area {
     let worker = notifications.clone();
     Area::new(&AREA, routes().with_state(notifications.clone()))
         .looping(Notifications::WORKER, move |stop| {

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use prometheus::Registry;
 use qm_db::{Db, DbError, Tx, all, exec, sql};
 use qm_kernel::event::{Cause, DomainEvent};
 use qm_kernel::{Permission, Principal, Role, Secret};
 use qm_platform::outbox::{Consumer, StoredEvent};
 use qm_platform::testing::Claims;
-use qm_platform::{Cipher, People, Person, Settings};
+use qm_platform::{Cipher, Ground, People, Person, Settings};
 use qm_ports::channel::{ChannelConfig, ChannelError, ChannelKind, Channels, Destination, Message, Receipt};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{Hands as Clock, NoTokens, START_MS, principal};
@@ -259,18 +258,14 @@ impl House {
     ) -> Self {
         let ctx = clock.ctx();
         let cipher = Cipher::new(&Secret::new(key), ctx.clone());
-        let settings = Settings::new(ctx.clone(), cipher.clone());
-        let hub = Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone());
+        let ground = Ground::new(db.clone(), ctx.clone(), cipher, Arc::new(Claims)).unwrap();
+        let settings = ground.settings.clone();
+        let hub = Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx);
         let app = Notifications::new(NotificationsDeps {
-            db: db.clone(),
-            ctx,
-            acting: Arc::new(Claims),
+            ground,
             people: people.clone(),
-            cipher,
-            settings: settings.clone(),
             hub,
             channels: channels.clone(),
-            metrics: Registry::new(),
         });
         Self {
             app: app.unwrap(),

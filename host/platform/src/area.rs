@@ -3,20 +3,25 @@
 //! What an area is stands in a constant of its crate, an [`AreaSpec`], and is known without starting anything: the document
 //! of the API, the change of keys and the menu of clients are made from the list of all of them. What a started area gives
 //! the server is an [`Area`]: the server merges its routes, runs its loops, hands its consumers to the outbox and ends it in
-//! three steps ([`Closing`]), and knows nothing else of it. Settings and statements are listed where they are declared
+//! three steps ([`Closing`]), and knows nothing else of it. The area makes itself ([`Make`]) from the [`Ground`] and from the
+//! [`Ports`] that areas before it offered. Settings and statements are listed where they are declared
 //! ([`settings!`](macro@crate::settings), `sql!`); metrics an area registers while it is made.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use qm_db::DbError;
 use qm_kernel::Permission;
 use qm_kernel::event::EventSpec;
 use qm_web::Routes;
 use tokio_util::sync::CancellationToken;
 
 use crate::background::Background;
+use crate::ground::Ground;
 use crate::outbox::Consumer;
+use crate::ports::{PortMissing, Ports};
 use crate::sealed::SealedValues;
 
 /// What an area is.
@@ -28,12 +33,66 @@ pub struct AreaSpec {
     pub events: &'static [EventSpec],
     /// The values it stores encrypted.
     pub sealed: fn() -> Vec<Arc<dyn SealedValues>>,
+    /// Module that its background loops are listed under; `system` for one without pages of its own.
+    pub module: &'static str,
     /// What clients show of it.
     pub modules: &'static [Module],
     /// What people may do with its things, for toolbars.
     pub context_actions: &'static [ContextAction],
     /// Its routes, for a document: they cannot answer.
     pub described: fn() -> Routes,
+    /// Names of the areas whose ports it needs: they are made before it.
+    pub after: &'static [&'static str],
+    pub make: Make,
+}
+
+/// Function that makes an area: it asks for the ports it needs, offers its own, and registers its metrics and types of jobs.
+/// No loop runs before all areas are made.
+#[derive(Clone, Copy, Debug)]
+pub enum Make {
+    Plain(fn(&Ground, &mut Ports) -> Result<Area, AreaError>),
+    /// For an area that reads the database first.
+    Async(for<'a> fn(&'a Ground, &'a mut Ports) -> BoxFuture<'a, Result<Area, AreaError>>),
+}
+
+impl Make {
+    /// # Errors
+    /// Whatever keeps the area from being made.
+    pub async fn run(self, ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+        match self {
+            Self::Plain(make) => make(ground, ports),
+            Self::Async(make) => make(ground, ports).await,
+        }
+    }
+}
+
+/// Reasons why an area was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum AreaError {
+    #[error("{doing}")]
+    Failed {
+        /// The step that failed, e.g. `cannot load the configured engines`.
+        doing: &'static str,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("cannot set up the metrics")]
+    Metrics(#[from] prometheus::Error),
+    #[error(transparent)]
+    Database(#[from] DbError),
+    #[error(transparent)]
+    Port(#[from] PortMissing),
+}
+
+impl AreaError {
+    /// Error of a step, for `map_err`: `cannot load the configured engines`, say.
+    pub fn describe<E: std::error::Error + Send + Sync + 'static>(
+        doing: &'static str,
+    ) -> impl FnOnce(E) -> Self {
+        move |source| Self::Failed {
+            doing,
+            source: Box::new(source),
+        }
+    }
 }
 
 /// Something that people do with a thing they have chosen, or with none, as clients build toolbars from it. No boundary of

@@ -30,8 +30,23 @@ pub struct Background {
     tasks: TaskTracker,
     runs: IntCounterVec,
     panics: IntCounterVec,
-    listed: Arc<Mutex<BTreeMap<&'static str, Duration>>>,
+    /// Module that the loops of this handle belong to.
+    module: &'static str,
+    listed: Arc<Mutex<BTreeMap<&'static str, Listed>>>,
 }
+
+/// A background loop as lists show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub name: &'static str,
+    /// Interval between two looks for something to do.
+    pub interval: Duration,
+    /// Module that it belongs to, as clients know it: `torrents`, say.
+    pub module: &'static str,
+}
+
+/// Module of loops that belong to no area of their own.
+const SYSTEM: &str = "system";
 
 impl Background {
     /// Counts runs and panics in `metrics`.
@@ -53,20 +68,35 @@ impl Background {
             tasks: TaskTracker::new(),
             runs,
             panics,
+            module: SYSTEM,
             listed: Arc::default(),
         })
     }
 
-    /// Every loop by name, with how often it runs; several of one name are one.
-    pub fn schedules(&self) -> Vec<(&'static str, Duration)> {
+    /// Handle whose loops are listed as those of a module.
+    #[must_use]
+    pub fn for_module(&self, module: &'static str) -> Self {
+        Self {
+            module,
+            ..self.clone()
+        }
+    }
+
+    /// Every loop, by name; several of one name are one.
+    pub fn schedules(&self) -> Vec<Listed> {
         let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        listed.iter().map(|(name, interval)| (*name, *interval)).collect()
+        listed.values().copied().collect()
     }
 
     /// Lists a loop that its owner starts by itself, with [`Background::supervised`].
     pub fn list(&self, name: &'static str, interval: Duration) {
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        listed.insert(name, interval);
+        let entry = Listed {
+            name,
+            interval,
+            module: self.module,
+        };
+        listed.insert(name, entry);
     }
 
     /// Cancelled when the server stops.
@@ -325,8 +355,16 @@ mod tests {
         tokio::task::yield_now().await;
         loops.shutdown().await;
         assert_eq!(ended.load(Ordering::SeqCst), 1);
-        loops.list("by itself", LONGEST_PAUSE);
-        let listed = [("by itself", LONGEST_PAUSE), ("orderly", FIRST_PAUSE)];
+        loops.for_module("torrents").list("by itself", LONGEST_PAUSE);
+        let listed = [
+            ("by itself", LONGEST_PAUSE, "torrents"),
+            ("orderly", FIRST_PAUSE, SYSTEM),
+        ];
+        let listed = listed.map(|(name, interval, module)| Listed {
+            name,
+            interval,
+            module,
+        });
         assert_eq!(loops.schedules(), listed);
     }
 }

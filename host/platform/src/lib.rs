@@ -12,29 +12,35 @@ mod bus;
 mod cipher;
 pub mod config_schema;
 mod error;
+mod ground;
 pub mod links;
 pub mod masked;
 mod node;
 pub mod origins;
 pub mod outbox;
 mod people;
+mod ports;
 mod sealed;
 pub mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod triggers;
 
 pub use acting::{Acting, ActingError, Actor, Caller, judge_alone};
 pub use audit::{Audit, AuditEntry, AuditRecord, AuditResult, AuditTrail, AuditUser, Target};
-pub use background::{Background, Beats, panic_text};
+pub use background::{Background, Beats, Listed, panic_text};
 pub use bus::{Bus, BusCounts, Subscription};
 pub use cipher::{Cipher, Standing};
 pub use error::PlatformError;
+pub use ground::Ground;
 pub use node::{Node, NodeRole, STANDBY};
 pub use people::{People, Person};
+pub use ports::{PortMissing, Ports};
 pub use sealed::{AreaReport, Sealed, SealedPage, SealedRow, SealedValues, SecretSettings, Unreadable};
 pub use settings::{
     EnvEntry, SecretSetting, Setting, SettingSpec, SettingValue, Settings, Writer, settings_table,
 };
+pub use triggers::{NoTriggers, Triggers};
 
 #[doc(hidden)]
 pub mod private {

@@ -6,11 +6,13 @@ use async_trait::async_trait;
 use prometheus::Registry;
 use qm_db::{Db, DbError, Tx, exec, sql};
 use qm_kernel::event::{EventSink, EventSpec};
-use qm_kernel::{Ctx, Permission, PermissionSet, Principal, Timestamp};
+use qm_kernel::{Ctx, Permission, PermissionSet, Principal, Secret, Timestamp};
 
 use crate::acting::{Acting, ActingError, Actor};
 use crate::background::Background;
 use crate::bus::Bus;
+use crate::cipher::Cipher;
+use crate::ground::Ground;
 use crate::outbox::{Outbox, OutboxMetrics, Patience};
 
 sql! {
@@ -42,6 +44,15 @@ pub async fn fill_audit(db: &Db, rows: u64, newest: Timestamp, apart_ms: i64) ->
         .exactly(rows)?;
     let _ = exec!(&mut tx, ANALYZE).await?;
     tx.commit().await
+}
+
+/// Ground of an area that is tested by itself, under a fixed key.
+///
+/// # Panics
+/// When the counters of an empty registry cannot be made.
+pub fn ground(db: &Db, ctx: &Ctx, acting: Arc<dyn Acting>) -> Ground {
+    let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
+    Ground::new(db.clone(), ctx.clone(), cipher, acting).expect("fresh metrics")
 }
 
 /// Takes tokens at their word, where no users are stored.

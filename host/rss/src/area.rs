@@ -3,14 +3,21 @@
 use std::sync::Arc;
 
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, MenuEntry, Module};
+use qm_platform::area::{Area, AreaError, AreaSpec, Make, MenuEntry, Module};
+use qm_platform::{Ground, Ports};
+use qm_ports::action::HouseFirst;
+use qm_ports::feed::FeedSource;
+use qm_ports::intake::TorrentIntake;
+use qm_ports::shows::{ShowRules, ShowStatuses};
+use qm_realtime::Hub;
 
-use crate::{EVENTS, Rss, routes};
+use crate::{EVENTS, Rss, RssDeps, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "rss",
     events: EVENTS,
     sealed: Vec::new,
+    module: "rss",
     modules: &[Module {
         id: "rss",
         place: 70,
@@ -28,10 +35,26 @@ pub static AREA: AreaSpec = AreaSpec {
     }],
     context_actions: &[],
     described: || routes().described(),
+    after: &["torrents", "shows"],
+    make: Make::Plain(make),
 };
 
-/// The started area.
-pub fn area(rss: &Arc<Rss>) -> Area {
+/// The area, made from the ports of those before it.
+fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+    let rss = Rss::new(RssDeps {
+        ground: ground.clone(),
+        feeds: ports.get::<Arc<dyn FeedSource>>()?,
+        torrents: ports.get::<Arc<dyn TorrentIntake>>()?,
+        shows: ports.get::<Arc<dyn ShowStatuses>>()?,
+        hub: ports.get::<Hub>()?,
+    });
+    ports.get::<Arc<HouseFirst>>()?.add(&rss);
+    ports.offer::<Arc<dyn ShowRules>>(rss.clone());
+    Ok(area(&rss))
+}
+
+/// Area with its routes and loops.
+fn area(rss: &Arc<Rss>) -> Area {
     let (polling, grabbing, kept) = (rss.clone(), rss.clone(), rss.clone());
     Area::new(&AREA, routes().with_state(rss.clone()))
         .looping(Rss::POLL, move |stop| polling.clone().poll_loop(stop))

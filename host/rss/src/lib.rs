@@ -25,7 +25,7 @@ mod settings;
 #[cfg(test)]
 mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::RssError;
 pub use events::EVENTS;
 pub use routes::routes;

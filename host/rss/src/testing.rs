@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use qm_db::{Db, Tx, all, sql};
-use qm_kernel::{ClientInfo, Ctx, Permission, PermissionSet, Principal, Role, Secret, Timestamp};
-use qm_platform::testing::Claims;
-use qm_platform::{Acting, ActingError, Actor, Audit, Cipher, Settings};
+use qm_kernel::{ClientInfo, Ctx, Permission, PermissionSet, Principal, Role, Timestamp};
+use qm_platform::testing::{self, Claims};
+use qm_platform::{Acting, ActingError, Actor};
 use qm_ports::feed::{FeedSource, FetchError, Fetched, Validators};
 use qm_ports::intake::{HashJudge, IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
 use qm_ports::shows::{AiringStatus, ShowError, ShowSnapshot, ShowStatuses};
@@ -279,13 +279,8 @@ impl House {
         let (shows, heard) = (Arc::<FakeShows>::default(), Arc::<Heard>::default());
         let authors = Arc::<Authors>::default();
         let db = &db.clone().telling(heard.clone());
-        let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
         let app = Rss::new(RssDeps {
-            db: db.clone(),
-            ctx: ctx.clone(),
-            audit: Audit::new(ctx.clone()),
-            acting: authors.clone(),
-            settings: Settings::new(ctx.clone(), cipher),
+            ground: testing::ground(db, &ctx, authors.clone()),
             feeds: sites.clone(),
             torrents: torrents.clone(),
             shows: shows.clone(),

@@ -1,16 +1,15 @@
-//! The areas of this build: one list of what they are, and one of what is started of them.
+//! The areas of this build.
 //!
-//! Adding an area is a line in [`AREAS`], and the lines of [`App::build`](crate::app::App::build) that make it from those it
-//! uses. Bounds: an area may take [`CLOSE`] to close.
+//! Adding an area is a line in [`AREAS`]: each makes itself, after those whose ports it needs. Bounds: an area may take [`CLOSE`] to close.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::Db;
 use qm_kernel::event::EventSpec;
-use qm_platform::area::{Area, AreaSpec, Closing, ContextAction, Loop, Module};
+use qm_platform::area::{AreaError, AreaSpec, Closing, ContextAction, Loop, Module};
 use qm_platform::outbox::Consumer;
-use qm_platform::{Audit, Cipher, Sealed};
+use qm_platform::{Audit, Background, Cipher, Ground, Ports, Sealed};
 use qm_web::Routes;
 
 /// Every area, in the order of the document. They end from the last to the first: files before the torrents whose data they
@@ -64,14 +63,30 @@ pub fn sealed(db: &Db, cipher: &Cipher, audit: &Audit) -> Sealed {
     Sealed::new(db.clone(), cipher.clone(), audit.clone(), values)
 }
 
+/// Areas in the order in which they are made: each after those it needs, else as they stand in [`AREAS`].
+///
+/// # Panics
+/// When an area needs one that is not there, or one that needs it.
+fn in_order() -> Vec<&'static AreaSpec> {
+    let mut made: Vec<&AreaSpec> = Vec::new();
+    while made.len() < AREAS.len() {
+        let is_made = |name: &str| made.iter().any(|area| area.name == name);
+        let next = AREAS
+            .iter()
+            .find(|area| !is_made(area.name) && area.after.iter().all(|need| is_made(need)));
+        made.push(next.expect("no area needs itself, and none one that is not there"));
+    }
+    made
+}
+
 /// What the areas of a server give it, all together.
 pub struct Areas {
     /// Every route, ready to answer.
     pub routes: Routes,
     /// Everybody who must not miss an event.
     pub consumers: Vec<Arc<dyn Consumer>>,
-    /// What starts each loop.
-    pub loops: Vec<Loop>,
+    /// Starts of the loops, each with where it is listed.
+    pub loops: Vec<(Loop, Background)>,
     pub endings: Endings,
 }
 
@@ -80,27 +95,33 @@ pub struct Areas {
 pub struct Endings(Arc<[(&'static str, Arc<dyn Closing>)]>);
 
 impl Areas {
-    /// # Panics
-    /// When an area is missing or twice: each of [`AREAS`] is made once, in their order.
-    pub fn new(areas: Vec<Area>) -> Self {
-        let made: Vec<&str> = areas.iter().map(|area| area.spec.name).collect();
-        let known: Vec<&str> = AREAS.iter().map(|area| area.name).collect();
-        assert_eq!(made, known, "every area is made, and no other one");
+    /// Makes every area.
+    ///
+    /// # Errors
+    /// Whatever keeps one of them from being made.
+    pub async fn make(ground: &Ground, ports: &mut Ports) -> Result<Self, AreaError> {
+        let mut areas = Vec::new();
+        for spec in in_order() {
+            let ground = ground.for_area(spec);
+            areas.push(spec.make.run(&ground, ports).await?);
+        }
+        areas.sort_by_key(|area| AREAS.iter().position(|spec| spec.name == area.spec.name));
         let (mut routes, mut consumers, mut loops) = (Routes::new(), Vec::new(), Vec::new());
         let mut endings = Vec::new();
         for area in areas {
             routes = routes.merge(area.routes);
             consumers.extend(area.consumers);
-            loops.extend(area.loops);
+            let background = ground.background.for_module(area.spec.module);
+            loops.extend(area.loops.into_iter().map(|start| (start, background.clone())));
             endings.extend(area.closing.map(|closing| (area.spec.name, closing)));
         }
         endings.reverse();
-        Self {
+        Ok(Self {
             routes,
             consumers,
             loops,
             endings: Endings(endings.into()),
-        }
+        })
     }
 }
 
@@ -137,6 +158,26 @@ mod tests {
     use qm_platform::settings;
 
     use super::*;
+
+    #[test]
+    fn each_area_is_made_after_those_it_needs() {
+        let order: Vec<&str> = in_order().iter().map(|area| area.name).collect();
+        for area in AREAS {
+            let place = |name: &str| order.iter().position(|other| *other == name);
+            for need in area.after {
+                assert!(
+                    place(need) < place(area.name),
+                    "{} needs {need}: {order:?}",
+                    area.name
+                );
+            }
+        }
+        assert_eq!(
+            order.iter().collect::<BTreeSet<_>>().len(),
+            AREAS.len(),
+            "{order:?}"
+        );
+    }
 
     #[test]
     fn a_key_is_one_kind_of_event() {

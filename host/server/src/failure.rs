@@ -7,12 +7,11 @@ use std::path::PathBuf;
 
 use qm_confined::RootRefused;
 use qm_db::DbError;
-use qm_files::FilesError;
 use qm_identity::IdentityError;
-use qm_jobs::JobsError;
 use qm_net::NetError;
+use qm_platform::PortMissing;
+use qm_platform::area::AreaError;
 use qm_plugin_host::PluginHostError;
-use qm_torrents::TorrentsError;
 
 use crate::config::ConfigError;
 use crate::secrets::SecretsError;
@@ -78,14 +77,10 @@ pub enum StartError {
     Network(#[from] NetError),
     #[error(transparent)]
     Plugins(#[from] PluginHostError),
-    #[error("cannot load the configured engines")]
-    Engines(#[source] TorrentsError),
-    #[error("cannot check the trash of the file manager")]
-    Files(#[source] FilesError),
-    #[error("cannot read what waits to be run for automation rules")]
-    Automation(#[source] qm_automation::StartError),
-    #[error("cannot settle the jobs an earlier run left")]
-    Jobs(#[source] JobsError),
+    #[error(transparent)]
+    Area(#[from] AreaError),
+    #[error(transparent)]
+    Port(#[from] PortMissing),
     #[error(
         "the node `{node}` ({address}) is active on this database with other secrets: give both the same JWT_ACCESS_SECRET and \
          ENCRYPTION_KEY, or the same secrets.json in DATA_DIR (to change a key, stop all nodes first)"

@@ -12,7 +12,6 @@ mod descriptors;
 pub mod failure;
 pub mod feeds;
 pub mod logging;
-pub mod media;
 pub mod node;
 mod plugins;
 pub mod secrets;

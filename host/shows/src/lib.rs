@@ -23,7 +23,7 @@ mod service;
 #[cfg(test)]
 mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use events::EVENTS;
 pub use model::title::MAX_TITLE;
 pub use routes::routes;

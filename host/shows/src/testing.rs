@@ -8,7 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use qm_db::Db;
 use qm_kernel::{ClientInfo, PageQuery, Principal, Role, TokenVerifier};
-use qm_platform::{Audit, AuditRecord, AuditTrail};
+use qm_platform::testing::{self, Claims};
+use qm_platform::{AuditRecord, AuditTrail};
 use qm_ports::shows::{ShowDetails, ShowError, ShowHit, ShowProvider, ShowRules, ShowSnapshot};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{Hands, Heard, NoTokens, START_MS, client, principal};
@@ -189,9 +190,7 @@ impl House {
         let db = db.clone().telling(heard.clone());
         let tokens: Arc<dyn TokenVerifier> = Arc::new(NoTokens);
         let app = Shows::new(ShowsDeps {
-            db: db.clone(),
-            ctx: clock.ctx(),
-            audit: Audit::new(clock.ctx()),
+            ground: testing::ground(&db, &clock.ctx(), Arc::new(Claims)),
             hub: Hub::new(HubConfig::default(), tokens, clock.ctx()),
             providers,
         });

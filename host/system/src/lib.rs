@@ -11,7 +11,7 @@ mod routes;
 mod service;
 mod settings;
 
-pub use area::{AREA, area};
+pub use area::{AREA, SystemParts};
 pub use dto::Build;
 pub use error::SystemError;
 pub use routes::{Aside, System, doorkeeper, routes, standby_routes};

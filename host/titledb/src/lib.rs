@@ -36,7 +36,7 @@ mod settings;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use error::TitledbError;
 pub use routes::routes;
 pub use service::{Titledb, TitledbDeps};

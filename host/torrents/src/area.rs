@@ -3,15 +3,26 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use qm_confined::ServerPlaces;
 use qm_kernel::Permission;
-use qm_platform::area::{Area, AreaSpec, Closing, ContextAction, MenuEntry, Module};
+use qm_net::Net;
+use qm_platform::area::{Area, AreaError, AreaSpec, Closing, ContextAction, Make, MenuEntry, Module};
+use qm_platform::{Ground, Ports};
+use qm_ports::action::TorrentHands;
+use qm_ports::engine::EngineKinds;
+use qm_ports::intake::TorrentIntake;
+use qm_ports::list::TorrentLists;
+use qm_ports::rules::RuleWatch;
+use qm_ports::{EngineProbes, TorrentPayloads};
+use qm_realtime::Hub;
 
-use crate::{EVENTS, EngineSecrets, Torrents, routes};
+use crate::{EVENTS, EngineSecrets, Torrents, TorrentsDeps, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "torrents",
     events: EVENTS,
     sealed: || vec![Arc::new(EngineSecrets)],
+    module: "torrents",
     modules: &[
         Module {
             id: "dashboard",
@@ -54,6 +65,8 @@ pub static AREA: AreaSpec = AreaSpec {
     ],
     context_actions: CONTEXT_ACTIONS,
     described: || routes().described(),
+    after: &[],
+    make: Make::Async(|ground, ports| Box::pin(make(ground, ports))),
 };
 
 /// In the order in which toolbars are given them.
@@ -112,8 +125,32 @@ static CONTEXT_ACTIONS: &[ContextAction] = &[
 const MEDIA: (&str, &str) = ("media", "torrent");
 const UPKEEP: (&str, &str) = ("maintenance", "torrent");
 
-/// The started area.
-pub fn area(torrents: &Arc<Torrents>) -> Area {
+/// The area, made from the ports of those before it.
+async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
+    let places = ports.get::<ServerPlaces>()?;
+    let torrents = Torrents::start(TorrentsDeps {
+        ground: ground.clone(),
+        kinds: ports.get::<Arc<dyn EngineKinds>>()?,
+        net: ports.get::<Net>()?,
+        hub: ports.get::<Hub>()?,
+        file_roots: places.roots,
+        own: places.own,
+        watch: ports.get::<Arc<dyn RuleWatch>>()?,
+    });
+    let torrents = torrents
+        .await
+        .map_err(AreaError::describe("cannot load the configured engines"))?;
+    ports.offer(torrents.clone());
+    ports.offer::<Arc<dyn TorrentPayloads>>(torrents.clone());
+    ports.offer::<Arc<dyn TorrentHands>>(torrents.clone());
+    ports.offer::<Arc<dyn TorrentIntake>>(torrents.clone());
+    ports.offer::<Arc<dyn TorrentLists>>(torrents.clone());
+    ports.offer::<Arc<dyn EngineProbes>>(torrents.clone());
+    Ok(area(&torrents))
+}
+
+/// Area with its routes and loops.
+fn area(torrents: &Arc<Torrents>) -> Area {
     let (moving, removing, kept) = (torrents.clone(), torrents.clone(), torrents.clone());
     Area::new(&AREA, routes().with_state(torrents.clone()))
         .looping(Torrents::MOVES, move |stop| moving.clone().moves_loop(stop))

@@ -22,7 +22,7 @@ mod sync;
 #[cfg(test)]
 mod testing;
 
-pub use area::{AREA, area};
+pub use area::AREA;
 pub use dto::torrent::TorrentEntry;
 pub use error::TorrentsError;
 pub use repo::sealed::EngineSecrets;

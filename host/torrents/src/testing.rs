@@ -9,10 +9,9 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use prometheus::Registry;
 use qm_db::{Db, FromRow, Json, sql};
-use qm_kernel::{ClientInfo, Ctx, ErrorKind, Principal, Role, Secret};
+use qm_kernel::{ClientInfo, Ctx, ErrorKind, Principal, Role};
 use qm_net::{Net, NetConfig};
-use qm_platform::testing::Claims;
-use qm_platform::{Audit, Background, Cipher, Settings};
+use qm_platform::testing::{self, Claims};
 use qm_ports::carry::{
     CarryError, DataCheck, DataFile, DataMove, DataMover, DataPlace, DataSeen, SeenFile, Stayed, Whereabouts,
 };
@@ -181,22 +180,15 @@ impl House {
     pub async fn within(db: &Db, kinds: Arc<FakeKinds>, roots: Vec<String>) -> Self {
         let heard = Arc::new(Heard::default());
         let sync = sync_deps(db, &heard);
-        let metrics = Registry::new();
-        let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), sync.ctx.clone());
+        let ground = testing::ground(&sync.db, &sync.ctx, Arc::new(Claims));
+        let metrics = ground.metrics.clone();
         let deps = TorrentsDeps {
-            db: sync.db,
+            ground,
             kinds: kinds.clone(),
             net: Net::new(NetConfig::default()).unwrap(),
-            audit: Audit::new(sync.ctx.clone()),
-            acting: Arc::new(Claims),
-            cipher: cipher.clone(),
-            settings: Settings::new(sync.ctx.clone(), cipher),
             hub: sync.hub,
-            ctx: sync.ctx,
             file_roots: roots,
             own: Vec::new(),
-            background: Background::new(&metrics).unwrap(),
-            metrics: metrics.clone(),
             watch: sync.watch,
         };
         let torrents = Torrents::start(deps).await.unwrap();

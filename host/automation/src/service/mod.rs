@@ -21,11 +21,11 @@ mod tests;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use prometheus::{IntCounterVec, Opts, Registry};
+use prometheus::{IntCounterVec, Opts};
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::Ctx;
 pub use qm_platform::Caller;
-use qm_platform::{Acting, Audit};
+use qm_platform::{Acting, Audit, Ground};
 use qm_ports::action::{Actions, TorrentRef};
 use qm_ports::list::TorrentLists;
 use serde_json::{Map, Value};
@@ -38,16 +38,11 @@ use crate::repo;
 
 /// What the area needs of the house.
 pub struct AutomationDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub audit: Audit,
-    /// Judges who changes rules, and whose rules run.
-    pub acting: Arc<dyn Acting>,
+    pub ground: Ground,
     pub actions: Arc<dyn Actions>,
     pub torrents: Arc<dyn TorrentLists>,
     /// The rules, which the sync loops ask too.
     pub book: Arc<RuleBook>,
-    pub metrics: Registry,
 }
 
 /// Rules and what runs for them.
@@ -82,17 +77,17 @@ impl Automation {
             "Runs of rules that have ended.",
         );
         let runs = IntCounterVec::new(help, &["status"])?;
-        deps.metrics.register(Box::new(runs.clone()))?;
-        let mut tx = deps.db.begin_read().await?;
+        deps.ground.metrics.register(Box::new(runs.clone()))?;
+        let mut tx = deps.ground.db.begin_read().await?;
         let last = repo::runs::last(&mut tx).await?;
         let pairs = repo::runs::pairs(&mut tx).await?;
         drop(tx);
         let memory = Mutex::new(Memory::default());
         let automation = Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            audit: deps.audit,
-            acting: deps.acting,
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
             actions: deps.actions,
             torrents: deps.torrents,
             book: deps.book,

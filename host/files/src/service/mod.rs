@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use qm_db::Db;
 use qm_jobs::Jobs;
 use qm_kernel::{ClientInfo, Ctx, Principal, Secret};
-use qm_platform::{Acting, Audit, Settings};
+use qm_platform::{Acting, Audit, Ground, Settings};
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
 use qm_web::{Auth, HungUp};
@@ -48,25 +48,26 @@ use crate::ops::{Control, Lane, Workers};
 use crate::settings::DEFAULT_ROOT_PATH;
 use qm_confined::{Base, OwnPlace, Roots};
 
+/// Configuration of links that stream files.
+#[derive(Clone)]
+pub struct StreamConfig {
+    /// Secret of the access tokens, from which the key of media tickets is derived.
+    pub signing: Secret,
+    /// `CORS_ORIGINS`, whose pages may show a file in a frame.
+    pub cors_origins: Vec<String>,
+}
+
 /// The parts of the server that this area works with.
 pub struct FilesDeps {
-    pub db: Db,
+    pub ground: Ground,
     /// Every operation is one of them; their types are registered here.
     pub jobs: Jobs,
-    pub settings: Settings,
-    pub audit: Audit,
-    /// Judges who changes the Default Root Path.
-    pub acting: Arc<dyn Acting>,
     pub hub: Hub,
-    pub ctx: Ctx,
     /// Who knows which torrents' data lies where.
     pub payloads: Arc<dyn TorrentPayloads>,
     /// Who knows whether the user of a ticket may still see files.
     pub holders: Arc<dyn Holders>,
-    /// What the key of media tickets is derived from: the secret of the access tokens.
-    pub signing: Secret,
-    /// Origins that may frame what is streamed.
-    pub cors_origins: Vec<String>,
+    pub streaming: StreamConfig,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<String>,
     /// The server's own places, which are never shown, wherever they lie.
@@ -128,30 +129,36 @@ pub struct Files {
 impl Files {
     pub fn new(deps: FilesDeps) -> Arc<Self> {
         let frame_ancestors = deps
+            .streaming
             .cors_origins
             .iter()
             .fold("'self'".to_owned(), |list, origin| {
                 format!("{list} {}", origin.trim())
             });
         let roots = Roots::hiding(&deps.file_roots, &deps.own);
-        let journal = Journal::new(deps.db.clone(), deps.ctx.clone());
+        let journal = Journal::new(deps.ground.db.clone(), deps.ground.ctx.clone());
         Arc::new(Self {
-            tickets: Tickets::new(&deps.signing),
+            tickets: Tickets::new(&deps.streaming.signing),
             frame_ancestors,
             aliases: roots.aliases(),
             roots,
-            workers: Workers::under(deps.db.mandate()),
-            operations: Operations::new(deps.jobs, deps.ctx.clone(), deps.hub.clone(), journal.clone()),
+            workers: Workers::under(deps.ground.db.mandate()),
+            operations: Operations::new(
+                deps.jobs,
+                deps.ground.ctx.clone(),
+                deps.hub.clone(),
+                journal.clone(),
+            ),
             stopping: CancellationToken::new(),
             journal,
             sweeping: tokio::sync::Mutex::default(),
             passed_over: Arc::default(),
-            db: deps.db,
-            settings: deps.settings,
-            audit: deps.audit,
-            acting: deps.acting,
+            db: deps.ground.db,
+            settings: deps.ground.settings,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
             hub: deps.hub,
-            ctx: deps.ctx,
+            ctx: deps.ground.ctx,
             payloads: deps.payloads,
             holders: deps.holders,
         })

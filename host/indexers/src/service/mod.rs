@@ -19,7 +19,7 @@ use qm_db::{Db, Tx};
 use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_net::Net;
 pub use qm_platform::Caller;
-use qm_platform::{Acting, Actor, Audit, Cipher, Settings};
+use qm_platform::{Acting, Actor, Audit, Cipher, Ground, Settings};
 use qm_ports::indexer::{ProtocolKind, Protocols};
 
 use tokio::sync::{Mutex, Semaphore};
@@ -41,12 +41,7 @@ const FETCH: Duration = Duration::from_secs(30);
 
 /// What the area is given.
 pub struct IndexersDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub audit: Audit,
-    pub acting: Arc<dyn Acting>,
-    pub cipher: Cipher,
-    pub settings: Settings,
+    pub ground: Ground,
     pub net: Net,
     pub protocols: Arc<dyn Protocols>,
 }
@@ -76,12 +71,12 @@ pub struct Indexers {
 impl Indexers {
     pub fn new(deps: IndexersDeps) -> Arc<Self> {
         Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            audit: deps.audit,
-            acting: deps.acting,
-            cipher: deps.cipher,
-            settings: deps.settings,
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
+            cipher: deps.ground.cipher,
+            settings: deps.ground.settings,
             net: deps.net,
             protocols: deps.protocols,
             pace: Pace::default(),

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 use qm_db::Db;
 use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
-use qm_platform::{Audit, Background, Settings};
+use qm_platform::{Audit, Background, Ground, Settings};
 use qm_realtime::Hub;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -43,13 +43,8 @@ use types::Types;
 
 /// The parts of the server that this area works with.
 pub struct JobsDeps {
-    pub db: Db,
-    pub ctx: Ctx,
+    pub ground: Ground,
     pub hub: Hub,
-    pub audit: Audit,
-    pub settings: Settings,
-    pub background: Background,
-    pub metrics: Registry,
     /// Version of the program, as workers tell it.
     pub version: &'static str,
     pub pace: Pace,
@@ -143,18 +138,18 @@ impl Jobs {
         let worker = Worker {
             id: format!("{host}:{}", std::process::id()),
             host,
-            owner: deps.ctx.id(),
+            owner: deps.ground.ctx.id(),
             version: deps.version,
-            started_at: deps.ctx.now(),
+            started_at: deps.ground.ctx.now(),
         };
         let jobs = Self(Arc::new(Inner {
-            tally: Tally::new(&deps.metrics)?,
-            db: deps.db,
-            ctx: deps.ctx,
+            tally: Tally::new(&deps.ground.metrics)?,
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
             hub: deps.hub,
-            audit: deps.audit,
-            settings: deps.settings,
-            background: deps.background,
+            audit: deps.ground.audit,
+            settings: deps.ground.settings,
+            background: deps.ground.background,
             pace: deps.pace,
             types: Types::default(),
             crons: Mutex::default(),

@@ -49,13 +49,15 @@ impl Jobs {
     pub fn schedules(&self) -> Vec<Schedule> {
         let crons = lock(&self.0.crons).clone();
         let loops = self.0.background.schedules();
-        loops
-            .into_iter()
-            .map(|(name, interval)| {
-                let trigger = crons.get(name).cloned().map(Trigger::Cron);
-                Schedule::of(name, trigger.unwrap_or(Trigger::Every(interval)))
-            })
-            .collect()
+        let listed = loops.into_iter().map(|each| Schedule {
+            name: each.name,
+            module: each.module,
+            trigger: match crons.get(each.name) {
+                Some(cron) => Trigger::Cron(cron.clone()),
+                None => Trigger::Every(each.interval),
+            },
+        });
+        listed.collect()
     }
 
     async fn schedule_loop(

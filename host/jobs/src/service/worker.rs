@@ -48,6 +48,8 @@ pub(super) struct Look {
     pub(super) due: Option<Timestamp>,
 }
 
+/// Module of the detector of stalled jobs, as clients know it.
+const JOBS: &str = "jobs_center";
 /// For what was just taken from an abandoned run to be written, after the drain.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -67,7 +69,7 @@ impl Jobs {
             async move { jobs.tend().await }
         });
         let (jobs, name, every) = (self.clone(), STALL_DETECTOR, pace.stall_scan);
-        background.every(name, every, move || {
+        background.for_module(JOBS).every(name, every, move || {
             let jobs = jobs.clone();
             async move { jobs.look_for_stalled().await }
         });

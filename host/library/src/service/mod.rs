@@ -65,13 +65,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 pub use follow_up::FileEvents;
-use qm_db::{Db, DbError, Tx};
+use qm_db::Db;
 use qm_jobs::Jobs;
 use qm_kernel::Ctx;
-pub use qm_platform::Caller;
-use qm_platform::{Acting, Audit};
+use qm_platform::{Acting, Audit, Ground};
+pub use qm_platform::{Caller, NoTriggers, Triggers};
 use qm_ports::action::TorrentHands;
 use qm_ports::carry::DataMover;
 use qm_ports::media_server::MediaServers;
@@ -79,30 +78,12 @@ use qm_ports::metadata::MetadataChain;
 use qm_ports::titledb::TitleData;
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
-use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Notify, Semaphore};
 
 use crate::ops::probe::Prober;
 use probe::Probing;
 use shelf::{SeriesShelf, Shelf};
 use watch::Watching;
-
-/// Runs the rules of a trigger. Offered by automation, wired by the server.
-#[async_trait]
-pub trait Triggers: Send + Sync {
-    /// In the transaction of what happened.
-    async fn fire(&self, tx: &mut Tx, trigger: &str, context: &Map<String, Value>) -> Result<(), DbError>;
-}
-
-/// Where nobody has rules.
-pub struct NoTriggers;
-
-#[async_trait]
-impl Triggers for NoTriggers {
-    async fn fire(&self, _: &mut Tx, _: &str, _: &Map<String, Value>) -> Result<(), DbError> {
-        Ok(())
-    }
-}
 
 /// When a scan relies on what the one before saw.
 #[derive(Clone, Copy, Debug)]
@@ -159,11 +140,7 @@ pub struct Outside {
 
 /// What the area is given.
 pub struct LibraryDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub audit: Audit,
-    /// Judges who changes libraries.
-    pub acting: Arc<dyn Acting>,
+    pub ground: Ground,
     pub jobs: Jobs,
     pub triggers: Arc<dyn Triggers>,
     /// `FILE_MANAGER_ROOTS`
@@ -212,10 +189,10 @@ impl Library {
     /// Its types of jobs are registered; nothing runs before the jobs do.
     pub fn new(deps: LibraryDeps) -> Arc<Self> {
         let library = Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            audit: deps.audit,
-            acting: deps.acting,
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
             jobs: deps.jobs,
             triggers: deps.triggers,
             file_roots: deps.file_roots,

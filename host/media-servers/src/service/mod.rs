@@ -11,7 +11,7 @@ use qm_db::{Db, Tx};
 use qm_jobs::Jobs;
 use qm_kernel::{Ctx, Permission};
 pub use qm_platform::Caller;
-use qm_platform::{Acting, Actor, Audit, Cipher};
+use qm_platform::{Acting, Actor, Audit, Cipher, Ground};
 use qm_ports::media_server::MediaServerKinds;
 use tokio::sync::Semaphore;
 
@@ -26,11 +26,7 @@ const NEEDED: Permission = Permission::MediaManagerManageIntegrations;
 
 /// What the area is given.
 pub struct IntegrationsDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub audit: Audit,
-    pub acting: Arc<dyn Acting>,
-    pub cipher: Cipher,
+    pub ground: Ground,
     pub kinds: Arc<dyn MediaServerKinds>,
     pub jobs: Jobs,
 }
@@ -52,11 +48,11 @@ impl Integrations {
     /// Its type of jobs is registered; nothing runs before the jobs do.
     pub fn new(deps: IntegrationsDeps) -> Arc<Self> {
         let servers = Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            audit: deps.audit,
-            acting: deps.acting,
-            cipher: deps.cipher,
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
+            cipher: deps.ground.cipher,
             kinds: deps.kinds,
             jobs: deps.jobs,
             asking: Semaphore::new(AT_ONCE),

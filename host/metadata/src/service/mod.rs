@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use qm_db::{Db, DbError};
 use qm_kernel::Secret;
 use qm_net::Net;
-use qm_platform::{Acting, Audit, Settings};
+use qm_platform::{Acting, Audit, Ground, Settings};
 use qm_ports::metadata::{
     Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, ProviderConfig, ProviderKind, Providers,
     Rated, TitleKind, Told, Unsettled,
@@ -33,10 +33,7 @@ pub use keys::{EnvironmentKeys, KeyOf};
 
 /// What the area is made of.
 pub struct MetadataDeps {
-    pub db: Db,
-    pub settings: Settings,
-    pub audit: Audit,
-    pub acting: Arc<dyn Acting>,
+    pub ground: Ground,
     pub providers: Arc<dyn Providers>,
     /// Keys for where the settings have none.
     pub environment: EnvironmentKeys,
@@ -94,10 +91,10 @@ impl Arrangement {
 impl MetadataArea {
     pub fn new(deps: MetadataDeps) -> Arc<Self> {
         Arc::new(Self {
-            db: deps.db,
-            settings: deps.settings,
-            audit: deps.audit,
-            acting: deps.acting,
+            db: deps.ground.db,
+            settings: deps.ground.settings,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
             providers: deps.providers,
             environment: deps.environment,
             net: deps.net,

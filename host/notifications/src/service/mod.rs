@@ -16,11 +16,11 @@ pub mod worker;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use prometheus::{IntCounterVec, Opts, Registry};
+use prometheus::{IntCounterVec, Opts};
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::{Ctx, Permission, Principal};
 use qm_platform::settings::PRODUCT_NAME;
-use qm_platform::{Acting, ActingError, Actor, Cipher, People, Settings};
+use qm_platform::{Acting, ActingError, Actor, Cipher, Ground, People, Settings};
 use qm_ports::channel::{ChannelKind, Channels};
 use qm_realtime::Hub;
 use tokio::sync::Notify;
@@ -34,18 +34,11 @@ use crate::settings::{MAIL, PUBLIC_URL, can_mail};
 
 /// What the area needs of the house.
 pub struct NotificationsDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    /// Judges who changes how they are told.
-    pub acting: Arc<dyn Acting>,
+    pub ground: Ground,
     /// Knows whom to tell.
     pub people: Arc<dyn People>,
-    /// Seals what people connect.
-    pub cipher: Cipher,
-    pub settings: Settings,
     pub hub: Hub,
     pub channels: Arc<dyn Channels>,
-    pub metrics: Registry,
 }
 
 /// What people are told, and how.
@@ -78,15 +71,15 @@ impl Notifications {
             "Attempts at messages of notifications that have ended.",
         );
         let deliveries = IntCounterVec::new(help, &["outcome"])?;
-        deps.metrics.register(Box::new(deliveries.clone()))?;
+        deps.ground.metrics.register(Box::new(deliveries.clone()))?;
         Ok(Arc::new_cyclic(|me| Self {
             me: me.clone(),
-            db: deps.db,
-            ctx: deps.ctx,
-            acting: deps.acting,
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
+            acting: deps.ground.acting,
             people: deps.people,
-            cipher: deps.cipher,
-            settings: deps.settings,
+            cipher: deps.ground.cipher,
+            settings: deps.ground.settings,
             hub: deps.hub,
             channels: deps.channels,
             codes: Mutex::new(Codes::default()),

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::{Ctx, Permission};
 pub use qm_platform::Caller;
-use qm_platform::{Acting, Actor, Audit, Settings, judge_alone};
+use qm_platform::{Acting, Actor, Audit, Ground, Settings, judge_alone};
 use qm_ports::feed::FeedSource;
 use qm_ports::intake::TorrentIntake;
 use qm_ports::shows::ShowStatuses;
@@ -52,12 +52,7 @@ const GRABS: &[Permission] = &[Permission::RssManage, Permission::TorrentsAdd];
 
 /// What the area needs of the house.
 pub struct RssDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub audit: Audit,
-    /// Judges who changes feeds and rules.
-    pub acting: Arc<dyn Acting>,
-    pub settings: Settings,
+    pub ground: Ground,
     pub feeds: Arc<dyn FeedSource>,
     pub torrents: Arc<dyn TorrentIntake>,
     /// Whether the shows of rules still air.
@@ -98,11 +93,11 @@ pub struct Rss {
 impl Rss {
     pub fn new(deps: RssDeps) -> Arc<Self> {
         Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            audit: deps.audit,
-            acting: deps.acting,
-            settings: deps.settings,
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
+            settings: deps.ground.settings,
             feeds: deps.feeds,
             torrents: deps.torrents,
             shows: deps.shows,

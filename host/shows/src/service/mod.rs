@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use qm_db::Db;
 use qm_kernel::Ctx;
-use qm_platform::Audit;
+use qm_platform::{Audit, Ground};
 use qm_ports::shows::{PATIENCE_SECS, ShowDetails, ShowError, ShowHit, ShowProvider, ShowRules};
 use qm_realtime::Hub;
 
@@ -22,9 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(PATIENCE_SECS);
 
 /// What the area needs of the house.
 pub struct ShowsDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub audit: Audit,
+    pub ground: Ground,
     pub hub: Hub,
     /// In the order in which they are asked.
     pub providers: Vec<Arc<dyn ShowProvider>>,
@@ -43,9 +41,9 @@ pub struct Shows {
 impl Shows {
     pub fn new(deps: ShowsDeps) -> Arc<Self> {
         Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            audit: deps.audit,
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
+            audit: deps.ground.audit,
             hub: deps.hub,
             providers: deps.providers,
             rules: OnceLock::new(),

@@ -11,10 +11,10 @@ use axum::http::{Request, header};
 use http_body_util::BodyExt;
 use qm_db::{Db, db_test};
 use qm_jobs::{Jobs, Pace};
-use qm_kernel::{Ctx, Secret};
+use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
-use qm_platform::testing::Claims;
-use qm_platform::{Audit, AuditTrail, Background, Cipher, Settings};
+use qm_platform::testing::{self, Claims};
+use qm_platform::{AuditTrail, Background};
 use qm_ports::shows::{ShowDetails, ShowProvider};
 use qm_ports::titledb::{SeriesAnswer, SeriesQuestion, TitleData, TitleKind, TitleQuestion};
 use qm_realtime::{Hub, HubConfig};
@@ -58,23 +58,17 @@ impl Site {
         let root = at.join("media");
         std::fs::create_dir_all(&root).unwrap();
         let (jobs, background) = qm_jobs::testing::worker_of(db, Pace::default(), ctx.clone());
-        let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
         let net = Net::new(NetConfig {
             ssrf_allow_hosts: vec!["127.0.0.1".to_owned()],
             ..NetConfig::default()
         });
         let titledb = Titledb::new(TitledbDeps {
-            db: db.clone(),
-            settings: Settings::new(ctx.clone(), cipher.clone()),
-            cipher,
-            audit: Audit::new(ctx.clone()),
-            acting: Arc::new(Claims),
+            ground: testing::ground(db, &ctx, Arc::new(Claims)),
             hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
             jobs: jobs.clone(),
             net: net.unwrap(),
             file_roots: vec![root.clone()],
             data_dir: at.to_owned(),
-            ctx: ctx.clone(),
         });
         jobs.start().await.unwrap();
         let config = WebConfig {

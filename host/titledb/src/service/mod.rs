@@ -24,7 +24,7 @@ use qm_jobs::Jobs;
 use qm_kernel::{Ctx, Permission};
 use qm_net::Net;
 pub use qm_platform::Caller;
-use qm_platform::{Acting, Audit, Cipher, Settings};
+use qm_platform::{Acting, Audit, Cipher, Ground, Settings};
 use qm_realtime::{Hub, Room};
 use serde::Serialize;
 
@@ -32,12 +32,7 @@ use store::Store;
 
 /// What the area is given.
 pub struct TitledbDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub settings: Settings,
-    pub cipher: Cipher,
-    pub audit: Audit,
-    pub acting: Arc<dyn Acting>,
+    pub ground: Ground,
     pub hub: Hub,
     pub jobs: Jobs,
     pub net: Net,
@@ -67,13 +62,13 @@ impl Titledb {
     /// Its type of jobs is registered; nothing runs before the jobs do.
     pub fn new(deps: TitledbDeps) -> Arc<Self> {
         let titledb = Arc::new(Self {
-            store: Store::new(deps.db.clone(), deps.data_dir.clone()),
-            db: deps.db,
-            ctx: deps.ctx,
-            settings: deps.settings,
-            cipher: deps.cipher,
-            audit: deps.audit,
-            acting: deps.acting,
+            store: Store::new(deps.ground.db.clone(), deps.data_dir.clone()),
+            db: deps.ground.db,
+            ctx: deps.ground.ctx,
+            settings: deps.ground.settings,
+            cipher: deps.ground.cipher,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
             hub: deps.hub,
             jobs: deps.jobs,
             net: deps.net,

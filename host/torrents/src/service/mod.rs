@@ -32,7 +32,7 @@ use qm_db::Db;
 use qm_kernel::Ctx;
 use qm_net::Net;
 pub use qm_platform::Caller;
-use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Background, Cipher, Settings};
+use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Cipher, Ground};
 use qm_ports::engine::EngineKinds;
 use qm_ports::list::{TorrentList, TorrentLists};
 use qm_ports::rules::RuleWatch;
@@ -58,24 +58,14 @@ use crate::sync::metrics::SyncMetrics;
 /// What the area needs of the house.
 #[derive(Clone)]
 pub struct TorrentsDeps {
-    pub db: Db,
+    pub ground: Ground,
     pub kinds: Arc<dyn EngineKinds>,
     pub net: Net,
-    pub audit: Audit,
-    /// Judges who changes engines.
-    pub acting: Arc<dyn Acting>,
-    pub cipher: Cipher,
-    pub settings: Settings,
     pub hub: Hub,
-    pub ctx: Ctx,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<String>,
     /// What is the server's own, which no client is sent to.
     pub own: Vec<OwnPlace>,
-    /// Begins a sync loop again after a panic.
-    pub background: Background,
-    /// Where the sync loops count.
-    pub metrics: prometheus::Registry,
     /// The rules that wait for what happens to torrents.
     pub watch: Arc<dyn RuleWatch>,
 }
@@ -106,27 +96,32 @@ pub struct Torrents {
 impl Torrents {
     /// Loads the enabled engines and starts their loops.
     pub async fn start(deps: TorrentsDeps) -> Result<Arc<Self>, TorrentsError> {
-        let upkeep = Upkeep::new(&deps.db, deps.settings).await?;
+        let upkeep = Upkeep::new(&deps.ground.db, deps.ground.settings).await?;
         let sync = SyncDeps {
-            db: deps.db.clone(),
+            db: deps.ground.db.clone(),
             hub: deps.hub.clone(),
-            ctx: deps.ctx.clone(),
-            metrics: SyncMetrics::new(&deps.metrics)?,
+            ctx: deps.ground.ctx.clone(),
+            metrics: SyncMetrics::new(&deps.ground.metrics)?,
             limits: upkeep.limits(),
             watch: deps.watch,
         };
-        let moves_of = deps.ctx.id();
+        let moves_of = deps.ground.ctx.id();
         let torrents = Arc::new_cyclic(|me| Self {
             me: me.clone(),
-            registry: Registry::new(deps.kinds.clone(), deps.cipher.clone(), sync, deps.background),
-            db: deps.db,
+            registry: Registry::new(
+                deps.kinds.clone(),
+                deps.ground.cipher.clone(),
+                sync,
+                deps.ground.background,
+            ),
+            db: deps.ground.db,
             kinds: deps.kinds,
             net: deps.net,
-            audit: deps.audit,
-            acting: deps.acting,
-            cipher: deps.cipher,
+            audit: deps.ground.audit,
+            acting: deps.ground.acting,
+            cipher: deps.ground.cipher,
             hub: deps.hub,
-            ctx: deps.ctx,
+            ctx: deps.ground.ctx,
             places: Places::new(&deps.file_roots, &deps.own),
             merged: MergedList::default(),
             adding: Turns::default(),

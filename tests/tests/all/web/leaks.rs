@@ -37,10 +37,8 @@ const MAIL_PASSWORD: &str = "leak-mail-8b0d2f4a6c1e3579";
 const TITLES_KEY: &str = "leak-titles-2e4a6c8f0b1d3597";
 /// Of a feed. Whoever sees feeds sees their addresses; nobody else hears of it.
 const FEED_KEYS: [&str; 2] = ["leak-feed-6c8e0a2d4b1f3795", "leak-feed-0d2b4f6e8a1c3957"];
-/// Talkative about everything, most so about what is ours.
-const FILTER: &str = "debug,quartermaster=trace,qm_server=trace,qm_web=trace,qm_identity=trace,qm_platform=trace,qm_realtime=trace,\
-qm_system=trace,qm_torrents=trace,qm_files=trace,qm_plugin_host=trace,qm_net=trace,qm_db=trace,qm_rss=trace,qm_indexers=trace,\
-qm_media_servers=trace,qm_mail=trace,qm_titledb=trace,qm_notifications=trace,qm_automation=trace,qm_jobs=trace";
+/// Talkative about everything, most so about what is ours: a directive covers all targets that begin with its own.
+const FILTER: &str = "debug,quartermaster=trace,qm_=trace";
 
 sql! {
     STORED_USERS = "SELECT password_hash, totp_secret, recovery_codes FROM users";

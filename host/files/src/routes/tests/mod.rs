@@ -21,8 +21,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use qm_db::{Db, FromRow, Json, sql};
 use qm_kernel::{ClientInfo, Permission, Principal, Secret};
-use qm_platform::testing::Claims;
-use qm_platform::{Audit, Cipher, Settings};
+use qm_platform::testing::{self, Claims};
 use qm_ports::{Holders, Removal, TorrentPayload, TorrentPayloads};
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{Hands, Heard, RoleTokens, START_MS, frozen};
@@ -32,7 +31,7 @@ use tempfile::TempDir;
 use tower::ServiceExt;
 
 use super::routes;
-use crate::service::{Files, FilesDeps};
+use crate::service::{Files, FilesDeps, StreamConfig};
 
 sql! {
     ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
@@ -181,20 +180,18 @@ impl Site {
         let heard = Arc::new(Heard::default());
         let torrents = Arc::new(Torrents::default());
         let users = Arc::new(Users(Mutex::new(Ok(true))));
-        let cipher = Cipher::new(&Secret::new("a key of thirty-two characters !"), ctx.clone());
+        let db_told = db.clone().telling(heard.clone());
         let (jobs, _) = qm_jobs::testing::worker_of(db, qm_jobs::Pace::default(), ctx.clone());
         let files = Files::new(FilesDeps {
-            db: db.clone().telling(heard.clone()),
+            ground: testing::ground(&db_told, &ctx, Arc::new(Claims)),
             jobs,
-            settings: Settings::new(ctx.clone(), cipher),
-            audit: Audit::new(ctx.clone()),
-            acting: Arc::new(Claims),
             hub: Hub::new(HubConfig::default(), Arc::new(RoleTokens), ctx.clone()),
-            ctx: ctx.clone(),
             payloads: torrents.clone(),
             holders: users.clone(),
-            signing: Secret::new("signing"),
-            cors_origins: vec!["https://box.example".into()],
+            streaming: StreamConfig {
+                signing: Secret::new("signing"),
+                cors_origins: vec!["https://box.example".into()],
+            },
             file_roots: roots.map(|root| root.to_str().unwrap().to_owned()).collect(),
             own: Vec::new(),
         });

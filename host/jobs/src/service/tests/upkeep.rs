@@ -173,7 +173,7 @@ db_test! {
 
     async fn every_loop_is_listed(db: Db) {
         let house = House::new(&db).await;
-        house.background.list("torrent_sync", Duration::from_secs(2));
+        house.background.for_module("torrents").list("torrent_sync", Duration::from_secs(2));
         house.jobs.start().await.unwrap();
         let listed = house.jobs.schedules();
         let find = |name: &str| listed.iter().find(|schedule| schedule.name == name).unwrap_or_else(|| panic!("{name}"));

@@ -1,0 +1,22 @@
+//! Triggers of rules, for areas in which things happen that rules wait for.
+
+use async_trait::async_trait;
+use qm_db::{DbError, Tx};
+use serde_json::{Map, Value};
+
+/// Runs the rules of a trigger. Automation offers it.
+#[async_trait]
+pub trait Triggers: Send + Sync {
+    /// Stores the runs of matching rules in the transaction of what happened; they begin after its commit.
+    async fn fire(&self, tx: &mut Tx, trigger: &str, context: &Map<String, Value>) -> Result<(), DbError>;
+}
+
+/// A server without rules.
+pub struct NoTriggers;
+
+#[async_trait]
+impl Triggers for NoTriggers {
+    async fn fire(&self, _: &mut Tx, _: &str, _: &Map<String, Value>) -> Result<(), DbError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,246 @@
+//! `cargo xtask area`: a new area, written from the templates in `xtask/area`, and the proof that adding one stays cheap.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use xtask::crates;
+
+use crate::{paths, setup};
+
+/// Files of the crate, and the templates they are written from.
+const FILES: &[(&str, &str)] = &[
+    ("Cargo.toml", include_str!("../area/Cargo.toml.in")),
+    ("src/lib.rs", include_str!("../area/lib.rs.in")),
+    ("src/area.rs", include_str!("../area/area.rs.in")),
+    ("src/model.rs", include_str!("../area/model.rs.in")),
+    ("src/dto.rs", include_str!("../area/dto.rs.in")),
+    ("src/error.rs", include_str!("../area/error.rs.in")),
+    ("src/repo.rs", include_str!("../area/repo.rs.in")),
+    ("src/service.rs", include_str!("../area/service.rs.in")),
+    ("src/routes.rs", include_str!("../area/routes.rs.in")),
+];
+const SQLITE: &str = include_str!("../area/sqlite.sql.in");
+const POSTGRES: &str = include_str!("../area/postgres.sql.in");
+
+/// Files outside its crate that somebody who adds an area may have to touch, at most.
+const MOST_TOUCHED: usize = 8;
+/// Documents that programs write.
+const GENERATED: [&str; 4] = [
+    "Cargo.lock",
+    "docs/openapi.json",
+    "docs/settings.md",
+    "docs/crates.md",
+];
+
+/// Writes the crate `host/NAME` and its migrations, and registers both. `name` is in lower case, its words joined by `-`.
+///
+/// # Errors
+/// When the name is no name, or taken; when a file lacks the place where the area is registered.
+pub fn create(root: &Path, name: &str) -> Result<(), String> {
+    let is_word = |word: &str| {
+        word.starts_with(|letter: char| letter.is_ascii_lowercase())
+            && word
+                .chars()
+                .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit())
+    };
+    if !name.split('-').all(is_word) {
+        return Err(format!(
+            "`{name}` is no name of an area: lower case, words joined by `-`"
+        ));
+    }
+    let folder = root.join("host").join(name);
+    if folder.exists() {
+        return Err(format!("{} is there already", folder.display()));
+    }
+    let snake = name.replace('-', "_");
+    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    let pascal: String = name.split('-').map(capital).collect();
+    let fill = |template: &str| {
+        let text = template.replace("{{kebab}}", name).replace("{{snake}}", &snake);
+        // A space keeps the braces of a list of imports apart from those of the template.
+        text.replace("{ {{Pascal}}", &format!("{{{pascal}"))
+            .replace("{{Pascal}}", &pascal)
+    };
+    for (file, template) in FILES {
+        write(&folder.join(file), &fill(template))?;
+    }
+    let number = next_migration(root)?;
+    for (database, template) in [("sqlite", SQLITE), ("postgres", POSTGRES)] {
+        let file = format!("migrations/{database}/{number:04}_{snake}.sql");
+        write(&root.join(file), &fill(template))?;
+    }
+    let dependency = format!("qm-{name} = {{ path = \"host/{name}\" }}\n");
+    insert(root, "Cargo.toml", "qm-system = ", &dependency)?;
+    insert(
+        root,
+        "host/server/Cargo.toml",
+        "qm-system.workspace",
+        &format!("qm-{name}.workspace = true\n"),
+    )?;
+    insert(
+        root,
+        "host/server/src/areas.rs",
+        "];\n/// Time for an area",
+        &format!("    &qm_{snake}::AREA,\n"),
+    )?;
+    let routes = [
+        format!("GET\t/api/{name}/notes\tsettings.view\n"),
+        format!("POST\t/api/{name}/notes\tsettings.manage\n"),
+    ];
+    sort_in(root, "tests/routes.tsv", &routes)?;
+    let rows = format!(
+        "    row(\"GET /api/{name}/notes\"),\n    row(\"POST /api/{name}/notes\").body(r#\"{{\"text\":\"a note\"}}\"#),\n"
+    );
+    insert(
+        root,
+        "tests/tests/all/table.rs",
+        "    row(\"GET /api/audit\"),",
+        &rows,
+    )
+}
+
+/// Adds an area to a copy of the checkout, builds the server with it, runs its tests, and counts the files outside its crate
+/// that were touched by hand.
+///
+/// # Errors
+/// When something of it fails, or more files were touched than [`MOST_TOUCHED`].
+pub fn check() -> Result<(), String> {
+    let copy = paths::cache().join("sample-area");
+    copy_checkout(&copy)?;
+    create(&copy, "sample-area")?;
+    run(&copy, "cargo", &["test", "--package", "qm-sample-area"])?;
+    run(
+        &copy,
+        "cargo",
+        &["test", "--package", "qm-server", "--lib", "areas::"],
+    )?;
+    let printed = Command::new("cargo")
+        .args(["run", "--quiet", "--package", "qm-server", "--", "openapi"])
+        .current_dir(&copy)
+        .output()
+        .map_err(|error| format!("cargo did not start: {error}"))?;
+    if !String::from_utf8_lossy(&printed.stdout).contains("/api/sample-area/notes") {
+        let said = String::from_utf8_lossy(&printed.stderr);
+        return Err(format!(
+            "the document lacks the routes of the sample area: {said}"
+        ));
+    }
+    if !crates::document(&crates::read(&copy)?).contains("`host/sample-area`") {
+        return Err("the table of crates lacks the sample area".to_owned());
+    }
+    let touched = touched(&copy)?;
+    println!(
+        "a new area touches {} files outside its crate: {touched:?}",
+        touched.len()
+    );
+    if touched.len() > MOST_TOUCHED {
+        return Err(format!("more than {MOST_TOUCHED} files"));
+    }
+    std::fs::remove_dir_all(&copy).map_err(|error| format!("cannot remove {}: {error}", copy.display()))
+}
+
+/// Files of the copy that differ from those of the checkout, the crate's own and generated ones left out.
+fn touched(copy: &Path) -> Result<BTreeSet<String>, String> {
+    let mut touched = BTreeSet::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(folder) = open.pop() {
+        let failed = |error| format!("cannot read {}: {error}", copy.join(&folder).display());
+        for entry in std::fs::read_dir(copy.join(&folder)).map_err(failed)? {
+            let name = folder.join(entry.map_err(failed)?.file_name());
+            let path = copy.join(&name);
+            if path.is_dir() {
+                open.push(name);
+            } else if std::fs::read(&path).ok() != std::fs::read(paths::root().join(&name)).ok() {
+                touched.insert(name.to_string_lossy().into_owned());
+            }
+        }
+    }
+    touched.retain(|file| !file.starts_with("host/sample-area/") && !GENERATED.contains(&file.as_str()));
+    Ok(touched)
+}
+
+/// Copies what git knows of the checkout. Times stay, so that cargo builds nothing anew that it has built.
+fn copy_checkout(copy: &Path) -> Result<(), String> {
+    if copy.exists() {
+        std::fs::remove_dir_all(copy)
+            .map_err(|error| format!("cannot remove {}: {error}", copy.display()))?;
+    }
+    let listed = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(paths::root())
+        .output()
+        .map_err(|error| format!("git did not start: {error}"))?;
+    for name in String::from_utf8_lossy(&listed.stdout)
+        .split('\0')
+        .filter(|name| !name.is_empty())
+    {
+        let (from, to) = (paths::root().join(name), copy.join(name));
+        let failed = |error: std::io::Error| format!("cannot copy {}: {error}", from.display());
+        if !from.is_file() {
+            continue;
+        }
+        std::fs::create_dir_all(to.parent().unwrap_or(copy)).map_err(failed)?;
+        std::fs::copy(&from, &to).map_err(failed)?;
+        let time = std::fs::metadata(&from)
+            .and_then(|data| data.modified())
+            .map_err(failed)?;
+        let file = std::fs::File::options().write(true).open(&to).map_err(failed)?;
+        file.set_modified(time).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn run(folder: &Path, program: &str, args: &[&str]) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(folder);
+    command.env("CARGO_MANIFEST_DIR", folder.join("xtask"));
+    setup::ended(program, args, &mut command)
+}
+
+fn next_migration(root: &Path) -> Result<u32, String> {
+    let folder = root.join("migrations/sqlite");
+    let entries =
+        std::fs::read_dir(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let numbers = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.split('_').next()?.parse::<u32>().ok()
+    });
+    Ok(numbers.max().unwrap_or_default() + 1)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::write(path, text).map_err(failed)
+}
+
+/// Inserts a text before the first place where another one stands.
+fn insert(root: &Path, file: &str, before: &str, text: &str) -> Result<(), String> {
+    let path = root.join(file);
+    let mut old = read(&path)?;
+    let at = old
+        .find(before)
+        .ok_or_else(|| format!("{file}: `{before}` is not there any more"))?;
+    old.insert_str(at, text);
+    write(&path, &old)
+}
+
+/// Sorts lines into a file whose first line is its heading.
+fn sort_in(root: &Path, file: &str, lines: &[String]) -> Result<(), String> {
+    let path = root.join(file);
+    let old = read(&path)?;
+    let (heading, rest) = old.split_once('\n').ok_or_else(|| format!("{file} is empty"))?;
+    let mut all: Vec<&str> = rest
+        .lines()
+        .chain(lines.iter().map(|line| line.trim_end_matches('\n')))
+        .collect();
+    all.sort_unstable();
+    write(&path, &format!("{heading}\n{}\n", all.join("\n")))
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
