@@ -6,7 +6,8 @@ use std::process::Command;
 
 use xtask::crates;
 
-use crate::{paths, setup};
+use crate::cargo::cargo;
+use crate::{paths, run, setup};
 
 /// Files of the crate, and the templates they are written from.
 const FILES: &[(&str, &str)] = &[
@@ -109,17 +110,21 @@ pub fn check() -> Result<(), String> {
     let copy = paths::cache().join("sample-area");
     copy_checkout(&copy)?;
     create(&copy, "sample-area")?;
-    run(&copy, "cargo", &["test", "--package", "qm-sample-area"])?;
-    run(
-        &copy,
-        "cargo",
-        &["test", "--package", "qm-server", "--lib", "areas::"],
-    )?;
-    let printed = Command::new("cargo")
-        .args(["run", "--quiet", "--package", "qm-server", "--", "openapi"])
-        .current_dir(&copy)
+    // All crates at once: with some of them alone, cargo would choose other features and build the libraries anew.
+    let tests = [
+        "test",
+        "--workspace",
+        "--lib",
+        "--",
+        "a_note_is_kept",
+        "areas::tests",
+    ];
+    ended(&copy, &tests)?;
+    let server = run::build_server_in(&copy, "dev")?;
+    let printed = Command::new(server)
+        .arg("openapi")
         .output()
-        .map_err(|error| format!("cargo did not start: {error}"))?;
+        .map_err(|error| format!("the server did not start: {error}"))?;
     if !String::from_utf8_lossy(&printed.stdout).contains("/api/sample-area/notes") {
         let said = String::from_utf8_lossy(&printed.stderr);
         return Err(format!(
@@ -191,11 +196,8 @@ fn copy_checkout(copy: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn run(folder: &Path, program: &str, args: &[&str]) -> Result<(), String> {
-    let mut command = Command::new(program);
-    command.args(args).current_dir(folder);
-    command.env("CARGO_MANIFEST_DIR", folder.join("xtask"));
-    setup::ended(program, args, &mut command)
+fn ended(folder: &Path, args: &[&str]) -> Result<(), String> {
+    setup::ended("cargo", args, cargo().args(args).current_dir(folder))
 }
 
 fn next_migration(root: &Path) -> Result<u32, String> {

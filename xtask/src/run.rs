@@ -1,7 +1,7 @@
 //! `cargo xtask run`: from a clone to a running server.
 
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo::cargo;
@@ -23,6 +23,11 @@ pub fn run(dev: bool, args: &[String]) -> Result<(), String> {
 
 /// Builds the server in the profile, with the hashes of the plugins that were built on this machine. Answers its program.
 pub fn build_server(profile: &str) -> Result<PathBuf, String> {
+    build_server_in(&paths::root(), profile)
+}
+
+/// Builds the server of another checkout.
+pub fn build_server_in(root: &Path, profile: &str) -> Result<PathBuf, String> {
     println!("building the server ({profile})");
     let mut cargo = cargo();
     cargo
@@ -35,7 +40,7 @@ pub fn build_server(profile: &str) -> Result<PathBuf, String> {
             "--bin",
             "quartermaster",
         ])
-        .current_dir(paths::root());
+        .current_dir(root);
     let hashes = paths::first_party();
     if hashes.exists() {
         cargo.env(paths::FIRST_PARTY, hashes);
