@@ -407,8 +407,8 @@ fn refuse_duplicates(text: &[u8], mut keys: Vec<u32>, sorted: bool) -> Result<()
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::encode::Value;
     use super::*;
+    use crate::encode::Value;
 
     #[test]
     fn reads_every_kind_of_value() {
