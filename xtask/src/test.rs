@@ -26,6 +26,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-conditions", &[]),
     needs("qm-titles", &[]),
     needs("qm-lanes", &[]),
+    needs("qm-loose-xml", &[]),
     needs("qm-metainfo", &[]),
     needs("qm-templates", &[]),
     needs("qm-realtime", &["nodejs", "npm"]),

@@ -1,5 +1,6 @@
 //! One item: what its elements say, and what is made of that.
 
+use qm_loose_xml::{Element, Node, clip};
 use qm_metainfo::info_hash;
 use qm_metainfo::magnet::{self, is_magnet};
 use url::Url;
@@ -7,8 +8,8 @@ use url::Url;
 use crate::date::unix_ms;
 use crate::link::{is_web, magnet_in, resolved};
 use crate::size::{parting, size_in_text, size_in_words};
-use crate::text::{address, clip, line, title};
-use crate::xml::{Element, Node, Walk};
+use crate::text::{address, line, title};
+use crate::xml::Walk;
 use crate::{Item, MAX_MAGNET, MAX_TITLE, MAX_URL};
 
 const MAX_CATEGORIES: usize = 64;

@@ -2,7 +2,7 @@
 
 use data_encoding::BASE32_NOPAD;
 
-/// Whether a text is 40 hexadecimal digits, in any case.
+/// True of 40 hexadecimal digits, in any case.
 pub fn is_info_hash(text: &str) -> bool {
     text.len() == 40 && is_hex(text)
 }

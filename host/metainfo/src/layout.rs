@@ -14,7 +14,7 @@ const QUOTED: usize = 200;
 
 const FILE_AND_FOLDER: &str = "is both a file and a folder";
 
-/// What a list of files adds up to.
+/// Sum of a list of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Content {
     /// Bytes without padding.
@@ -47,7 +47,7 @@ impl Content {
     }
 }
 
-/// What is wrong with a name, if anything.
+/// Fault of a name, if it has one.
 pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     match name {
         b"" => Some("is empty"),
@@ -167,7 +167,7 @@ impl<'a> Path<'a> {
         Ok(Self { text, padding })
     }
 
-    /// Whether it is the other path, or a folder above it.
+    /// True of the other path itself, and of a folder above it.
     fn leads_to(&self, other: &Path<'_>) -> bool {
         other.text.starts_with(self.text)
     }
@@ -300,7 +300,7 @@ pub(crate) fn of_tree(tree: Node<'_>) -> Result<Content, MetainfoError> {
     Ok(content)
 }
 
-/// Whether there are as many hashes as pieces.
+/// Check that there are as many hashes as pieces.
 pub(crate) fn check_pieces(info: &Info<'_>, content: Content) -> Result<(), MetainfoError> {
     let pieces = info.pieces.and_then(Node::bytes);
     let pieces = pieces.ok_or_else(|| faulty("info.pieces", "missing, or not a string"))?;

@@ -29,7 +29,7 @@ pub enum MagnetError {
     NoHash,
 }
 
-/// What a magnet link says.
+/// Contents of a magnet link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Magnet {
     /// The link to hand to a client: trimmed, and decoded once if it came wholly percent-encoded.
@@ -142,7 +142,7 @@ fn read_multihash(hash: &str) -> Option<String> {
     info_hash::read_v2(hash.strip_prefix("1220")?)
 }
 
-/// Whether a text begins as a magnet link does. [`Magnet::parse`] says whether it is one.
+/// True of a text that begins as a magnet link does; [`Magnet::parse`] reads the rest.
 pub fn is_magnet(text: &str) -> bool {
     strip_prefix_any_case(text, "magnet:").is_some()
 }
@@ -158,7 +158,7 @@ pub fn topic_of(hash: &str) -> Option<String> {
 
 /// Magnet link of a topic, with a name unless that is empty.
 pub fn link_of(topic: &str, name: &str) -> String {
-    /// What a form leaves as it is.
+    /// Characters that forms do not encode, and the blank, for which they write `+`.
     const IN_NAMES: &AsciiSet = &NON_ALPHANUMERIC
         .remove(b'*')
         .remove(b'-')

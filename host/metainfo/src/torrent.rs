@@ -36,7 +36,7 @@ pub(crate) fn faulty(at: impl Into<String>, what: impl Into<String>) -> Metainfo
     }
 }
 
-/// What a `.torrent` file says, as far as adding it needs to know. Its files are checked and not kept: a list of them
+/// Contents of a `.torrent` file, as far as adding it needs to know. Its files are checked and not kept: a list of them
 /// can be a thousand times as large as the file it was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metainfo {
