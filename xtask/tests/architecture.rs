@@ -122,7 +122,7 @@ const LAYERS: &[&[&str]] = &[
     &["model", "error", "events", "settings", "lanes"],
     &["dto"],
     &["repo"],
-    &["ops", "sync"],
+    &["ops", "sync", "stream"],
     &["service"],
     &["routes"],
 ];
