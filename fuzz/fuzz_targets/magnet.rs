@@ -3,12 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[allow(dead_code, reason = "this target uses half of the module")]
-#[path = "../../host/torrents/src/metainfo/mod.rs"]
-mod metainfo;
-
 fuzz_target!(|text: &str| {
-    if let Ok(magnet) = metainfo::Magnet::parse(text) {
+    if let Ok(magnet) = qm_metainfo::Magnet::parse(text) {
         assert!(magnet.hash.len() == 40 && magnet.hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
         assert!(!magnet.uri.contains(['\n', '\r']));
     }

@@ -3,11 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[allow(dead_code, reason = "this target uses half of the module")]
-#[path = "../../host/torrents/src/metainfo/mod.rs"]
-mod metainfo;
-
-use metainfo::bencode::{self, Node};
+use qm_metainfo::bencode::{self, Node};
 
 fn walk(node: Node<'_>) -> usize {
     let below: usize = match (node.list(), node.dict()) {
@@ -23,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(node.raw(), data);
         walk(node);
     }
-    if let Ok(torrent) = metainfo::Metainfo::parse(data) {
+    if let Ok(torrent) = qm_metainfo::Metainfo::parse(data) {
         assert_eq!(torrent.hash.len(), 40);
     }
 });

@@ -1,10 +1,11 @@
 //! What a site, or a proxy before it, answers instead of a feed.
 
 use memchr::memmem;
+use qm_loose_xml::{Element, Node, clip};
 
 use crate::FeedError;
-use crate::text::{address, clip, line, said, unescape};
-use crate::xml::{Element, Node, Walk};
+use crate::text::{address, line, said, unescape};
+use crate::xml::Walk;
 
 /// Bytes of a page that are looked at.
 const LOOKED_AT: usize = 64 << 10;

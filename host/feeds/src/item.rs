@@ -1,12 +1,15 @@
 //! One item: what its elements say, and what is made of that.
 
-use crate::date::unix_ms;
+use qm_loose_xml::{Element, Node, clip};
+use qm_metainfo::info_hash;
+use qm_metainfo::magnet::{self, is_magnet};
 use url::Url;
 
-use crate::link::{btih, info_hash, is_magnet, is_web, magnet_in, magnet_of, name_of, resolved, topic};
+use crate::date::unix_ms;
+use crate::link::{is_web, magnet_in, resolved};
 use crate::size::{parting, size_in_text, size_in_words};
-use crate::text::{address, clip, line, title};
-use crate::xml::{Element, Node, Walk};
+use crate::text::{address, line, title};
+use crate::xml::Walk;
 use crate::{Item, MAX_MAGNET, MAX_TITLE, MAX_URL};
 
 const MAX_CATEGORIES: usize = 64;
@@ -283,7 +286,7 @@ impl Draft {
 
     fn hash(&mut self, text: &str) {
         if self.hash.is_none() {
-            (self.hash, self.topic) = (info_hash(text), topic(text));
+            (self.hash, self.topic) = (info_hash::read(text), magnet::topic_of(text));
         }
     }
 
@@ -417,13 +420,16 @@ impl Draft {
         let everywhere = enclosures.chain(&self.links).chain(named.into_iter().flatten());
         let magnet = everywhere.into_iter().find(|text| is_magnet(text)).cloned();
         let title = self.title.take().or_else(|| {
-            let name = name_of(magnet.as_deref()?)?.replace('+', " ");
+            let name = magnet::encoded_name_of(magnet.as_deref()?)?.replace('+', " ");
             Some(line(&decoded(&name), MAX_TITLE)).filter(|name| !name.is_empty())
         });
         let title = title.unwrap_or_default();
         let topic = self.topic.take().filter(|_| link.is_none());
-        let magnet = magnet.or_else(|| topic.map(|topic| magnet_of(&topic, &title)));
-        let hash = magnet.as_deref().and_then(btih).or(self.hash.take());
+        let magnet = magnet.or_else(|| topic.map(|topic| magnet::link_of(&topic, &title)));
+        let hash = magnet
+            .as_deref()
+            .and_then(magnet::info_hash_of)
+            .or(self.hash.take());
         let link = link.or(self.permalink.take());
         let told = self.guid.take().or(self.id.take());
         let page = told.clone().filter(|guid| is_web(guid));

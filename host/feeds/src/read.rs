@@ -1,5 +1,6 @@
 //! A document from its bytes to its items.
 
+use qm_loose_xml::{Node, clip};
 use url::Url;
 
 use crate::charset::decode;
@@ -7,7 +8,7 @@ use crate::instead::{instead_of_feed, of_text, told_in};
 use crate::item::item;
 use crate::repair::repair;
 use crate::text::title;
-use crate::xml::{Node, Walk};
+use crate::xml::{Walk, is_item, reason};
 use crate::{Document, FeedError, MAX_BYTES, MAX_ITEMS, MAX_TITLE};
 
 /// Reads a feed as far as it goes. `content_type` is the value of the header that it came with; only its charset counts.
@@ -49,7 +50,7 @@ fn read_decoded(text: &str, odd: Option<String>, address: Option<&str>) -> Resul
     }
     let repaired = repair(text);
     let address = address.and_then(|address| Url::parse(address).ok());
-    let mut walk = Walk::of(&repaired.text, address);
+    let mut walk = Walk::new(&repaired.text, address);
     for warning in odd
         .into_iter()
         .chain(repaired.warnings.iter().map(|text| (*text).to_owned()))
@@ -67,7 +68,7 @@ fn read_decoded(text: &str, odd: Option<String>, address: Option<&str>) -> Resul
         }
         match item(&mut walk, &prefix) {
             Some(item) => {
-                document.is_last_cut = walk.broken.is_some();
+                document.is_last_cut = walk.is_broken();
                 document.items.push(item);
             }
             None => nameless += 1,
@@ -93,7 +94,7 @@ fn root(walk: &mut Walk<'_>, text: &str) -> Result<(String, bool), FeedError> {
                     } else {
                         element.prefix.clone()
                     };
-                    return Ok((prefix, element.is_item()));
+                    return Ok((prefix, is_item(&element)));
                 }
                 "error" if other.is_none() => return Err(told_in(walk, &element)),
                 _ => other = other.or(Some(element.name)),
@@ -102,8 +103,8 @@ fn root(walk: &mut Walk<'_>, text: &str) -> Result<(String, bool), FeedError> {
             Node::Close => {}
         }
     }
-    if let Some(broken) = walk.broken.take().filter(|broken| !broken.reason.is_empty()) {
-        return Err(unparsable(text, broken.at, broken.reason));
+    if let Some(broken) = walk.take_broken() {
+        return Err(unparsable(text, broken.at, reason(&broken)));
     }
     Err(match other {
         Some(name) => FeedError::OtherDocument(crate::text::said(&name, 40)),
@@ -118,7 +119,7 @@ fn to_item(walk: &mut Walk<'_>, prefix: &str, document: &mut Document) -> Result
     let mut name_of_feed = String::new();
     while let Some(node) = walk.next() {
         match node {
-            Node::Open(element) if element.is_item() => return Ok(true),
+            Node::Open(element) if is_item(&element) => return Ok(true),
             Node::Open(element) if element.name == "error" && document.items.is_empty() => {
                 if element.attribute("code").is_some() {
                     // Some servers wrap it.
@@ -137,7 +138,7 @@ fn to_item(walk: &mut Walk<'_>, prefix: &str, document: &mut Document) -> Result
                     _ => false,
                 };
                 if is_title && name_of_feed.len() < 4 * MAX_TITLE {
-                    name_of_feed.push_str(crate::text::clip(&text, 4 * MAX_TITLE));
+                    name_of_feed.push_str(clip(&text, 4 * MAX_TITLE));
                 }
             }
             Node::Close => {
@@ -157,15 +158,15 @@ fn conclude(
     nameless: usize,
     text: &str,
 ) -> Result<Document, FeedError> {
-    if let Some(broken) = walk.broken.take() {
+    if let Some(broken) = walk.take_broken() {
         if document.items.is_empty() {
-            return Err(unparsable(text, broken.at, broken.reason));
+            return Err(unparsable(text, broken.at, reason(&broken)));
         }
         document.torn = true;
         let (line, column) = place(text, broken.at);
         walk.warn(format!(
             "the feed cannot be read beyond line {line}, column {column}: {}; what stands before was read",
-            broken.reason
+            reason(&broken)
         ));
     }
     if nameless > 0 {
@@ -193,7 +194,7 @@ fn unparsable(text: &str, at: usize, reason: String) -> FeedError {
 
 /// Line and column of a byte, from 1.
 fn place(text: &str, at: usize) -> (usize, usize) {
-    let before = crate::text::clip(text, at);
+    let before = clip(text, at);
     let line = memchr::memchr_iter(b'\n', before.as_bytes()).count() + 1;
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     (line, before[start..].chars().count() + 1)

@@ -1,54 +1,10 @@
 //! Texts of feeds made fit to be kept: references resolved, one line, bounded.
 
-use quick_xml::escape::resolve_html5_entity;
+use qm_loose_xml::{References, clip};
 
-/// The longest reference, with its `&` and `;`.
-const MAX_REFERENCE: usize = 40;
-
-/// The text of a reference by its name: characters by number, and what web pages name.
-pub fn entity(name: &str) -> Option<String> {
-    if let Some(number) = name.strip_prefix('#') {
-        let code = match number.strip_prefix(['x', 'X']) {
-            Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-            None => number.parse().ok()?,
-        };
-        // As browsers do: the numbers 128 to 159 mean windows-1252.
-        if let Ok(byte @ 128..=159) = u8::try_from(code) {
-            let byte = [byte];
-            let (text, _) = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&byte);
-            return Some(text.into_owned());
-        }
-        return char::from_u32(code).filter(|c| *c != '\0').map(String::from);
-    }
-    resolve_html5_entity(name).map(str::to_owned)
-}
-
-/// Text with its references resolved; what is none stays.
+/// Text with its references resolved, once; what is none stays.
 pub fn unescape(text: &str) -> String {
-    let mut whole = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        whole.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = rest.bytes().take(MAX_REFERENCE).position(|byte| byte == b';');
-        match end.and_then(|end| entity(rest.get(1..end)?).map(|text| (end, text))) {
-            Some((end, text)) => {
-                whole.push_str(&text);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                whole.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    whole.push_str(rest);
-    whole
-}
-
-/// At most so many bytes of a text, whole characters.
-pub fn clip(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
+    References::WEB.resolve(text)
 }
 
 /// One line: white space and control characters are one space, none at the ends; at most `most` bytes.
@@ -108,22 +64,6 @@ pub fn said(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn references_are_resolved_once() {
-        assert_eq!(
-            unescape("a&amp;amp;b &eacute;&nbsp;&#228;&#x41;&#150;"),
-            "a&amp;b é\u{a0}äA–"
-        );
-        assert_eq!(
-            unescape("a&b;&amp &#0;&#xZ;&#x110000;&"),
-            "a&b;&amp &#0;&#xZ;&#x110000;&"
-        );
-        assert_eq!(
-            unescape("&ääääääääääääääääääääääääääää;"),
-            "&ääääääääääääääääääääääääääää;"
-        );
-    }
 
     #[test]
     fn lines_are_one() {

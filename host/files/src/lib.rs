@@ -18,6 +18,7 @@ mod repo;
 mod routes;
 mod service;
 mod settings;
+mod stream;
 
 pub use area::AREA;
 pub use error::FilesError;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use qm_kernel::ErrorKind;
+use qm_metainfo::magnet::is_magnet;
 use url::{Host, Url};
 
 use crate::Net;
@@ -352,11 +353,6 @@ async fn torrent(body: Bytes, max_bytes: usize) -> Result<Linked, GuardError> {
         return Ok(Linked::Magnet(text.to_owned()));
     }
     Ok(Linked::Body(body))
-}
-
-fn is_magnet(link: &str) -> bool {
-    link.get(..7)
-        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("magnet:"))
 }
 
 /// The innermost cause, which says more than "error sending request", without the URL (it may hold a passkey).

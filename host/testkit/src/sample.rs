@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use qm_torrents::metainfo::encode::Value;
+use qm_metainfo::encode::Value;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 

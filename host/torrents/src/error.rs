@@ -3,6 +3,7 @@
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
+use qm_metainfo::{MagnetError, MetainfoError};
 use qm_net::GuardError;
 use qm_platform::ActingError;
 use qm_ports::Settling;
@@ -10,7 +11,6 @@ use qm_ports::carry::CarryError;
 use qm_ports::engine::EngineError;
 use qm_web::{ApiError, lane_code, lane_kind};
 
-use crate::metainfo::{MagnetError, MetainfoError};
 use crate::model::paths::PathError;
 
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,6 @@ mod area;
 mod dto;
 mod error;
 mod lanes;
-pub mod metainfo;
 mod model;
 mod repo;
 mod routes;

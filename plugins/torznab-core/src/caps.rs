@@ -1,20 +1,22 @@
 //! What an indexer can do.
 
+use qm_loose_xml::{Element, Node};
+
 use crate::feed::other_root;
 use crate::model::{Caps, Category, Fault, Limits, Server};
-use crate::xml::{Element, Node, Walk};
+use crate::xml::walk;
 
 /// Categories that are kept.
 const MAX_CATEGORIES: usize = 1000;
 
 /// Reads a `<caps>` document. Sections may be missing.
 pub fn caps(text: &str) -> Result<Caps, Fault> {
-    let mut walk = Walk::new(text);
+    let mut walk = walk(text);
     let mut caps = Caps::default();
     // Names of the elements that are open.
     let mut path: Vec<String> = Vec::new();
     let mut any = false;
-    while let Some(node) = walk.next() {
+    while let Some(node) = walk.next_node() {
         match node {
             Node::Open(element) if path.is_empty() && !any => {
                 any = true;

@@ -1,10 +1,10 @@
 //! Answers of an indexer: RSS of any version, or Atom, with the attributes of Torznab and Newznab, by the reader of feeds.
 
 use qm_feeds::{FeedError, Item};
+use qm_loose_xml::{Element, Walk};
 
 use crate::model::{Fault, Found, Release};
 use crate::verdict::{api_fault, fault_of};
-use crate::xml::{Element, Walk};
 
 const MAX_CATEGORIES: usize = 64;
 /// Attributes of one release that are kept as they are, and their bytes.

@@ -1,11 +1,12 @@
 //! Whether an answer is one, before its document is read: statuses, web pages, errors of the protocol.
 
 use qm_feeds::decode;
+use qm_loose_xml::{Element, Node};
 
 use crate::date::unix_ms;
 use crate::model::Fault;
 use crate::page::{self, Page};
-use crate::xml::{Element, Node, Walk};
+use crate::xml::walk;
 
 /// An answer whose body has arrived.
 #[derive(Clone, Copy, Debug)]
@@ -105,8 +106,8 @@ fn pause(text: &str, now: i64) -> Option<u32> {
 
 /// Code and description of an `<error>` document.
 fn api_error(text: &str) -> Option<(String, String)> {
-    let mut walk = Walk::new(text);
-    while let Some(node) = walk.next() {
+    let mut walk = walk(text);
+    while let Some(node) = walk.next_node() {
         if let Node::Open(element) = node {
             return (element.name == "error").then(|| told(&element));
         }

@@ -4,6 +4,7 @@
 mod convert;
 mod fetch;
 
+use qm_metainfo::magnet::is_magnet;
 use sdk_indexer::{
     Capabilities, Carrier, Config, Description, Descriptor, Found, Implementation, Indexer, IndexerError,
     Payload, PluginError, Query,
@@ -114,11 +115,6 @@ fn implementation(id: &str, label: &str, carrier: Carrier) -> Implementation {
         capabilities: Vec::new(),
         extra: Vec::new(),
     }
-}
-
-fn is_magnet(url: &str) -> bool {
-    url.get(..7)
-        .is_some_and(|start| start.eq_ignore_ascii_case("magnet:"))
 }
 
 /// An indexer that is asked.

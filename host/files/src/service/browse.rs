@@ -13,7 +13,7 @@ use crate::dto::answers::{EntryView, InspectionView, Listing, Properties};
 use crate::dto::requests::{ListQuery, PathQuery};
 use crate::error::FilesError;
 use crate::model::kind::extension;
-use crate::ops::{self, Control, Entry, Lane, Page};
+use crate::ops::{self, Control, Entry, Lane, Page, shown_name};
 use qm_confined::{
     Component, ConfinedPath, FsError, Intent, Kind, MAX_PATH_BYTES, Meta, PathInspection, RelPath,
 };
@@ -156,16 +156,6 @@ fn properties(item: &ConfinedPath, meta: &Meta, control: &Control) -> Result<Pro
         media: None,
         name,
     })
-}
-
-/// An item's name; of the root that of its directory.
-pub(super) fn shown_name(item: &ConfinedPath) -> String {
-    let of_root = || {
-        let path = item.absolute();
-        path.file_name()
-            .map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned())
-    };
-    item.name().map_or_else(of_root, Component::text)
 }
 
 /// Where the file system keeps it.

@@ -9,14 +9,13 @@ use std::os::unix::fs::FileExt;
 use qm_release::Release;
 use sha2::{Digest, Sha256};
 
-use super::browse::shown_name;
 use super::{Files, Looker};
 use crate::dto::choices::FindConflicts;
 use crate::dto::requests::TransferKind;
 use crate::dto::reviews::{Conflict, ConflictReport, ReleaseInfo};
 use crate::error::FilesError;
 use crate::model::conflict::{ConflictKind, Quality, Resolution, Verdict, compare};
-use crate::ops::{self, Control, Lane, Page};
+use crate::ops::{self, Control, Lane, Page, shown_name};
 use qm_confined::{Base, Component, ConfinedPath, Dir, FsError, Intent, Kind, Meta, RelPath};
 
 /// A file up to twice this long is hashed whole, a longer one this much of both ends.

@@ -11,14 +11,13 @@ mod conflicts;
 mod data;
 mod delete;
 mod linked;
-mod media;
 mod notes;
 mod operations;
-mod preview;
 mod reconcile;
 mod resolve;
 mod root;
 mod single;
+mod stream;
 mod tell;
 mod transfer;
 mod trash;
@@ -36,16 +35,15 @@ use qm_realtime::Hub;
 use qm_web::{Auth, HungUp};
 use tokio_util::sync::CancellationToken;
 
-pub use media::{Content, Media};
 pub use tell::EVENTS;
 
 use self::notes::Journal;
 use self::operations::Operations;
 use crate::dto::requests::TorrentAction;
 use crate::error::FilesError;
-use crate::model::ticket::Tickets;
 use crate::ops::{Control, Lane, Workers};
 use crate::settings::DEFAULT_ROOT_PATH;
+use crate::stream::Tickets;
 use qm_confined::{Base, OwnPlace, Roots};
 
 /// Configuration of links that stream files.

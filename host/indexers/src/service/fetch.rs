@@ -1,5 +1,6 @@
 //! Releases by their links: a link of an indexer's own origin by its protocol, every other one through the URL guard.
 
+use qm_metainfo::magnet::is_magnet;
 use qm_net::{GuardKind, Linked};
 use qm_ports::indexer::{Fetched, IndexerError, Payload};
 use url::Url;
@@ -17,7 +18,7 @@ impl Indexers {
         link: &str,
         listed_by: Option<&str>,
     ) -> Result<Fetched, IndexerAreaError> {
-        if link.starts_with("magnet:") {
+        if is_magnet(link) {
             return Ok(Fetched::Magnet(link.to_owned()));
         }
         let Some(indexer) = self.owner(link, listed_by).await? else {

@@ -1,5 +1,7 @@
 //! Placeholder names: what clients call a torrent whose metadata they did not have when it was added.
 
+use qm_metainfo::info_hash::is_info_hash;
+
 /// Whether `name` says nothing: blank, the hash itself, or 40 hex digits with an optional `.meta`.
 pub fn is_placeholder(name: &str, hash: &str) -> bool {
     let name = name.trim();
@@ -7,7 +9,7 @@ pub fn is_placeholder(name: &str, hash: &str) -> bool {
         return true;
     }
     let digits = name.strip_suffix(".meta").unwrap_or(name);
-    digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    is_info_hash(digits)
 }
 
 /// The name a torrent's file paths suggest: the single file's, else the folder all of them share.

@@ -58,7 +58,7 @@ pub async fn put(tx: &mut Tx, engine_id: &str, hash: &str, intake: &Intake) -> R
     .exactly(1)
 }
 
-/// Notes the files of one; see [`Contents`](crate::metainfo::Contents).
+/// Notes the files of one; see [`Contents`](qm_metainfo::Contents).
 pub async fn describe(tx: &mut Tx, engine_id: &str, hash: &str, contents: &str) -> Result<(), DbError> {
     qm_db::exec!(tx, DESCRIBE, engine_id, hash, contents)
         .await

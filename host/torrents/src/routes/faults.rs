@@ -3,6 +3,7 @@
 
 use qm_confined::FsError;
 use qm_kernel::{ErrorKind, Permission};
+use qm_metainfo::{MagnetError, MetainfoError};
 use qm_net::{GuardError, GuardKind};
 use qm_ports::Settling;
 use qm_ports::carry::CarryError;
@@ -10,7 +11,6 @@ use qm_ports::engine::{EngineError, Subject};
 use qm_web::faults;
 
 use crate::error::TorrentsError as E;
-use crate::metainfo::{MagnetError, MetainfoError};
 use crate::model::paths::PathError;
 
 faults! {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use qm_metainfo::{Contents, MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
 use qm_net::{GuardKind, Linked};
 use qm_platform::links;
 use qm_ports::engine::{AddOptions, AddRequest, EngineError, Source, capability};
@@ -17,7 +18,6 @@ use super::{Caller, Torrents};
 use crate::dto::torrent::DownloadFailed;
 use crate::error::{TorrentsError, describe};
 use crate::lanes::READS;
-use crate::metainfo::{Contents, MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
 use crate::model::answers::{Added, Asked};
 use crate::model::intake::Intake;
 use crate::model::paths::{check_category, check_label};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_kernel::Permission;
+use qm_metainfo::info_hash::is_info_hash;
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::Removal;
 use qm_ports::engine::{Command, EngineError, capability};
@@ -342,7 +343,7 @@ pub(super) async fn show(engine: &Engine, wait: bool) {
 
 /// A hash as clients list it; what is none belongs to no torrent.
 pub(super) fn checked_hash(hash: &str) -> Result<String, TorrentsError> {
-    if hash.len() == 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if is_info_hash(hash) {
         Ok(hash.to_ascii_lowercase())
     } else {
         Err(TorrentsError::NoSuchTorrent)

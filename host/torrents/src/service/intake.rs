@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use qm_kernel::ErrorKind;
+use qm_metainfo::magnet::is_magnet;
 use qm_net::GuardError;
 use qm_ports::Removal;
 use qm_ports::action::TorrentRef;
@@ -29,12 +30,7 @@ impl TorrentIntake for Torrents {
         torrent: NewTorrent,
         judge: Option<&dyn HashJudge>,
     ) -> Result<TakenTorrent, IntakeError> {
-        let is_magnet = torrent
-            .source
-            .trim_start()
-            .to_ascii_lowercase()
-            .starts_with("magnet:");
-        let source = if is_magnet {
+        let source = if is_magnet(torrent.source.trim_start()) {
             AddSource::Magnet(torrent.source)
         } else {
             AddSource::Url(torrent.source)

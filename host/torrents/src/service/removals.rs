@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use qm_db::DbError;
+use qm_metainfo::Contents;
 use qm_ports::action::TorrentRef;
 use qm_ports::carry::{DataMover, DataPlace, DataSeen, Stayed};
 use qm_ports::engine::{Command, EngineError, Torrent};
@@ -24,7 +25,6 @@ use qm_ports::engine::{Command, EngineError, Torrent};
 use super::Torrents;
 use super::shared_data::{Subject, Uses, Verdict, prove};
 use crate::error::TorrentsError;
-use crate::metainfo::Contents;
 use crate::model::paths::normalised;
 use crate::model::places::is_garbled;
 use crate::repo;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use qm_kernel::Timestamp;
+use qm_metainfo::info_hash::is_info_hash;
 use qm_platform::masked;
 use qm_ports::engine::{Delta, Torrent};
 use qm_ports::list::{Listed, TorrentList};
@@ -359,7 +360,7 @@ fn prefer_known(told: &mut [Torrent], admission: &Admission<'_>) {
 
 /// A torrent as the host can use it, whatever the plugin sent.
 fn tidy(mut torrent: Torrent) -> Option<Torrent> {
-    if torrent.hash.len() != 40 || !torrent.hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if !is_info_hash(&torrent.hash) {
         return None;
     }
     if torrent.hash.bytes().any(|byte| byte.is_ascii_uppercase()) {

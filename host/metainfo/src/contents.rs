@@ -1,9 +1,9 @@
 //! Names and sizes of the files of a torrent, by the bytes of the file that describes it: what a client tells of them may be
 //! another text.
 
-use super::bencode::{self, Node};
-use super::layout::{self, fault_of_name};
-use super::trimmed;
+use crate::bencode::{self, Node};
+use crate::layout::{self, fault_of_name};
+use crate::trimmed;
 
 /// Bytes of a list that is kept; of a longer one nothing is.
 const MOST: usize = 1 << 20;
@@ -22,7 +22,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Reads a file that [`Metainfo`](super::Metainfo) accepted. None where the list is too long to be kept.
+    /// Reads a file that [`Metainfo`](crate::Metainfo) accepted. None where the list is too long to be kept.
     pub fn read(file: &[u8]) -> Option<Self> {
         let root = bencode::parse(trimmed(file)).ok()?;
         let info = root.get("info")?;
@@ -139,8 +139,8 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::encode::Value;
     use super::*;
+    use crate::encode::Value;
 
     fn torrent<const N: usize>(info: [(&str, Value); N]) -> Vec<u8> {
         Value::dict([("info", Value::dict(info))]).encode()

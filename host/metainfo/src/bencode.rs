@@ -5,9 +5,9 @@
 //! Bounds: depth [`MAX_DEPTH`] and [`MAX_VALUES`]; a string's length is checked against what is left before it is read;
 //! four bytes of memory for every key of the dictionaries that are open.
 
-/// How deep lists and dictionaries may nest. A v2 file tree takes one level a directory.
+/// Levels of lists and dictionaries in each other. A v2 file tree takes one level a directory.
 pub const MAX_DEPTH: usize = 128;
-/// How many values (keys included) one text may hold; keeps the duplicate check's memory bounded.
+/// Values, keys included, in one text; keeps the duplicate check's memory bounded.
 pub const MAX_VALUES: usize = 4_000_000;
 
 /// Why a text is not bencode. Offsets are bytes from its start.
@@ -293,7 +293,7 @@ fn read_string(raw: &[u8], at: usize) -> Result<(&[u8], usize), BencodeError> {
     Ok((bytes, end))
 }
 
-/// What is open at a point of the text.
+/// Lists and dictionaries that are open at a point of the text.
 enum Frame {
     List,
     /// A dictionary: where its keys so far stand, whether they came sorted, and whether a value is due.
@@ -407,8 +407,8 @@ fn refuse_duplicates(text: &[u8], mut keys: Vec<u32>, sorted: bool) -> Result<()
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::encode::Value;
     use super::*;
+    use crate::encode::Value;
 
     #[test]
     fn reads_every_kind_of_value() {

@@ -1,7 +1,8 @@
 //! Magnet links: the info-hash, name and trackers of `magnet:?xt=urn:btih:…` (v1) and `urn:btmh:…` (v2).
 
-use data_encoding::BASE32_NOPAD;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use crate::info_hash;
 
 /// Longer links are refused: no client produces them.
 pub const MAX_MAGNET_BYTES: usize = 64 * 1024;
@@ -28,7 +29,7 @@ pub enum MagnetError {
     NoHash,
 }
 
-/// What a magnet link says.
+/// Contents of a magnet link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Magnet {
     /// The link to hand to a client: trimmed, and decoded once if it came wholly percent-encoded.
@@ -55,12 +56,12 @@ impl Magnet {
         if text.len() > MAX_MAGNET_BYTES {
             return Err(MagnetError::TooLong);
         }
-        let uri = if has_scheme(text) {
+        let uri = if is_magnet(text) {
             text.to_owned()
         } else {
             decode(text)
         };
-        if !has_scheme(&uri) {
+        if !is_magnet(&uri) {
             return Err(MagnetError::NotMagnet);
         }
         if uri.contains(char::is_control) {
@@ -90,9 +91,9 @@ impl Magnet {
                 key if is_numbered(key, "tr") => self.trackers.push(value),
                 key if is_numbered(key, "xt") => {
                     if let Some(hash) = strip_prefix_any_case(&value, "urn:btih:") {
-                        keep_first_good(&mut v1, read_btih(hash).ok_or(MagnetError::BadHash));
+                        keep_first_good(&mut v1, info_hash::read_v1(hash).ok_or(MagnetError::BadHash));
                     } else if let Some(hash) = strip_prefix_any_case(&value, "urn:btmh:") {
-                        keep_first_good(&mut v2, read_btmh(hash).ok_or(MagnetError::BadMultihash));
+                        keep_first_good(&mut v2, read_multihash(hash).ok_or(MagnetError::BadMultihash));
                     }
                 }
                 _ => {}
@@ -106,10 +107,6 @@ impl Magnet {
         self.alias = v2.and_then(Result::ok).filter(|alias| *alias != hash);
         Ok(hash)
     }
-}
-
-fn has_scheme(text: &str) -> bool {
-    strip_prefix_any_case(text, "magnet:").is_some()
 }
 
 /// `xt`, and `xt.1`, `xt.2` … as links with several values write it.
@@ -141,28 +138,74 @@ fn decode(text: &str) -> String {
     }
 }
 
-fn is_hex(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+fn read_multihash(hash: &str) -> Option<String> {
+    info_hash::read_v2(hash.strip_prefix("1220")?)
 }
 
-fn read_btih(hash: &str) -> Option<String> {
-    match hash.len() {
-        40 if is_hex(hash) => Some(hash.to_ascii_lowercase()),
-        32 => BASE32_NOPAD
-            .decode(hash.to_ascii_uppercase().as_bytes())
-            .ok()
-            .map(hex::encode),
-        _ => None,
+/// True of a text that begins as a magnet link does; [`Magnet::parse`] reads the rest.
+pub fn is_magnet(text: &str) -> bool {
+    strip_prefix_any_case(text, "magnet:").is_some()
+}
+
+/// Topic (`xt`) of an info-hash of either version, whose v2 hash must be whole.
+pub fn topic_of(hash: &str) -> Option<String> {
+    let hash = hash.trim();
+    if info_hash::is_v2(hash) {
+        return Some(format!("urn:btmh:1220{}", hash.to_ascii_lowercase()));
     }
+    Some(format!("urn:btih:{}", info_hash::read(hash)?))
 }
 
-fn read_btmh(hash: &str) -> Option<String> {
-    let digest = hash.strip_prefix("1220")?;
-    (digest.len() == 64 && is_hex(digest)).then(|| digest[..40].to_ascii_lowercase())
+/// Magnet link of a topic, with a name unless that is empty.
+pub fn link_of(topic: &str, name: &str) -> String {
+    /// Characters that forms do not encode, and the blank, for which they write `+`.
+    const IN_NAMES: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'*')
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b' ');
+    let mut link = format!("magnet:?xt={topic}");
+    if !name.is_empty() {
+        let name: String = utf8_percent_encode(name, IN_NAMES).collect();
+        link.push_str("&dn=");
+        link.push_str(&name.replace(' ', "+"));
+    }
+    link
+}
+
+/// Info-hash that a magnet link of a site names, whatever else is wrong with the link: that of v1, else that of v2.
+pub fn info_hash_of(link: &str) -> Option<String> {
+    let topics: Vec<String> = parameters(link)
+        .filter(|(name, _)| is_numbered(&name.to_ascii_lowercase(), "xt"))
+        .map(|(_, value)| value.to_ascii_lowercase().replace("%3a", ":"))
+        .collect();
+    let of_kind = |kind: &'static str| {
+        topics
+            .iter()
+            .filter_map(move |topic| topic.strip_prefix(kind))
+            .map(str::trim)
+    };
+    of_kind("urn:btih:")
+        .find_map(info_hash::read_v1)
+        .or_else(|| of_kind("urn:btmh:1220").find_map(info_hash::read_v2))
+}
+
+/// Name (`dn`) that a magnet link gives, percent-encoded as it is.
+pub fn encoded_name_of(link: &str) -> Option<&str> {
+    parameters(link)
+        .find_map(|(name, value)| (name.eq_ignore_ascii_case("dn") && !value.is_empty()).then_some(value))
+}
+
+fn parameters(link: &str) -> impl Iterator<Item = (&str, &str)> {
+    let query = link.split_once('?').map_or("", |(_, query)| query);
+    let query = query.split('#').next().unwrap_or(query);
+    query.split('&').filter_map(|pair| pair.split_once('='))
 }
 
 #[cfg(test)]
 mod tests {
+    use data_encoding::BASE32_NOPAD;
     use proptest::prelude::*;
 
     use super::*;
@@ -263,6 +306,52 @@ mod tests {
         assert_eq!(magnet.name.as_deref(), Some("A name!"));
         assert_eq!(magnet.trackers, ["http://a/", "udp://b:1"]);
         assert_eq!(magnet.uri, link);
+    }
+
+    const LISTED: &str = "abcdef0123456789abcdef0123456789abcdef01";
+
+    #[test]
+    fn hashes_of_magnet_links() {
+        let v2 = "a".repeat(64);
+        for (magnet, expected) in [
+            (
+                format!("magnet:?xt=urn:btih:{}&dn=x", LISTED.to_uppercase()),
+                Some(LISTED),
+            ),
+            (format!("MAGNET:?dn=x&XT=urn%3Abtih%3A{LISTED}"), Some(LISTED)),
+            (
+                "magnet:?xt=urn:btih:VPG66AJDIVTYTK6N54ASGRLHRGV433YB".to_owned(),
+                Some(LISTED),
+            ),
+            (format!("magnet:?xt=urn:btmh:1220{v2}"), Some(&v2[..40])),
+            (
+                format!("magnet:?xt.1=urn:btmh:1220{v2}&xt.2=urn:btih:{LISTED}"),
+                Some(LISTED),
+            ),
+            (format!("magnet:?dn=urn:btih:{LISTED}"), None),
+            ("magnet:?xt=urn:btih:12".to_owned(), None),
+            (format!("magnet:?xt=urn:btih:{v2}"), None),
+            ("magnet:".to_owned(), None),
+        ] {
+            assert_eq!(info_hash_of(&magnet).as_deref(), expected, "{magnet}");
+        }
+    }
+
+    #[test]
+    fn an_info_hash_makes_a_magnet_link() {
+        let v2 = "AB".repeat(32);
+        for (hash, magnet) in [
+            (LISTED, format!("magnet:?xt=urn:btih:{LISTED}&dn=Tom+%26+x")),
+            (
+                &v2,
+                format!("magnet:?xt=urn:btmh:1220{}&dn=Tom+%26+x", "ab".repeat(32)),
+            ),
+        ] {
+            let made = link_of(&topic_of(hash).unwrap(), "Tom & x");
+            assert_eq!(made, magnet);
+            assert_eq!(info_hash_of(&made), info_hash::read(hash));
+        }
+        assert_eq!(topic_of("12"), None);
     }
 
     proptest! {

@@ -4,8 +4,8 @@
 //! Cost: one pass over the list and one sort. Paths are compared where they stand in the text and never put together, so
 //! that a long name above many files costs nothing: 24 bytes a file, and the one path at hand.
 
-use super::bencode::{Node, Token};
-use super::torrent::{Info, MetainfoError, faulty};
+use crate::bencode::{self, Node, Token};
+use crate::torrent::{Info, MetainfoError, faulty};
 
 /// The longest path of one file below the torrent's own name: longer ones fit into no file system.
 pub const MAX_PATH_BYTES: usize = 4096;
@@ -14,20 +14,20 @@ const QUOTED: usize = 200;
 
 const FILE_AND_FOLDER: &str = "is both a file and a folder";
 
-/// What a list of files adds up to.
+/// Sum of a list of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Content {
+pub(crate) struct Content {
     /// Bytes without padding.
-    pub(super) size: u64,
+    pub(crate) size: u64,
     /// Bytes in all: what the pieces cover.
-    pub(super) laid_out: u64,
+    pub(crate) laid_out: u64,
     /// Files without padding.
-    pub(super) files: usize,
+    pub(crate) files: usize,
 }
 
 impl Content {
     /// A torrent that is one file.
-    pub(super) fn of_one(size: u64) -> Result<Self, MetainfoError> {
+    pub(crate) fn of_one(size: u64) -> Result<Self, MetainfoError> {
         let mut content = Self::default();
         content.add(size, false)?;
         Ok(content)
@@ -47,8 +47,8 @@ impl Content {
     }
 }
 
-/// What is wrong with a name, if anything.
-pub(super) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
+/// Fault of a name, if it has one.
+pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     match name {
         b"" => Some("is empty"),
         b"." | b".." => Some("is `.` or `..`"),
@@ -100,13 +100,13 @@ impl<'a> File<'a> {
 }
 
 /// A length in bytes, or what is wrong with it.
-pub(super) fn size_of(length: Node<'_>) -> Result<u64, &'static str> {
+pub(crate) fn size_of(length: Node<'_>) -> Result<u64, &'static str> {
     let number = length.int().ok_or("not an integer")?;
     u64::try_from(number).map_err(|_| "negative")
 }
 
 /// The files of a v1 torrent with several.
-pub(super) fn of_list(files: Node<'_>) -> Result<Content, MetainfoError> {
+pub(crate) fn of_list(files: Node<'_>) -> Result<Content, MetainfoError> {
     let list = || files.list().ok_or_else(|| faulty("info.files", "not a list"));
     let mut content = Content::default();
     let mut paths = Vec::new();
@@ -167,7 +167,7 @@ impl<'a> Path<'a> {
         Ok(Self { text, padding })
     }
 
-    /// Whether it is the other path, or a folder above it.
+    /// True of the other path itself, and of a folder above it.
     fn leads_to(&self, other: &Path<'_>) -> bool {
         other.text.starts_with(self.text)
     }
@@ -207,7 +207,7 @@ fn refuse_clashes(mut paths: Vec<Path<'_>>) -> Result<(), MetainfoError> {
 fn quoted(list_text: &[u8]) -> String {
     let mut path = String::new();
     let whole = [b"l", list_text, b"e"].concat();
-    let names = super::bencode::parse(&whole).ok();
+    let names = bencode::parse(&whole).ok();
     for name in names.and_then(Node::list).into_iter().flatten() {
         if !path.is_empty() {
             path.push('/');
@@ -232,7 +232,7 @@ struct Level {
 }
 
 /// The files of a v2 tree, read once from its beginning to its end.
-pub(super) fn of_tree(tree: Node<'_>) -> Result<Content, MetainfoError> {
+pub(crate) fn of_tree(tree: Node<'_>) -> Result<Content, MetainfoError> {
     const TREE: &str = "info.file tree";
     let mut content = Content::default();
     let mut tokens = tree.tokens();
@@ -300,8 +300,8 @@ pub(super) fn of_tree(tree: Node<'_>) -> Result<Content, MetainfoError> {
     Ok(content)
 }
 
-/// Whether there are as many hashes as pieces.
-pub(super) fn check_pieces(info: &Info<'_>, content: Content) -> Result<(), MetainfoError> {
+/// Check that there are as many hashes as pieces.
+pub(crate) fn check_pieces(info: &Info<'_>, content: Content) -> Result<(), MetainfoError> {
     let pieces = info.pieces.and_then(Node::bytes);
     let pieces = pieces.ok_or_else(|| faulty("info.pieces", "missing, or not a string"))?;
     let length = info.piece_length.and_then(Node::int);

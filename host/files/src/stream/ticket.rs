@@ -10,6 +10,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, Mac};
+use qm_confined::RelPath;
 use qm_kernel::{Secret, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -17,6 +18,8 @@ use sha2::{Digest, Sha256};
 /// Lifetime of a ticket.
 pub const LIFETIME: Duration = Duration::from_hours(4);
 const MAX_TOKEN: usize = 4096;
+/// In bytes, percent-encoded.
+const MAX_PATH: usize = 2048;
 /// Label that the signing key is derived with.
 const LABEL: &[u8] = b"quartermaster media ticket";
 
@@ -100,6 +103,16 @@ pub fn mark(root: &str, device: u64, inode: u64, made_ns: i128) -> String {
     hash.update(made_ns.to_be_bytes());
     hash.update(root);
     URL_SAFE_NO_PAD.encode(&hash.finalize()[..16])
+}
+
+/// Path that a ticket is bound to: the path itself, or a hash of a long one. A ticket has to fit into an address.
+pub fn bound_to(rel: &RelPath) -> String {
+    let path = rel.encoded();
+    if path.len() <= MAX_PATH {
+        return path;
+    }
+    // No path begins like this.
+    format!("sha256:{}", hex::encode(Sha256::digest(path)))
 }
 
 #[cfg(test)]

@@ -3,31 +3,18 @@
 
 use std::io::Read;
 
-use super::Files;
-use super::browse::shown_name;
+use qm_confined::{ConfinedPath, FsError};
+
+use super::encoding::{Encoding, is_binary};
 use crate::dto::answers::Preview;
-use crate::dto::requests::PreviewQuery;
 use crate::error::FilesError;
-use crate::model::encoding::{Encoding, is_binary};
 use crate::model::kind::{Kind, extension, mime};
-use crate::ops::Lane;
-use qm_confined::{ConfinedPath, FsError, Intent};
+use crate::ops::shown_name;
 
 const MAX_READ: u64 = 1024 * 1024;
 
-impl Files {
-    pub async fn preview(&self, query: PreviewQuery) -> Result<Preview, FilesError> {
-        let rel = query.path.rel()?;
-        let wanted = query.encoding.as_deref().and_then(Encoding::from_name);
-        self.on_disk(Lane::Look, move |base| {
-            let item = base.resolve(&rel, Intent::Read)?;
-            preview(&item, wanted)
-        })
-        .await
-    }
-}
-
-fn preview(item: &ConfinedPath, wanted: Option<Encoding>) -> Result<Preview, FilesError> {
+/// Preview of a file, its text in the encoding of that name; of an unknown name in the one it probably has.
+pub fn preview(item: &ConfinedPath, encoding: Option<&str>) -> Result<Preview, FilesError> {
     if item.meta()?.is_dir() {
         return Err(FilesError::PreviewsDirectory);
     }
@@ -68,7 +55,7 @@ fn preview(item: &ConfinedPath, wanted: Option<Encoding>) -> Result<Preview, Fil
         return Ok(preview);
     }
     let detected = Encoding::detect(&bytes, kind == Kind::Nfo);
-    let encoding = wanted.unwrap_or(detected);
+    let encoding = encoding.and_then(Encoding::from_name).unwrap_or(detected);
     preview.content = Some(encoding.decode(&bytes));
     preview.encoding = Some(encoding.as_str());
     preview.detected_encoding = Some(detected.as_str());

@@ -3,9 +3,9 @@
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
-use super::MAX_TORRENT_BYTES;
-use super::bencode::{self, BencodeError, Node};
-use super::layout::{self, Content};
+use crate::MAX_TORRENT_BYTES;
+use crate::bencode::{self, BencodeError, Node};
+use crate::layout::{self, Content};
 
 /// Why bytes are not a torrent: each reads as the rest of a sentence that begins with `Invalid .torrent file`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,14 +29,14 @@ pub enum MetainfoError {
     Faulty { at: String, what: String },
 }
 
-pub(super) fn faulty(at: impl Into<String>, what: impl Into<String>) -> MetainfoError {
+pub(crate) fn faulty(at: impl Into<String>, what: impl Into<String>) -> MetainfoError {
     MetainfoError::Faulty {
         at: at.into(),
         what: what.into(),
     }
 }
 
-/// What a `.torrent` file says, as far as adding it needs to know. Its files are checked and not kept: a list of them
+/// Contents of a `.torrent` file, as far as adding it needs to know. Its files are checked and not kept: a list of them
 /// can be a thousand times as large as the file it was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metainfo {
@@ -64,14 +64,14 @@ pub fn trimmed(file: &[u8]) -> &[u8] {
 
 /// The keys of `info` that matter, found in one pass.
 #[derive(Default)]
-pub(super) struct Info<'a> {
+pub(crate) struct Info<'a> {
     file_tree: Option<Node<'a>>,
     files: Option<Node<'a>>,
     length: Option<Node<'a>>,
     version: Option<Node<'a>>,
     name: Option<Node<'a>>,
-    pub(super) piece_length: Option<Node<'a>>,
-    pub(super) pieces: Option<Node<'a>>,
+    pub(crate) piece_length: Option<Node<'a>>,
+    pub(crate) pieces: Option<Node<'a>>,
     private: Option<Node<'a>>,
 }
 
@@ -174,8 +174,8 @@ impl Metainfo {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::encode::Value;
     use super::*;
+    use crate::encode::Value;
 
     const ANNOUNCE: &str = "http://tracker.example/announce";
 

@@ -1,20 +1,29 @@
-//! The encoding of a text file: what it probably is, and its characters.
+//! The encoding of a text file: the one it probably is in, and its characters.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// The encodings a preview knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
+    /// That of release notes, which no browser knows.
     Cp437,
     Latin1,
     Utf16Le,
     Utf16Be,
+    /// Another one that browsers know; it is only detected.
+    Other(&'static encoding_rs::Encoding),
 }
 
 /// Bytes that are looked at for a NUL.
 const SNIFFED: usize = 8192;
+/// Fewest bytes beyond ASCII by which a language can be guessed.
+const MIN_EVIDENCE: usize = 8;
 
 impl Encoding {
-    const ALL: [Encoding; 5] = [
+    /// Those that may be asked for by their names.
+    const NAMED: [Encoding; 5] = [
         Encoding::Utf8,
         Encoding::Cp437,
         Encoding::Latin1,
@@ -22,24 +31,25 @@ impl Encoding {
         Encoding::Utf16Be,
     ];
 
-    pub const fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Encoding::Utf8 => "utf-8",
             Encoding::Cp437 => "cp437",
             Encoding::Latin1 => "latin1",
             Encoding::Utf16Le => "utf-16le",
             Encoding::Utf16Be => "utf-16be",
+            Encoding::Other(encoding) => encoding.name(),
         }
     }
 
     pub fn from_name(name: &str) -> Option<Encoding> {
-        Encoding::ALL
+        Encoding::NAMED
             .into_iter()
             .find(|encoding| encoding.as_str() == name)
     }
 
-    /// What `bytes` are most likely written in. `nfo`: they are the block graphics of a release note until proven
-    /// otherwise.
+    /// Encoding that `bytes` are most likely written in, as a browser guesses it. `nfo`: they are the block graphics of a
+    /// release note until proven otherwise.
     pub fn detect(bytes: &[u8], nfo: bool) -> Encoding {
         if let Some(encoding) = byte_order_mark(bytes) {
             return encoding;
@@ -54,24 +64,31 @@ impl Encoding {
         let blocks = bytes.iter().filter(|byte| (0xb0..=0xdf).contains(*byte)).count();
         let share = blocks as f64 / high.max(1) as f64;
         if share >= if nfo { 0.25 } else { 0.5 } {
-            Encoding::Cp437
-        } else {
-            Encoding::Latin1
+            return Encoding::Cp437;
+        }
+        if high < MIN_EVIDENCE {
+            return Encoding::Latin1;
+        }
+        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+        // The bytes may be the beginning of a longer text.
+        detector.feed(bytes, false);
+        match detector.guess(None, Utf8Detection::Deny) {
+            like if like == WINDOWS_1252 => Encoding::Latin1,
+            like => Encoding::Other(like),
         }
     }
 
     /// The text of `bytes`, without a byte order mark; what cannot be read is U+FFFD.
     pub fn decode(self, bytes: &[u8]) -> String {
-        match self {
-            Encoding::Utf8 => {
-                let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-                String::from_utf8_lossy(bytes).into_owned()
-            }
-            Encoding::Cp437 => cp437(bytes),
-            Encoding::Latin1 => bytes.iter().map(|byte| char::from(*byte)).collect(),
-            Encoding::Utf16Le => utf16(bytes, u16::from_le_bytes),
-            Encoding::Utf16Be => utf16(bytes, u16::from_be_bytes),
-        }
+        let text = match self {
+            Encoding::Cp437 => return cp437(bytes),
+            Encoding::Latin1 => return encoding_rs::mem::decode_latin1(bytes).into_owned(),
+            Encoding::Utf8 => UTF_8.decode_with_bom_removal(bytes).0,
+            Encoding::Utf16Le => UTF_16LE.decode_with_bom_removal(bytes).0,
+            Encoding::Utf16Be => UTF_16BE.decode_with_bom_removal(bytes).0,
+            Encoding::Other(encoding) => encoding.decode_without_bom_handling(bytes).0,
+        };
+        text.into_owned()
     }
 }
 
@@ -85,27 +102,12 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 }
 
 fn byte_order_mark(bytes: &[u8]) -> Option<Encoding> {
-    match bytes {
-        [0xff, 0xfe, ..] => Some(Encoding::Utf16Le),
-        [0xfe, 0xff, ..] => Some(Encoding::Utf16Be),
-        [0xef, 0xbb, 0xbf, ..] => Some(Encoding::Utf8),
-        _ => None,
-    }
-}
-
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
-    let (pairs, rest) = bytes.as_chunks::<2>();
-    let units = pairs.iter().map(|pair| unit(*pair));
-    let mut text: String = char::decode_utf16(units)
-        .map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect();
-    if !rest.is_empty() {
-        text.push(char::REPLACEMENT_CHARACTER);
-    }
-    match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    }
+    let (encoding, _) = encoding_rs::Encoding::for_bom(bytes)?;
+    Some(match encoding {
+        wide if wide == UTF_16LE => Encoding::Utf16Le,
+        wide if wide == UTF_16BE => Encoding::Utf16Be,
+        _ => Encoding::Utf8,
+    })
 }
 
 /// The upper half of code page 437; the lower half is ASCII.
@@ -151,6 +153,21 @@ mod tests {
     }
 
     #[test]
+    fn other_languages_are_guessed_as_browsers_do() {
+        let cyrillic = "Тихая гавань, сезон первый: серия вторая";
+        let japanese = "静かな港の物語、第一話です";
+        for (encoding, text) in [
+            (encoding_rs::WINDOWS_1251, cyrillic),
+            (encoding_rs::SHIFT_JIS, japanese),
+        ] {
+            let (bytes, _, _) = encoding.encode(text);
+            let detected = Encoding::detect(&bytes, false);
+            assert_eq!(detected, Encoding::Other(encoding), "{text}");
+            assert_eq!(detected.decode(&bytes), text);
+        }
+    }
+
+    #[test]
     fn decoding() {
         assert_eq!(CP437.chars().count(), 128);
         for (encoding, bytes, text) in [
@@ -176,7 +193,7 @@ mod tests {
 
     #[test]
     fn names_are_known_by_themselves_only() {
-        for encoding in Encoding::ALL {
+        for encoding in Encoding::NAMED {
             assert_eq!(Encoding::from_name(encoding.as_str()), Some(encoding));
         }
         assert_eq!(Encoding::from_name("UTF-8"), None);

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use qm_torrents::metainfo::{MAX_TORRENT_BYTES, Metainfo};
+use qm_metainfo::{MAX_TORRENT_BYTES, Metainfo};
 
 /// Names the file the child reads.
 const CHILD: &str = "QM_HOSTILE_FILE";
