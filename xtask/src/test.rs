@@ -27,6 +27,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-titles", &[]),
     needs("qm-lanes", &[]),
     needs("qm-templates", &[]),
+    needs("qm-plugin-host", &[]),
     needs("qm-realtime", &["nodejs", "npm"]),
     needs("qm-generations", &[]),
     needs("qm-test-base", &[]),
@@ -49,7 +50,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-server", &["postgresql"]),
     needs("qm-files", &["postgresql", "e2fsprogs"]),
     Needs {
-        krate: "qm-plugin-host",
+        krate: "qm-plugin-roles",
         packages: &["rustc-web", "rust-web-src"],
         plugins: true,
     },

@@ -21,6 +21,7 @@ use qm_net::Net;
 use qm_platform::outbox::{Consumer, Outbox, OutboxMetrics, Patience};
 use qm_platform::{Acting, Audit, AuditTrail, Background, Bus, Cipher, Node, Settings};
 use qm_plugin_host::{Compiler, Limits, PluginHost};
+use qm_plugin_roles::Plugins;
 use qm_ports::action::{Actions, HouseFirst, TorrentHands};
 use qm_ports::carry::DataMover;
 use qm_ports::channel::Channels;
@@ -105,7 +106,7 @@ pub struct App {
     tokens: Arc<TokenService>,
     bus: Bus,
     hub: Hub,
-    plugins: Arc<PluginHost>,
+    plugins: Arc<Plugins>,
     torrents: Arc<Torrents>,
     files: Arc<Files>,
     jobs: Jobs,
@@ -414,7 +415,7 @@ impl App {
         authorities?;
         let (seeded, plugins) = (seeded?, plugins?);
         let hub = ground.hub(&config);
-        let kinds = brought.kinds.unwrap_or_else(|| plugins.clone());
+        let kinds = brought.kinds.unwrap_or_else(|| plugins.engine_kinds());
         // Before the first tick: what happens to a torrent meanwhile is seen by that.
         let book = RuleBook::open(db.clone()).await?;
         let torrents = Torrents::start(ground.torrents(&config, kinds, &hub, &book)?)
@@ -435,7 +436,7 @@ impl App {
         let channels = brought.channels.unwrap_or_else(|| plugins.channels());
         let notifications = ground.notifications(channels, &hub, &actions)?;
         let mut areas = vec![
-            qm_system::area(ground.system(&config, &plugins, &torrents, &hub)?),
+            qm_system::area(ground.system(&config, plugins.host(), &torrents, &hub)?),
             qm_identity::area(&ground.identity, &hub),
             qm_torrents::area(&torrents),
             qm_files::area(&files),
@@ -519,7 +520,7 @@ impl App {
         &self.hub
     }
 
-    pub fn plugins(&self) -> &Arc<PluginHost> {
+    pub fn plugins(&self) -> &Arc<Plugins> {
         &self.plugins
     }
 
@@ -626,14 +627,14 @@ async fn start_plugins(
     limits: Limits,
     net: &Net,
     ground: &Ground,
-) -> Result<Arc<PluginHost>, StartError> {
+) -> Result<Arc<Plugins>, StartError> {
     let (db, ctx) = (&ground.db, &ground.ctx);
     let kept = Kept {
         pins: Arc::new(PluginPins::new(db.clone(), ctx.clone())),
         values: Arc::new(PluginValues::new(db.clone(), ground.configurations())),
     };
     let plugins = plugins_config(config, compiler, limits, net.clone(), kept);
-    Ok(PluginHost::start(plugins, ctx.clone()).await?)
+    Ok(Plugins::start(plugins, ctx.clone()).await?)
 }
 
 /// With the question who is active, which each request asks first.

@@ -13,7 +13,7 @@ use qm_media_servers::{Integrations, IntegrationsDeps};
 use qm_metadata::{MetadataArea, MetadataDeps};
 use qm_notifications::{Notifications, NotificationsDeps};
 use qm_platform::area::Area;
-use qm_plugin_host::PluginHost;
+use qm_plugin_roles::Plugins;
 use qm_ports::action::{HouseFirst, MediaHands};
 use qm_ports::channel::Channels;
 use qm_ports::shows::ShowRules;
@@ -65,7 +65,7 @@ impl Ground {
         })
     }
 
-    pub(super) fn indexers(&self, plugins: &PluginHost) -> Arc<Indexers> {
+    pub(super) fn indexers(&self, plugins: &Plugins) -> Arc<Indexers> {
         Indexers::new(IndexersDeps {
             db: self.db.clone(),
             ctx: self.ctx.clone(),
@@ -83,7 +83,7 @@ impl Ground {
     pub(super) fn media(
         &self,
         config: &Config,
-        plugins: &PluginHost,
+        plugins: &Plugins,
         jobs: &Jobs,
         automation: &Arc<Automation>,
         actions: &HouseFirst,
@@ -102,7 +102,7 @@ impl Ground {
     }
 
     /// Who tells what films and shows are; nobody is asked yet.
-    fn metadata(&self, config: &Config, plugins: &PluginHost) -> Arc<MetadataArea> {
+    fn metadata(&self, config: &Config, plugins: &Plugins) -> Arc<MetadataArea> {
         MetadataArea::new(MetadataDeps {
             db: self.db.clone(),
             settings: self.settings.clone(),
@@ -115,7 +115,7 @@ impl Ground {
     }
 
     /// The media servers that people play with; none is asked yet.
-    fn media_servers(&self, plugins: &PluginHost, jobs: &Jobs) -> Arc<Integrations> {
+    fn media_servers(&self, plugins: &Plugins, jobs: &Jobs) -> Arc<Integrations> {
         Integrations::new(IntegrationsDeps {
             db: self.db.clone(),
             ctx: self.ctx.clone(),
@@ -204,7 +204,7 @@ impl Ground {
     /// What the media libraries may do to files, torrents and media servers, and who tells them for whom; with the servers.
     pub(super) fn outside(
         &self,
-        plugins: &PluginHost,
+        plugins: &Plugins,
         jobs: &Jobs,
         (torrents, files): (&Arc<Torrents>, &Arc<Files>),
         titledb: &Arc<Titledb>,
