@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use qm_plugin_host::PluginHost;
+use qm_plugin_roles::Plugins;
 use qm_ports::action::{ActionCall, ActionError, Occasion};
 use qm_ports::channel::{ChannelConfig, ChannelError};
 use qm_testkit::plugins;
@@ -65,7 +65,7 @@ pub async fn measure(report: &mut Report) {
     }
 }
 
-async fn host(dir: &Path) -> Arc<PluginHost> {
+async fn host(dir: &Path) -> Arc<Plugins> {
     plugin_host::start(dir.join("plugins"), dir.join("cache")).await
 }
 
@@ -130,7 +130,7 @@ impl Subject {
     }
 
     /// Milliseconds of one call.
-    async fn timed(&self, host: &PluginHost) -> f64 {
+    async fn timed(&self, host: &Plugins) -> f64 {
         let begun = Instant::now();
         match self.call {
             Call::Link(channel) => {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use qm_kernel::Ctx;
 use qm_net::{Net, NetConfig};
-use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHost, PluginHostConfig, ValuesInMemory};
+use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHostConfig, ValuesInMemory};
+use qm_plugin_roles::Plugins;
 
 /// Starts one on the plugins of a directory and waits until all of them are compiled.
-pub async fn start(plugins_dir: PathBuf, cache_dir: PathBuf) -> Arc<PluginHost> {
+pub async fn start(plugins_dir: PathBuf, cache_dir: PathBuf) -> Arc<Plugins> {
     let config = PluginHostConfig {
         plugins_dir,
         cache_dir,
@@ -21,7 +22,7 @@ pub async fn start(plugins_dir: PathBuf, cache_dir: PathBuf) -> Arc<PluginHost> 
         net: Net::new(NetConfig::default()).expect("the outgoing network"),
         first_party: HashSet::default(),
     };
-    let host = PluginHost::start(config, Ctx::system()).await;
+    let host = Plugins::start(config, Ctx::system()).await;
     let host = host.expect("the plugin host");
     host.settled().await;
     host

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use qm_ports::engine::{Attention, EngineConfig, EngineDriver, EngineKinds as _};
+use qm_ports::engine::{Attention, EngineConfig, EngineDriver};
 use qm_testkit::rtorrent::{Mode, Rtorrent};
 use scgi_core::native::{Native, NativeClock};
 use scgi_core::{Client, Endpoint, Poller};
@@ -83,6 +83,7 @@ async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
         secrets: Vec::new(),
     };
     let driver = host
+        .engine_kinds()
         .open("bench", "scgi_client", config)
         .await
         .expect("the engine");

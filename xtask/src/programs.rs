@@ -19,7 +19,7 @@ use crate::{by_cargo, report};
 const LANES: usize = 3;
 /// Crates whose programs run alone, at the end: guests that are given so much computing time and no more, and whole servers
 /// with their torrent clients, which fill the machine by themselves.
-const ALONE: [&str; 2] = ["qm-plugin-host", "qm-tests"];
+const ALONE: [&str; 3] = ["qm-plugin-host", "qm-plugin-roles", "qm-tests"];
 /// The program whose tests take longest and wait for most of that, and the folders of its tests that run beside the others:
 /// about half of its time. In one row what comes last by the alphabet would be waited for alone.
 const HALVED: (&str, &[&str]) = ("qm-tests all", &["files::", "notifications::", "torrents::"]);

@@ -19,12 +19,12 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "it must not end",
     ),
     (
-        "host/plugin-host/tests/suite/isolation.rs",
+        "host/plugin-roles/tests/suite/isolation.rs",
         "timeout(Duration::from_millis(50), engine.poll",
         "its caller goes away in the middle",
     ),
     (
-        "host/plugin-host/tests/suite/reload.rs",
+        "host/plugin-roles/tests/suite/reload.rs",
         "timeout(Duration::from_millis(50), &mut old)",
         "time for a call to begin",
     ),

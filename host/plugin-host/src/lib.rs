@@ -1,7 +1,8 @@
 //! Plugins: WASM components, loaded from a directory, sandboxed, supervised, reloaded while the server runs.
 //!
 //! `core` turns files into supervised instances and knows no role; `imports` is what the host offers to plugins, one file
-//! an interface with its grant; `roles` is what plugins are for, one folder a role with an adapter a version of its package.
+//! an interface with its grant. Roles are given to [`PluginHost::start`]: each is a [`role::Role`], made of what [`role`] offers, in
+//! the crate `qm-plugin-roles`.
 //!
 //! Never: a plugin gets no socket, no file and no environment; it dials, through `qm-net`, what the operator entered
 //! for that very engine, or what an administrator granted; a channel what leads outside, and the operator's mail server where that was granted; an action touches the torrent of its run and no other, and has media libraries and media servers do what the house's own actions do. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
@@ -13,30 +14,22 @@
 
 mod core;
 mod error;
-mod imports;
-mod roles;
+pub mod imports;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use qm_kernel::Ctx;
-use qm_net::{Grants, Net};
-use qm_ports::Settling;
-use qm_ports::action::{Actions, MediaHands, TorrentHands};
-use qm_ports::channel::Channels;
-use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKind, EngineKinds, changes};
-use qm_ports::indexer::Protocols;
+use qm_net::Net;
+use qm_ports::action::{MediaHands, TorrentHands};
 use qm_ports::mail::Mailer;
-use qm_ports::media_server::MediaServerKinds;
-use qm_ports::metadata::Providers;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use crate::core::check::{Check, CheckOptions, CheckReport};
 pub use crate::core::compile::{Compiler, compile_for_parent};
+pub use crate::core::installed::Installed;
 pub use crate::core::limits::Limits;
 pub use crate::core::pins::{Granted, Pin, PinError, Pins, PinsInMemory};
 pub use crate::core::refusals::Refusal;
@@ -46,16 +39,29 @@ pub use crate::core::values::{Condition, ValueError, Values, ValuesInMemory, wit
 pub use crate::error::PluginHostError;
 
 use crate::core::cache::CodeCache;
-use crate::core::catalog::{Catalog, SHOWN};
-use crate::core::intake;
-use crate::core::lane::Owner;
+use crate::core::catalog::Catalog;
 use crate::core::load::Loader;
 use crate::core::runtime::Runtime;
-use crate::core::scan;
 use crate::core::services::Services;
-use crate::core::voice::one_line;
-use crate::roles::engine::{self, driver::PluginEngine};
-use crate::roles::{actions, channel, indexer, media_server, metadata};
+use crate::core::{claims, intake, scan};
+use crate::role::Roles;
+
+/// Parts that a role of plugins is made of.
+pub mod role {
+    pub use crate::core::certificate::{text_for_plugin, with_certificate};
+    pub use crate::core::check::{note, word};
+    pub use crate::core::fault::Fault;
+    pub use crate::core::lane::{Answer, Lane, Open, Owner, Resident};
+    pub use crate::core::load::Loaded;
+    pub use crate::core::memory::Charge;
+    pub use crate::core::role::{About, Claims, Code, Descriptor, Role, Roles, Version};
+    pub use crate::core::role_calls::{CallSpec, PluginCalls, RoleCalls};
+    pub use crate::core::services::{CallContext, capability};
+    pub use crate::core::state::State;
+    pub use crate::core::system::trim_soon;
+    pub use crate::core::trial::{Heard, SessionTrial, Trial};
+    pub use crate::core::voice::{Voice, one_line};
+}
 
 /// Time for which a start waits for the plugins that need no compiling.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
@@ -81,41 +87,42 @@ pub struct PluginHostConfig {
     pub first_party: HashSet<String>,
 }
 
-/// Loads `file` as the host would and, given a configuration, runs the contract tests of its role. What the plugin says
+/// Loads `file` as the host would, as a plugin of one of `roles`, and, given a configuration, runs the contract tests of its role. What the plugin says
 /// meanwhile goes to the log, target `plugin`.
 pub async fn check(
     file: &Path,
     options: CheckOptions,
     net: &Net,
     ctx: Ctx,
+    roles: Roles,
 ) -> Result<CheckReport, PluginHostError> {
-    crate::core::check::check(file, options, net, ctx, roles::ALL).await
+    crate::core::check::check(file, options, net, ctx, roles).await
 }
 
 /// All installed plugins.
 pub struct PluginHost {
     runtime: Arc<Runtime>,
     catalog: Arc<Catalog>,
-    channels: Arc<channel::Desk>,
-    actions: Arc<actions::Desk>,
-    indexers: Arc<indexer::Desk>,
-    metadata: Arc<metadata::Desk>,
-    media_servers: Arc<media_server::Desk>,
+    roles: Roles,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl PluginHost {
-    /// Loads the plugins of the directory and goes on watching it until [`PluginHost::shutdown`]. What was compiled
-    /// before is in use when this returns, unless it takes longer than [`FIRST_LOOK`]; the rest comes up when it is
-    /// compiled.
-    pub async fn start(config: PluginHostConfig, ctx: Ctx) -> Result<Arc<Self>, PluginHostError> {
+    /// Loads the plugins of the directory and goes on watching it until [`PluginHost::shutdown`]; a file is matched against
+    /// `roles` in their order. What was compiled before is in use when this returns, unless it takes longer than
+    /// [`FIRST_LOOK`]; the rest comes up when it is compiled.
+    pub async fn start(
+        config: PluginHostConfig,
+        ctx: Ctx,
+        roles: Roles,
+    ) -> Result<Arc<Self>, PluginHostError> {
         let services = Services::new(config.values, config.judge);
         let dialer = config.net.dialer().clone();
-        let runtime = Runtime::new(config.limits, dialer, services, ctx, roles::ALL)?;
+        let runtime = Runtime::new(config.limits, dialer, services, ctx, roles)?;
         let cache = CodeCache::open(&config.cache_dir, &runtime.engine);
         cache.sweep_unfinished();
         let first_party = Arc::new(config.first_party);
-        let loader = Loader::new(runtime.clone(), cache, config.compiler, roles::ALL, first_party);
+        let loader = Loader::new(runtime.clone(), cache, config.compiler, roles, first_party);
         let catalog = Catalog::open(config.plugins_dir, loader, config.pins)?;
         // Before anything is loaded: who was there first.
         catalog.follow_pins().await;
@@ -126,15 +133,16 @@ impl PluginHost {
         // Late ones come up by themselves.
         let _ = tokio::time::timeout(FIRST_LOOK, catalog.intake().looked_at()).await;
         Ok(Arc::new(Self {
-            channels: Arc::new(channel::Desk::new(runtime.clone(), catalog.clone())),
-            actions: Arc::new(actions::Desk::new(runtime.clone(), catalog.clone())),
-            indexers: Arc::new(indexer::Desk::new(runtime.clone(), catalog.clone())),
-            metadata: Arc::new(metadata::Desk::new(runtime.clone(), catalog.clone())),
-            media_servers: Arc::new(media_server::Desk::new(runtime.clone(), catalog.clone())),
             runtime,
             catalog,
+            roles,
             tasks: Mutex::new(tasks.into()),
         }))
+    }
+
+    /// The plugins as their roles see them.
+    pub fn installed(&self) -> Installed {
+        Installed::new(self.runtime.clone(), self.catalog.clone())
     }
 
     /// Waits until every file found so far is in use or refused, however long it takes to compile.
@@ -149,8 +157,7 @@ impl PluginHost {
 
     /// The list with what only all plugins together show.
     fn told(&self, mut plugins: Vec<PluginStatus>) -> Vec<PluginStatus> {
-        self.actions.tell_of_claims(&mut plugins);
-        self.indexers.tell_of_claims(&mut plugins);
+        claims::tell(&self.catalog, self.roles, &mut plugins);
         plugins
     }
 
@@ -193,31 +200,6 @@ impl PluginHost {
         Some(self.told(vec![plugin]).remove(0))
     }
 
-    /// The channels that the plugins provide.
-    pub fn channels(&self) -> Arc<dyn Channels> {
-        self.channels.clone()
-    }
-
-    /// The actions that the plugins provide.
-    pub fn actions(&self) -> Arc<dyn Actions> {
-        self.actions.clone()
-    }
-
-    /// The protocols of indexers that the plugins speak.
-    pub fn protocols(&self) -> Arc<dyn Protocols> {
-        self.indexers.clone()
-    }
-
-    /// The providers of metadata that the plugins speak to.
-    pub fn providers(&self) -> Arc<dyn Providers> {
-        self.metadata.clone()
-    }
-
-    /// The media servers that the plugins speak to.
-    pub fn media_servers(&self) -> Arc<dyn MediaServerKinds> {
-        self.media_servers.clone()
-    }
-
     /// Says who touches torrents for plugins. Until then none is touched.
     pub fn use_hands(&self, hands: &Arc<dyn TorrentHands>) {
         self.runtime.services.use_hands(hands);
@@ -249,68 +231,5 @@ impl Drop for PluginHost {
         for task in &*self.tasks.lock().unwrap_or_else(PoisonError::into_inner) {
             task.abort();
         }
-    }
-}
-
-#[async_trait]
-impl EngineKinds for PluginHost {
-    fn kinds(&self) -> Vec<EngineKind> {
-        self.catalog
-            .of_role(engine::NAME)
-            .into_iter()
-            .map(engine::kind_of)
-            .collect()
-    }
-
-    fn settling(&self, kind: &str) -> Option<Settling> {
-        let wanted = format!("the engine kind {}", one_line(kind, SHOWN));
-        self.catalog.settling(Some(engine::NAME), wanted)
-    }
-
-    async fn open(
-        &self,
-        id: &str,
-        kind: &str,
-        config: EngineConfig,
-    ) -> Result<Arc<dyn EngineDriver>, EngineError> {
-        let unknown =
-            || EngineError::Unsupported(format!("No installed plugin provides the engine kind {kind}"));
-        let slot = self.catalog.slot(kind).ok_or_else(unknown)?;
-        let code = slot
-            .code()
-            .filter(|code| code.is_of(engine::NAME))
-            .ok_or_else(unknown)?;
-        Grants::from_config(&code.about.config_schema, &config.fields).map_err(EngineError::InvalidConfig)?;
-        let owner = Owner {
-            runtime: self.runtime.clone(),
-            slot,
-            id: id.to_owned(),
-            config: Arc::new(config.fields),
-            secrets: config.secrets.into(),
-        };
-        Ok(Arc::new(PluginEngine::open(owner)))
-    }
-
-    fn generation(&self) -> changes::Receiver {
-        Arc::new(Generation(self.catalog.generation().clone()))
-    }
-}
-
-/// Counts the changes of the set of kinds.
-struct Generation(watch::Sender<u64>);
-
-#[async_trait]
-impl changes::Changes for Generation {
-    fn current(&self) -> u64 {
-        *self.0.borrow()
-    }
-
-    async fn changed(&self, seen: u64) -> u64 {
-        // The sender lives in `self`, so waiting cannot fail.
-        self.0
-            .subscribe()
-            .wait_for(|count| *count != seen)
-            .await
-            .map_or(seen, |count| *count)
     }
 }

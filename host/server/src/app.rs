@@ -21,7 +21,8 @@ use qm_net::Net;
 use qm_platform::area::AreaError;
 use qm_platform::outbox::Consumer;
 use qm_platform::{Background, Bus, Ground, Ports, Settings};
-use qm_plugin_host::{Compiler, Limits, PluginHost};
+use qm_plugin_host::{Compiler, Limits};
+use qm_plugin_roles::Plugins;
 use qm_ports::action::Actions;
 use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
@@ -103,7 +104,7 @@ pub struct App {
     tokens: Arc<TokenService>,
     bus: Bus,
     hub: Hub,
-    plugins: Arc<PluginHost>,
+    plugins: Arc<Plugins>,
     torrents: Arc<Torrents>,
     files: Arc<Files>,
     jobs: Jobs,
@@ -177,7 +178,7 @@ impl App {
         let book = RuleBook::open(db.clone()).await?;
         ports.offer::<Arc<dyn RuleWatch>>(book.clone());
         ports.offer(book);
-        ports.offer(made.system(&config, &post, &plugins));
+        ports.offer(made.system(&config, &post, plugins.host()));
         let areas = Areas::make(ground, &mut ports).await?;
         introduce(&ports, &plugins)?;
         let jobs = ports.get::<Jobs>()?;
@@ -251,7 +252,7 @@ impl App {
         &self.hub
     }
 
-    pub fn plugins(&self) -> &Arc<PluginHost> {
+    pub fn plugins(&self) -> &Arc<Plugins> {
         &self.plugins
     }
 
@@ -342,14 +343,14 @@ async fn start_plugins(
     limits: Limits,
     net: &Net,
     ground: &Ground,
-) -> Result<Arc<PluginHost>, StartError> {
+) -> Result<Arc<Plugins>, StartError> {
     let (db, ctx) = (&ground.db, &ground.ctx);
     let kept = Kept {
         pins: Arc::new(PluginPins::new(db.clone(), ctx.clone())),
         values: Arc::new(PluginValues::new(db.clone(), configurations(ground))),
     };
     let plugins = plugins_config(config, compiler, limits, net.clone(), kept);
-    Ok(PluginHost::start(plugins, ctx.clone()).await?)
+    Ok(Plugins::start(plugins, ctx.clone()).await?)
 }
 
 /// With the question who is active, which each request asks first.

@@ -77,7 +77,7 @@ static CONTEXT_ACTIONS: &[ContextAction] = &[
 
 async fn system(db: &Db, config: PluginHostConfig, folder: &Path, metrics: &Registry, ctx: &Ctx) -> System {
     let (net, started) = (config.net.clone(), Instant::now());
-    let plugins = PluginHost::start(config, ctx.clone()).await.unwrap();
+    let plugins = PluginHost::start(config, ctx.clone(), &[]).await.unwrap();
     let audit = Audit::new(ctx.clone());
     let cipher = Cipher::new(&Secret::new("k".repeat(32)), ctx.clone());
     let settings = Settings::new(ctx.clone(), cipher.clone());

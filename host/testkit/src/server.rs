@@ -10,7 +10,8 @@ use qm_jobs::Jobs;
 use qm_kernel::{Ctx, PageQuery, PermissionSet, Role, Secret};
 use qm_net::{Net, NetConfig, Resolver, SystemResolver};
 use qm_platform::{Bus, Subscription};
-use qm_plugin_host::{Compiler, Limits, PluginHost};
+use qm_plugin_host::{Compiler, Limits};
+use qm_plugin_roles::Plugins;
 use qm_ports::action::Actions;
 use qm_ports::channel::Channels;
 use qm_ports::engine::EngineKinds;
@@ -222,7 +223,7 @@ pub struct TestServer {
     hub: Hub,
     bus: Bus,
     jobs: Jobs,
-    plugins: Arc<PluginHost>,
+    plugins: Arc<Plugins>,
     tokens: Arc<TokenService>,
     /// Ids of the seeded users, in the order of [`Role::ALL`].
     users: Vec<String>,
@@ -310,7 +311,7 @@ impl TestServer {
         self.bus.subscribe("test")
     }
 
-    pub fn plugins(&self) -> &Arc<PluginHost> {
+    pub fn plugins(&self) -> &Arc<Plugins> {
         &self.plugins
     }
 

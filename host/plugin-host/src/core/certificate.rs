@@ -11,7 +11,7 @@ const HOSTS: &str = "x-host";
 const PATTERN: &str = "^\\s*(?:[Ss][Hh][Aa]-?256[:= ]*)?(?:[0-9A-Fa-f]{2}[: -]?){32}\\s*$|^\\s*-----BEGIN CERTIFICATE-----|^\\s*$";
 
 /// The schema with the property, where one of its properties is granted as a URL and the plugin has no property of that name.
-pub(crate) fn with_certificate(mut schema: Value) -> Value {
+pub fn with_certificate(mut schema: Value) -> Value {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     let Some(properties) = properties else {
         return schema;
@@ -35,7 +35,7 @@ pub(crate) fn with_certificate(mut schema: Value) -> Value {
 }
 
 /// A configuration as the text that plugins take: without what is the host's.
-pub(crate) fn text_for_plugin(schema: &Value, config: &Map<String, Value>) -> String {
+pub fn text_for_plugin(schema: &Value, config: &Map<String, Value>) -> String {
     let is_hosts = schema
         .pointer(&format!("/properties/{CERTIFICATE}/{HOSTS}"))
         .is_some_and(|mark| mark == true);

@@ -18,6 +18,7 @@ use crate::core::role::Roles;
 use crate::core::runtime::Runtime;
 use crate::core::services::{Judge, Services};
 use crate::core::status::{PluginState, PluginStatus};
+use crate::core::trial::Trial;
 use crate::core::values::ValuesInMemory;
 use crate::error::PluginHostError;
 
@@ -32,7 +33,7 @@ pub struct Check {
 }
 
 /// Notes what became of a contract test: a fact worth showing, or what came instead.
-pub(crate) fn note(checks: &mut Vec<Check>, name: &'static str, result: Result<String, String>) {
+pub fn note(checks: &mut Vec<Check>, name: &'static str, result: Result<String, String>) {
     checks.push(Check {
         name,
         passed: result.is_ok(),
@@ -41,7 +42,7 @@ pub(crate) fn note(checks: &mut Vec<Check>, name: &'static str, result: Result<S
 }
 
 /// An answer, whatever kept it away.
-pub(crate) fn word<T, E: std::fmt::Display>(answer: Result<Result<T, E>, String>) -> Result<T, String> {
+pub fn word<T, E: std::fmt::Display>(answer: Result<Result<T, E>, String>) -> Result<T, String> {
     answer?.map_err(|error| error.to_string())
 }
 
@@ -126,7 +127,8 @@ pub(crate) async fn check(
                         detail: judged.err().unwrap_or_default(),
                     }];
                     if fits {
-                        checks.extend(role.contract(runtime, Arc::new(loaded), target).await);
+                        let trial = Trial::new(runtime, Arc::new(loaded), target);
+                        checks.extend(role.contract(trial).await);
                     }
                     checks
                 }

@@ -3,7 +3,7 @@
 
 /// A call that the plugin did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// Too many calls wait for the lane, or this one waited too long.
     #[error("the plugin is busy")]
     Busy,

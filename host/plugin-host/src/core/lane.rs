@@ -20,11 +20,12 @@ use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 use wasmtime::Store;
 
-use crate::core::conduct::{Conduct, End, QUEUED, Traces, Witness, drive};
+use crate::core::call::{End, LaneRecord, QUEUED, Traces, Witness, drive};
 use crate::core::fault::Fault;
+use crate::core::limits::Limits;
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
-use crate::core::services::Concern;
+use crate::core::services::CallContext;
 use crate::core::slot::Slot;
 use crate::core::state::State;
 
@@ -32,20 +33,20 @@ use crate::core::state::State;
 const CLOSE: Duration = Duration::from_secs(1);
 
 /// The outer result is the instance's: an error is a trap and the instance is lost. The inner one is the plugin's word.
-pub(crate) type Answer<T, E> = wasmtime::Result<Result<T, E>>;
+pub type Answer<T, E> = wasmtime::Result<Result<T, E>>;
 
 /// What lives in an instance. After an outer error, or when a call's future was dropped, it is dead.
 #[async_trait]
-pub(crate) trait Resident: Send {
+pub trait Resident: Send {
     /// The role's word for a failure.
-    type Error: From<Fault> + Send + 'static;
+    type Error: Send + 'static;
     fn state(&mut self) -> &mut State;
     /// Runs the plugin's own destructors.
     async fn close(&mut self) -> wasmtime::Result<()>;
 }
 
 /// Makes an instance of `code` in the store and readies it with the configuration.
-pub(crate) type Open<S> = fn(
+pub type Open<S> = fn(
     code: Arc<Loaded>,
     store: Store<State>,
     config: Arc<Map<String, Value>>,
@@ -60,17 +61,17 @@ struct Job<S: Resident + ?Sized> {
     queued: Instant,
     /// The caller's span: what the call logs belongs to it.
     span: Span,
-    done: oneshot::Sender<Result<(), S::Error>>,
+    done: oneshot::Sender<Result<Result<(), S::Error>, Fault>>,
 }
 
 /// The caller's end of a lane.
-pub(crate) struct Lane<S: Resident + ?Sized> {
+pub struct Lane<S: Resident + ?Sized> {
     jobs: mpsc::Sender<Job<S>>,
     task: std::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
 /// The owner of a lane.
-pub(crate) struct Owner {
+pub struct Owner {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) slot: Arc<Slot>,
     /// Id of what is configured (an engine); empty when the lane serves all.
@@ -80,16 +81,29 @@ pub(crate) struct Owner {
     pub(crate) secrets: Arc<[String]>,
 }
 
+impl Owner {
+    /// The code in use of its plugin.
+    pub fn code(&self) -> Option<Arc<Loaded>> {
+        self.slot.code()
+    }
+
+    /// Limits on its calls.
+    pub fn limits(&self) -> &Limits {
+        &self.runtime.limits
+    }
+}
+
 impl<S: Resident + ?Sized + 'static> Lane<S> {
-    pub(crate) fn start(name: &'static str, owner: Arc<Owner>, open: Open<S>) -> Self {
+    /// Starts the lane's task; the instance is made by the first call.
+    pub fn start(name: &'static str, owner: Arc<Owner>, open: Open<S>) -> Self {
         let (jobs, queue) = mpsc::channel(owner.runtime.limits.queue);
-        let mut conduct = Conduct::new(owner.runtime.clone(), owner.slot.clone(), &owner.id, name);
-        conduct.secrets = owner.secrets.clone();
+        let mut record = LaneRecord::new(owner.runtime.clone(), owner.slot.clone(), &owner.id, name);
+        record.secrets = owner.secrets.clone();
         let worker = Worker {
             open,
             config: owner.config.clone(),
             code: owner.slot.watch(),
-            conduct,
+            record,
             live: None,
         };
         let task = tokio::spawn(worker.run(queue));
@@ -99,8 +113,9 @@ impl<S: Resident + ?Sized + 'static> Lane<S> {
         }
     }
 
-    /// Does `work` in the lane's instance. `total` bounds it even while bytes move.
-    pub(crate) async fn call<T, F>(&self, total: Duration, work: F) -> Result<T, S::Error>
+    /// Does `work` in the lane's instance: the plugin's word, or the fault that kept it away. `total` bounds it even while bytes
+    /// move.
+    pub async fn call<T, F>(&self, total: Duration, work: F) -> Result<Result<T, S::Error>, Fault>
     where
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut S) -> BoxFuture<'a, Answer<T, S::Error>> + Send + 'static,
@@ -125,12 +140,14 @@ impl<S: Resident + ?Sized + 'static> Lane<S> {
             mpsc::error::TrySendError::Full(_) => Fault::Busy,
             mpsc::error::TrySendError::Closed(_) => Fault::Closed,
         })?;
-        ended.await.unwrap_or_else(|_| Err(Fault::Closed.into()))?;
-        take.try_recv().unwrap_or_else(|_| Err(Fault::Closed.into()))
+        if let Err(word) = ended.await.unwrap_or(Err(Fault::Closed))? {
+            return Ok(Err(word));
+        }
+        take.try_recv().map_err(|_| Fault::Closed)
     }
 
     /// Ends the lane now, the call under way included.
-    pub(crate) async fn close(&self) {
+    pub async fn close(&self) {
         let task = self
             .task
             .lock()
@@ -167,7 +184,7 @@ struct Worker<S: Resident + ?Sized> {
     open: Open<S>,
     config: Arc<Map<String, Value>>,
     code: watch::Receiver<Option<Arc<Loaded>>>,
-    conduct: Conduct,
+    record: LaneRecord,
     live: Option<Live<S>>,
 }
 
@@ -190,8 +207,8 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
     /// Other code is in use: the instance of the old one goes, and so does what was held against it.
     async fn renew(&mut self) {
         self.retire().await;
-        self.conduct.revive();
-        self.conduct.show(false);
+        self.record.revive();
+        self.record.show(false);
     }
 
     /// Ends the instance in good order.
@@ -201,7 +218,7 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
             state.begin_call();
             let bounds = state.bounds();
             // A destructor that fails or dawdles changes nothing: the store goes either way.
-            let _ = drive(&self.conduct.runtime, bounds, CLOSE, live.resident.close()).await;
+            let _ = drive(&self.record.runtime, bounds, CLOSE, live.resident.close()).await;
         }
     }
 
@@ -210,56 +227,59 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
             return;
         }
         let answer = if job.queued.elapsed() > QUEUED {
-            Err(Fault::Busy.into())
+            Err(Fault::Busy)
         } else {
             self.attempt(job.work, job.total).instrument(job.span).await
         };
-        self.conduct.show(self.live.is_some());
+        self.record.show(self.live.is_some());
         let _ = job.done.send(answer);
     }
 
-    async fn attempt(&mut self, work: Work<S>, total: Duration) -> Result<(), S::Error> {
-        self.conduct.admit(None)?;
+    async fn attempt(&mut self, work: Work<S>, total: Duration) -> Result<Result<(), S::Error>, Fault> {
+        self.record.admit(None)?;
         let mut live = match self.live.take() {
             Some(live) => live,
-            None => self.open().await?,
+            None => match self.open().await? {
+                Ok(live) => live,
+                Err(word) => return Ok(Err(word)),
+            },
         };
-        self.conduct.begin();
+        self.record.begin();
         let state = live.resident.state();
         state.begin_call();
         let bounds = state.bounds();
-        let end = drive(&self.conduct.runtime, bounds, total, work(&mut *live.resident)).await;
+        let end = drive(&self.record.runtime, bounds, total, work(&mut *live.resident)).await;
         let traces = Traces::of(live.resident.state());
-        self.conduct.judge(end, traces, None)?;
+        self.record.judge(end, traces, None)?;
         self.live = Some(live);
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// A new instance of the code in use, readied.
-    async fn open(&mut self) -> Result<Live<S>, S::Error> {
+    async fn open(&mut self) -> Result<Result<Live<S>, S::Error>, Fault> {
         let code = self.code.borrow_and_update().clone();
-        let code = code.ok_or_else(|| self.conduct.missing())?;
-        let store = self.conduct.store(&code, &self.config, Concern::default())?;
+        let code = code.ok_or_else(|| self.record.missing())?;
+        let store = self.record.store(&code, &self.config, CallContext::default())?;
         let witness = Witness::of(store.data());
         let bounds = store.data().bounds();
-        let runtime = self.conduct.runtime.clone();
+        let runtime = self.record.runtime.clone();
         let opening = (self.open)(code.clone(), store, self.config.clone());
         let end = drive(&runtime, bounds, runtime.limits.silence, opening).await;
         let traces = witness.traces();
         match end {
-            End::Well(Ok(resident)) => Ok(Live {
+            End::Well(Ok(resident)) => Ok(Ok(Live {
                 resident,
                 _code: code,
-            }),
-            End::Well(Err(word)) => Err(word),
+            })),
+            End::Well(Err(word)) => Ok(Err(word)),
             End::Silent(_) | End::TooLong(_) => {
                 let why = "it could not be opened in time".to_owned();
-                Err(self.conduct.cut_off(why, true, None).into())
+                Err(self.record.cut_off(why, true, None))
             }
-            failed @ (End::Trapped(_) | End::Panicked(_)) => Err(self
-                .conduct
-                .judge(failed, traces, None)
-                .map_or_else(S::Error::from, |_| Fault::Closed.into())),
+            failed @ (End::Trapped(_) | End::Panicked(_)) => {
+                let judged = self.record.judge(failed, traces, None);
+                Err(judged.err().unwrap_or(Fault::Closed))
+            }
         }
     }
 }

@@ -18,9 +18,9 @@ use wasmtime::component::Component;
 
 use crate::core::blocking::FILES;
 use crate::core::cache::CodeCache;
+use crate::core::call::{End, Witness, drive};
 use crate::core::certificate::with_certificate;
 use crate::core::compile::{Compiler, Failure};
-use crate::core::conduct::{End, Witness, drive};
 use crate::core::role::{About, Code, Descriptor, NAMESPACE, Role, Roles, Version, spoken};
 use crate::core::runtime::{Runtime, Tenant};
 use crate::core::services::Rights;
@@ -43,12 +43,12 @@ pub(crate) struct Facts {
 }
 
 /// A plugin that passed every check.
-pub(crate) struct Loaded {
+pub struct Loaded {
     pub(crate) facts: Facts,
     /// Built together with the server, by the hash of its bytes.
     pub(crate) first_party: bool,
     pub(crate) role: &'static dyn Role,
-    pub(crate) about: About,
+    pub about: About,
     pub(crate) code: Arc<dyn Code>,
 }
 
@@ -65,7 +65,7 @@ impl Loaded {
     }
 
     /// The code as its role knows it; none when it is of another role.
-    pub(crate) fn code_as<T: Code>(&self) -> Option<&T> {
+    pub fn code_as<T: Code>(&self) -> Option<&T> {
         (&*self.code as &dyn Any).downcast_ref()
     }
 }

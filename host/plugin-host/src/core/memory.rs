@@ -246,7 +246,7 @@ impl Drop for Account {
 pub(crate) struct OutOfMemory;
 
 /// Bytes the host holds for a guest, until it is dropped.
-pub(crate) struct Charge {
+pub struct Charge {
     account: Arc<Account>,
     bytes: usize,
 }

@@ -1,5 +1,5 @@
-//! Roles: what a plugin is for. A role is one exported interface in the versions this host speaks; its folder in `roles`
-//! has one adapter a version, all behind one trait.
+//! Role of a plugin: one exported interface in the versions this host speaks. The crate of the roles has a folder for each, with
+//! one adapter a version, all behind one trait.
 
 use std::any::Any;
 use std::fmt;
@@ -12,9 +12,8 @@ use wasmtime::Store;
 use wasmtime::component::{InstancePre, Linker};
 
 use super::check::Check;
-use super::load::Loaded;
-use super::runtime::Runtime;
 use super::state::State;
+use super::trial::Trial;
 use crate::imports::wit::common;
 
 /// The namespace of all packages of the plugin API, as it stands in the names of interfaces.
@@ -22,9 +21,9 @@ pub(crate) const NAMESPACE: &str = "quartermaster:";
 
 /// A version of a role's package. Patches are compatible both ways and so don't count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version {
-    pub(crate) major: u32,
-    pub(crate) minor: u32,
+pub struct Version {
+    pub major: u32,
+    pub minor: u32,
 }
 
 impl Version {
@@ -44,21 +43,21 @@ impl fmt::Display for Version {
     }
 }
 
-/// What a plugin says of itself, before anybody checked it.
+/// Description that a plugin gives of itself, before anybody checked it.
 #[derive(Debug)]
-pub(crate) struct Descriptor {
-    pub(crate) id: String,
-    pub(crate) label: String,
-    pub(crate) version: String,
-    pub(crate) config_schema: String,
-    pub(crate) capabilities: Vec<String>,
-    pub(crate) hosts: Vec<String>,
-    pub(crate) traits: Map<String, Value>,
+pub struct Descriptor {
+    pub id: String,
+    pub label: String,
+    pub version: String,
+    pub config_schema: String,
+    pub capabilities: Vec<String>,
+    pub hosts: Vec<String>,
+    pub traits: Map<String, Value>,
 }
 
 impl Descriptor {
-    /// What plugins of all roles say of themselves, with the traits of a role.
-    pub(crate) fn of(about: common::Descriptor, traits: Map<String, Value>) -> Self {
+    /// The part that plugins of all roles give, with the traits of a role.
+    pub fn of(about: common::Descriptor, traits: Map<String, Value>) -> Self {
         Self {
             id: about.id,
             label: about.label,
@@ -71,35 +70,35 @@ impl Descriptor {
     }
 }
 
-/// What a plugin says of itself, checked.
+/// Description that a plugin gives of itself, checked.
 #[derive(Clone, Debug)]
-pub(crate) struct About {
+pub struct About {
     /// The id that users store: an engine kind, a channel.
-    pub(crate) id: String,
+    pub id: String,
     /// The product's name.
-    pub(crate) label: String,
+    pub label: String,
     /// The plugin's own version.
-    pub(crate) version: String,
+    pub version: String,
     /// JSON Schema of its configuration, one of an object.
-    pub(crate) config_schema: Value,
-    pub(crate) capabilities: Vec<String>,
+    pub config_schema: Value,
+    pub capabilities: Vec<String>,
     /// Origins it asks to reach whatever the operator configures, as `https://host[:port]`.
-    pub(crate) hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// Interfaces it asks for that somebody has to grant: those of its capabilities that its role says so of.
-    pub(crate) asks: Vec<String>,
-    /// What its role tells beside, by the names the role gives.
-    pub(crate) traits: Map<String, Value>,
+    pub asks: Vec<String>,
+    /// Facts that its role adds, by the names the role gives them.
+    pub traits: Map<String, Value>,
 }
 
 /// A compiled component of one role. `Any` gives the role its own type back.
 #[async_trait]
-pub(crate) trait Code: Any + Send + Sync {
+pub trait Code: Any + Send + Sync {
     /// Runs `describe` in an instance of its own.
     async fn describe(&self, store: Store<State>) -> wasmtime::Result<Descriptor>;
 }
 
 /// One role.
-pub(crate) trait Role: Send + Sync {
+pub trait Role: Send + Sync {
     /// The word for it in the API, e.g. `engine`.
     fn name(&self) -> &'static str;
     /// The interface a plugin of it exports, without namespace and version, e.g. `engine/engine`.
@@ -121,6 +120,11 @@ pub(crate) trait Role: Send + Sync {
     fn is_configured_once(&self) -> bool {
         false
     }
+    /// Things that several plugins of it may provide, of which each id belongs to one plugin. None where a plugin provides the
+    /// one thing that has its own id.
+    fn claims(&self) -> Option<Claims> {
+        None
+    }
     /// Checks what its plugins tell beside what all do.
     fn vet(&self, _said: &Descriptor) -> Result<(), String> {
         Ok(())
@@ -133,16 +137,20 @@ pub(crate) trait Role: Send + Sync {
     /// one shows only in an instance.
     fn prepare(&self, version: Version, pre: InstancePre<State>) -> wasmtime::Result<Arc<dyn Code>>;
     /// Runs the contract tests of the role with a configuration; none of them may change anything at the product.
-    fn contract(
-        &self,
-        runtime: Arc<Runtime>,
-        code: Arc<Loaded>,
-        target: Map<String, Value>,
-    ) -> BoxFuture<'static, Vec<Check>>;
+    fn contract(&self, trial: Trial) -> BoxFuture<'static, Vec<Check>>;
+}
+
+/// Things of which a plugin of a role provides several.
+#[derive(Clone, Copy)]
+pub struct Claims {
+    /// Noun for one of them, e.g. `action`.
+    pub noun: &'static str,
+    /// Ids of those that a plugin says it provides.
+    pub ids: fn(&About) -> Vec<String>,
 }
 
 /// All roles of this host.
-pub(crate) type Roles = &'static [&'static dyn Role];
+pub type Roles = &'static [&'static dyn Role];
 
 /// The versions of `role`, for people.
 pub(crate) fn spoken(role: &dyn Role) -> String {

@@ -64,15 +64,15 @@ impl Services {
 }
 
 /// Words for interfaces that a plugin asks for and an administrator grants.
-pub(crate) mod capability {
+pub mod capability {
     /// To touch the torrent that a run is about.
-    pub(crate) const TORRENTS: &str = "torrents";
+    pub const TORRENTS: &str = "torrents";
     /// To look into the media libraries, to have them scanned and media servers refreshed.
-    pub(crate) const MEDIA: &str = "media";
+    pub const MEDIA: &str = "media";
     /// To send to addresses that users choose.
-    pub(crate) const HTTP_GUARDED: &str = "http-guarded";
+    pub const HTTP_GUARDED: &str = "http-guarded";
     /// To send mail by the operator's server.
-    pub(crate) const MAIL: &str = "mail";
+    pub const MAIL: &str = "mail";
 }
 
 /// What one instance may ask of the services.
@@ -92,20 +92,20 @@ pub(crate) struct Rights {
     pub(crate) patience: Option<Duration>,
 }
 
-/// What one call concerns beside the configuration.
+/// Facts about one call beside its configuration.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Concern {
+pub struct CallContext {
     /// Texts never to be logged, beside the secrets of the configuration.
-    pub(crate) secrets: Vec<String>,
-    pub(crate) torrent: Option<TorrentRef>,
+    pub secrets: Vec<String>,
+    pub torrent: Option<TorrentRef>,
     /// As in [`Rights`].
-    pub(crate) powers: PermissionSet,
-    pub(crate) keep_shared: bool,
+    pub powers: PermissionSet,
+    pub keep_shared: bool,
     /// Of the configuration, where it is not the plugin's one for all.
-    pub(crate) schema: Option<Arc<Value>>,
+    pub schema: Option<Arc<Value>>,
     /// As in [`Rights`].
-    pub(crate) patience: Option<Duration>,
+    pub patience: Option<Duration>,
     /// The configuration is that of a person who is no operator: what it names leads outside only. A number that stands for
     /// it, against which its failures are held.
-    pub(crate) of_a_person: Option<u64>,
+    pub of_a_person: Option<u64>,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use qm_kernel::{Ctx, Permission};
+use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_net::{
     DialError, Dialer, Endpoint, Grants, GuardedError, HttpRequest, HttpResponse, Progress, Stream,
 };
@@ -23,7 +23,7 @@ use crate::core::voice::{Console, Voice};
 const WASI_RANDOM: u64 = 64 << 10;
 
 /// A store's data. It is `Send` but not `Sync`: no future may hold `&State` across an await.
-pub(crate) struct State {
+pub struct State {
     pub(crate) table: ResourceTable,
     wasi: WasiCtx,
     pub(crate) memory: MemoryLimiter,
@@ -86,10 +86,25 @@ impl State {
     }
 
     /// Gives the next call its own budgets.
-    pub(crate) fn begin_call(&mut self) {
+    pub fn begin_call(&mut self) {
         self.meter.begin_call();
         self.account.begin_call();
         self.errands.begin_call();
+    }
+
+    /// The voice of the plugin: its log, without its secrets.
+    pub fn voice(&self) -> &Voice {
+        &self.voice
+    }
+
+    /// The time now, by the clock of the host.
+    pub fn now(&self) -> Timestamp {
+        self.ctx.now()
+    }
+
+    /// Charges the instance with `bytes` that the host holds for it, until the charge is dropped.
+    pub fn charge(&self, bytes: usize) -> wasmtime::Result<Charge> {
+        Ok(self.account.charge(bytes)?)
     }
 
     /// Holds `charge` until what an import returns has reached the guest.

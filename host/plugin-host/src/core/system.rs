@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Gives free memory of the heap back to the system, soon and on a thread of its own. The allocator keeps what is freed
 /// between blocks that live: without this, what a guest made the host hold once would stay with the process.
-pub(crate) fn trim_soon() {
+pub fn trim_soon() {
     static TRIMS: Trims = Trims::new(GATHER, LATE, trim);
     TRIMS.ask();
 }

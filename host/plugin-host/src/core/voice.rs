@@ -65,7 +65,7 @@ impl Secrets {
 
 /// The voice of one instance; clones are the same voice.
 #[derive(Clone)]
-pub(crate) struct Voice {
+pub struct Voice {
     who: Arc<Who>,
     flow: Arc<Mutex<Flow>>,
 }
@@ -118,7 +118,7 @@ impl Voice {
     }
 
     /// One line of the plugin's.
-    pub(crate) fn say(&self, level: Level, text: &str) {
+    pub fn say(&self, level: Level, text: &str) {
         if self.may_say(text.len()) {
             self.say_now(level, text);
         }
@@ -186,13 +186,13 @@ impl Voice {
     }
 
     /// Blots the configuration's secrets out of a text that leaves the plugin another way.
-    pub(crate) fn blot(&self, text: String) -> String {
+    pub fn blot(&self, text: String) -> String {
         self.who.secrets.blot(text)
     }
 }
 
 /// At most `max` bytes, control characters (line ends, terminal escapes, turns of direction) as blanks.
-pub(crate) fn one_line(text: &str, max: usize) -> String {
+pub fn one_line(text: &str, max: usize) -> String {
     let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -27,7 +27,7 @@ const LARGE: usize = 4 << 10;
 const RECORD: usize = 512;
 
 /// What is done.
-pub(crate) enum Chore {
+pub enum Chore {
     Scan,
     Identify,
     FetchMetadata,
@@ -67,7 +67,7 @@ fn sound(id: &str) -> Result<(), ActionError> {
 }
 
 /// Does it to what has this id.
-pub(crate) async fn run(state: &mut State, chore: Chore, id: String) -> Result<Result<(), ActionError>> {
+pub async fn run(state: &mut State, chore: Chore, id: String) -> Result<Result<(), ActionError>> {
     let _held = state.account.charge(id.len())?;
     let hands = match hand(state, chore.need()).and_then(|hands| sound(&id).map(|()| hands)) {
         Ok(hands) => hands,
@@ -136,14 +136,14 @@ async fn answer<T: Held>(
     Ok(found)
 }
 
-pub(crate) async fn libraries(state: &mut State) -> Result<Result<Vec<MediaPlace>, ActionError>> {
+pub async fn libraries(state: &mut State) -> Result<Result<Vec<MediaPlace>, ActionError>> {
     match hand(state, Permission::MediaManagerView) {
         Ok(hands) => answer(state, PLACES, hands.libraries(PLACES)).await,
         Err(refusal) => Ok(Err(refusal)),
     }
 }
 
-pub(crate) async fn servers(state: &mut State) -> Result<Result<Vec<MediaPlayer>, ActionError>> {
+pub async fn servers(state: &mut State) -> Result<Result<Vec<MediaPlayer>, ActionError>> {
     match hand(state, Permission::MediaManagerManageIntegrations) {
         Ok(hands) => answer(state, PLACES, hands.servers(PLACES)).await,
         Err(refusal) => Ok(Err(refusal)),
@@ -151,10 +151,7 @@ pub(crate) async fn servers(state: &mut State) -> Result<Result<Vec<MediaPlayer>
 }
 
 /// The items of the run's torrent, behind `after`.
-pub(crate) async fn items(
-    state: &mut State,
-    after: Option<String>,
-) -> Result<Result<Vec<Owned>, ActionError>> {
+pub async fn items(state: &mut State, after: Option<String>) -> Result<Result<Vec<Owned>, ActionError>> {
     let _held = state.account.charge(after.as_ref().map_or(0, String::len))?;
     let looked = hand(state, Permission::MediaManagerView).and_then(|hands| {
         sound(after.as_deref().unwrap_or_default())?;

@@ -8,9 +8,9 @@ mod http_guarded;
 mod kv;
 mod log;
 mod mail;
-pub(crate) mod media;
+pub mod media;
 mod text;
-pub(crate) mod torrents;
+pub mod torrents;
 mod transport;
 mod wasi_http;
 

@@ -19,7 +19,7 @@ use crate::core::state::{State, at_work};
 const NAMES: usize = 16 << 10;
 
 /// What is done to the torrent.
-pub(crate) enum Errand {
+pub enum Errand {
     Pause,
     Stop,
     Start,
@@ -96,7 +96,7 @@ fn hand(state: &mut State) -> Result<(Arc<dyn TorrentHands>, TorrentRef), Action
 }
 
 /// Does it to the torrent of the run.
-pub(crate) async fn run(state: &mut State, errand: Errand) -> Result<Result<(), ActionError>> {
+pub async fn run(state: &mut State, errand: Errand) -> Result<Result<(), ActionError>> {
     let size = errand.size();
     let _held = state.account.charge(size)?;
     let (hands, torrent) = match hand(state) {
@@ -118,7 +118,7 @@ pub(crate) async fn run(state: &mut State, errand: Errand) -> Result<Result<(), 
 }
 
 /// The torrent of the run as a JSON object.
-pub(crate) async fn read(state: &mut State) -> Result<Result<Option<String>, ActionError>> {
+pub async fn read(state: &mut State) -> Result<Result<Option<String>, ActionError>> {
     let (hands, torrent) = match hand(state) {
         Ok(hand) => hand,
         Err(refusal) => return Ok(Err(refusal)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use qm_confined::ServerPlaces;
 use qm_files::StreamConfig;
 use qm_platform::{PortMissing, Ports};
-use qm_plugin_host::PluginHost;
+use qm_plugin_roles::Plugins;
 use qm_ports::action::{Actions, HouseFirst, MediaHands, TorrentHands};
 use qm_ports::carry::DataMover;
 use qm_ports::channel::Channels;
@@ -41,12 +41,12 @@ pub(super) fn offer_config(ports: &mut Ports, config: &Config, secrets: &Secrets
 /// Offers the roles of installed plugins, or what a test brings in their place.
 pub(super) fn offer_plugins(
     ports: &mut Ports,
-    plugins: &Arc<PluginHost>,
+    plugins: &Plugins,
     kinds: Option<Arc<dyn EngineKinds>>,
     actions: Option<Arc<dyn Actions>>,
     channels: Option<Arc<dyn Channels>>,
 ) {
-    ports.offer::<Arc<dyn EngineKinds>>(kinds.unwrap_or_else(|| plugins.clone()));
+    ports.offer::<Arc<dyn EngineKinds>>(kinds.unwrap_or_else(|| plugins.engine_kinds()));
     let actions = actions.unwrap_or_else(|| plugins.actions());
     ports.offer(Arc::new(HouseFirst::new(actions)));
     ports.offer::<Arc<dyn Channels>>(channels.unwrap_or_else(|| plugins.channels()));
@@ -57,7 +57,7 @@ pub(super) fn offer_plugins(
 
 /// Introduces areas to those that were made before them, and to the plugins: who moves data, touches torrents and media,
 /// sends mail, and has rules on shows.
-pub(super) fn introduce(ports: &Ports, plugins: &PluginHost) -> Result<(), PortMissing> {
+pub(super) fn introduce(ports: &Ports, plugins: &Plugins) -> Result<(), PortMissing> {
     let torrents = ports.get::<Arc<Torrents>>()?;
     torrents.use_mover(&ports.get::<Arc<dyn DataMover>>()?);
     let shows = ports.get::<Arc<Shows>>()?;

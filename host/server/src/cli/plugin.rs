@@ -79,7 +79,7 @@ pub(super) async fn check(file: &Path, target: Option<TargetConfig>) -> ExitCode
         judge,
         cache_dir: cache_dir(),
     };
-    match qm_plugin_host::check(file, options, &net, Ctx::system()).await {
+    match qm_plugin_roles::check(file, options, &net, Ctx::system()).await {
         Ok(report) => {
             show(&report);
             if report.passed() {

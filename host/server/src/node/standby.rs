@@ -104,7 +104,7 @@ fn plugins(candidate: &Candidate<'_>) -> PluginHostConfig {
 }
 
 async fn warm(config: PluginHostConfig, ctx: qm_kernel::Ctx) -> Option<Arc<PluginHost>> {
-    match PluginHost::start(config, ctx).await {
+    match PluginHost::start(config, ctx, qm_plugin_roles::ALL).await {
         Ok(plugins) => {
             plugins.settled().await;
             Some(plugins)

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use qm_ports::engine::{
-    AddOptions, AddRequest, Command, EngineConfig, EngineDriver, EngineError, EngineKinds as _, RateLimits,
+    AddOptions, AddRequest, Command, EngineConfig, EngineDriver, EngineError, RateLimits,
     Source, Subject, Torrent, TorrentState, capability,
 };
 use qm_testkit::generations::Program;
@@ -76,6 +76,7 @@ async fn every_command_does_what_it_says(db: &TestDb, program: &Program) {
     };
     let driver = server
         .plugins()
+        .engine_kinds()
         .open("direct", "transmission", config)
         .await
         .expect("it opens");

@@ -1,0 +1,173 @@
+//! A session of engine API 0.1, alive in its own store.
+
+use async_trait::async_trait;
+use qm_ports::engine::*;
+use wasmtime::Store;
+use wasmtime::component::ResourceAny;
+
+use super::bindings::EngineProvider;
+use super::convert;
+use super::wit;
+use crate::engine::sanitize;
+use crate::engine::{Answer, Calls};
+use qm_plugin_host::imports::wit::common::PluginError;
+use qm_plugin_host::role::Resident;
+use qm_plugin_host::role::State;
+
+/// Calls a method of the session. One expression: the call's future borrows what the accessors return.
+macro_rules! call {
+    ($live:ident . $method:ident ( $($argument:expr),* )) => {
+        $live
+            .world
+            .quartermaster_engine_engine()
+            .session()
+            .$method(&mut $live.store, $live.handle $(, $argument)*)
+            .await
+    };
+}
+/// Store, world and the exported resource.
+pub(super) struct Live {
+    store: Store<State>,
+    world: EngineProvider,
+    handle: ResourceAny,
+    /// The cursor this session gave last. Another one means nothing to it, whatever it may think.
+    cursor: Option<u64>,
+    /// Bad rows are reported once a session.
+    told: bool,
+}
+
+impl Live {
+    pub(super) fn new(store: Store<State>, world: EngineProvider, handle: ResourceAny) -> Self {
+        Self {
+            store,
+            world,
+            handle,
+            cursor: None,
+            told: false,
+        }
+    }
+
+    fn word<T, U>(
+        &self,
+        answer: Result<T, PluginError>,
+        convert: impl FnOnce(T) -> U,
+    ) -> Result<U, EngineError> {
+        answer
+            .map(convert)
+            .map_err(|error| convert::error(error, self.store.data().voice()))
+    }
+
+    fn take(&mut self, asked: Option<u64>, given: wit::Delta) -> Result<Delta, EngineError> {
+        if asked.is_none() && !given.full {
+            return Err(EngineError::Protocol(
+                "the plugin gave a part when it was asked for everything".to_owned(),
+            ));
+        }
+        let (delta, dropped) = convert::delta(given, self.store.data().now());
+        if dropped > 0 && !std::mem::replace(&mut self.told, true) {
+            let text = format!(
+                "{dropped} torrents without a proper info-hash (40 lower-case hex digits) were dropped"
+            );
+            self.store.data().voice().say(tracing::Level::WARN, &text);
+        }
+        self.cursor = Some(delta.cursor);
+        Ok(delta)
+    }
+
+    async fn run_command(&mut self, hashes: &[String], command: &wit::Command) -> Answer<Vec<Outcome>> {
+        let answer = call!(self.call_run(hashes, command))?;
+        Ok(self.word(answer, |given| {
+            convert::outcomes(hashes, given, self.store.data().voice())
+        }))
+    }
+}
+
+#[async_trait]
+impl Resident for Live {
+    type Error = EngineError;
+
+    fn state(&mut self) -> &mut State {
+        self.store.data_mut()
+    }
+
+    async fn close(&mut self) -> wasmtime::Result<()> {
+        self.handle.resource_drop_async(&mut self.store).await
+    }
+}
+
+#[async_trait]
+impl Calls for Live {
+    async fn health(&mut self) -> Answer<Health> {
+        let answer = call!(self.call_health())?;
+        Ok(self.word(answer, convert::health))
+    }
+
+    async fn poll(&mut self, cursor: Option<u64>, attention: Attention) -> Answer<Delta> {
+        let cursor = cursor.filter(|&cursor| self.cursor == Some(cursor));
+        let attention = convert::attention(attention);
+        let answer = call!(self.call_poll(cursor, attention))?;
+        let given = self.word(answer, |given| given);
+        Ok(given.and_then(|given| self.take(cursor, given)))
+    }
+
+    async fn get(&mut self, hash: String) -> Answer<Option<Torrent>> {
+        let answer = call!(self.call_get(&hash))?;
+        let now = self.store.data().now();
+        let one = |given: Option<wit::Torrent>| given.map(|given| convert::torrent(given, now));
+        Ok(self.word(answer, |given| sanitize::torrent(one(given))))
+    }
+
+    async fn files(&mut self, hash: String) -> Answer<Vec<File>> {
+        let answer = call!(self.call_files(&hash))?;
+        Ok(self.word(answer, convert::files))
+    }
+
+    async fn peers(&mut self, hash: String) -> Answer<Vec<Peer>> {
+        let answer = call!(self.call_peers(&hash))?;
+        Ok(self.word(answer, convert::peers))
+    }
+
+    async fn trackers(&mut self, hash: String) -> Answer<Vec<Tracker>> {
+        let answer = call!(self.call_trackers(&hash))?;
+        Ok(self.word(answer, convert::trackers))
+    }
+
+    async fn add(&mut self, request: AddRequest) -> Answer<()> {
+        let request = convert::add_request(request);
+        let answer = call!(self.call_add(&request))?;
+        Ok(self.word(answer, |()| ()))
+    }
+
+    async fn run(&mut self, hashes: Vec<String>, command: Command) -> Answer<Vec<Outcome>> {
+        self.run_command(&hashes, &convert::command(command)).await
+    }
+
+    async fn run_other(&mut self, hashes: Vec<String>, name: &str, arguments: &str) -> Answer<Vec<Outcome>> {
+        let command = wit::Command::Other((name.to_owned(), arguments.to_owned()));
+        self.run_command(&hashes, &command).await
+    }
+
+    async fn session_stats(&mut self) -> Answer<SessionStats> {
+        let answer = call!(self.call_session_stats())?;
+        Ok(self.word(answer, convert::session_stats))
+    }
+
+    async fn all_time(&mut self) -> Answer<Option<Transfer>> {
+        let answer = call!(self.call_all_time())?;
+        Ok(self.word(answer, |given| given.map(convert::transfer)))
+    }
+
+    async fn rate_limits(&mut self) -> Answer<RateLimits> {
+        let answer = call!(self.call_get_rate_limits())?;
+        Ok(self.word(answer, convert::rate_limits))
+    }
+
+    async fn set_rate_limits(&mut self, limits: RateLimits) -> Answer<()> {
+        let limits = wit::RateLimits {
+            download: limits.download,
+            upload: limits.upload,
+        };
+        let answer = call!(self.call_set_rate_limits(limits))?;
+        Ok(self.word(answer, |()| ()))
+    }
+}
