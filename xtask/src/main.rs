@@ -7,6 +7,7 @@ mod child;
 mod foreign;
 mod generated;
 mod paths;
+mod pictures;
 mod plugins;
 mod programs;
 mod report;
@@ -63,6 +64,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Writes the pictures of the README into `docs/pictures`: a screenshot of the API documentation, a drawing of the parts.
+    Pictures,
 }
 
 #[derive(clap::Subcommand)]
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Task::Test { args } => test::run(&args),
         Task::Bench { args } => bench::run(&args),
         Task::Openapi { check } => generated::openapi(check),
+        Task::Pictures => pictures::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
