@@ -8,6 +8,7 @@ mod child;
 mod foreign;
 mod generated;
 mod paths;
+mod pictures;
 mod plugins;
 mod programs;
 mod report;
@@ -73,6 +74,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Writes the pictures of the README into `docs/pictures`: a screenshot of the API documentation, a drawing of the parts.
+    Pictures,
 }
 
 #[derive(clap::Subcommand)]
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Task::Area(Area::Check) => area::check(),
         Task::Crates { check } => generated::crates(check),
         Task::Openapi { check } => generated::openapi(check),
+        Task::Pictures => pictures::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

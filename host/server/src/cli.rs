@@ -23,7 +23,7 @@ use crate::{PRODUCT, VERSION, api, config, descriptors, logging, shutdown, start
 
 /// Self-hosted management of torrent clients: one API and one live channel for all of them.
 ///
-/// Configured by environment variables; the README lists them.
+/// Configured by environment variables; docs/operate.md lists them.
 #[derive(Parser)]
 #[command(name = "quartermaster", version)]
 struct Arguments {

@@ -19,7 +19,7 @@ pub use read::ConfigError;
 use read::Reader;
 pub use variables::{VARIABLES, Variable, document};
 
-/// Everything an operator can set. Defaults are those of the README's table.
+/// Everything an operator can set. Defaults are those of the table in `docs/operate.md`.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `HOST` and `PORT`; port 0 takes a free one.

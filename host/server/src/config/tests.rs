@@ -253,11 +253,11 @@ fn the_environment_is_shown_without_secrets() {
 #[test]
 fn documents_name_every_variable() {
     let document = document();
-    let readme = include_str!("../../../../README.md");
+    let operate = include_str!("../../../../docs/operate.md");
     for variable in VARIABLES {
         let row = format!("\n| `{}` |", variable.name);
         assert!(document.contains(&row), "{row} in docs/settings.md");
-        assert!(readme.contains(&row), "{row} in README.md");
+        assert!(operate.contains(&row), "{row} in docs/operate.md");
     }
     assert!(document.contains("\n| `files.trashRetentionDays` | number | `30` |"));
 }
