@@ -1,4 +1,4 @@
-//! What is answered.
+//! Answer bodies of the routes.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub struct JobSummary {
 }
 
 impl JobSummary {
-    pub fn of(subsystem: &'static str, job: Item) -> Self {
+    pub fn from_item(subsystem: &'static str, job: Item) -> Self {
         Self {
             id: job.id,
             subsystem,
@@ -91,7 +91,7 @@ pub struct JobItem {
     /// `scheduled`, `queued`, `waiting`, `blocked`, `running`, `pausing`, `paused`, `retrying`, `completed`,
     /// `completed_with_warnings`, `failed`, `cancelling`, `cancelled`, `skipped` or `expired`.
     status: &'static str,
-    /// What it is at.
+    /// Present phase of the work, e.g. `scanning`.
     phase: Option<String>,
     /// 0 to 100.
     progress_percent: i64,
@@ -135,7 +135,7 @@ pub struct JobDetail {
     media_item_id: Option<String>,
     progress_current: Option<i64>,
     progress_total: Option<i64>,
-    /// What the two count.
+    /// Unit of the two counts, e.g. `files`.
     progress_unit: Option<String>,
     status_message_key: Option<String>,
     status_message_params: Option<Value>,
@@ -322,7 +322,7 @@ pub struct JobOverview {
     completed_today: u64,
     failed_today: u64,
     cancelled_today: u64,
-    /// Of a hundred that ended today, how many completed; `null`: none ended.
+    /// Percentage of the jobs that ended today which completed; `null` when none ended.
     success_rate: Option<u64>,
 }
 
@@ -403,7 +403,7 @@ pub struct WorkerItem {
     status: &'static str,
     #[schema(value_type = String, format = DateTime)]
     started_at: Timestamp,
-    /// Of the program.
+    /// Program version.
     version: Option<&'static str>,
     running_jobs: usize,
     capacity: Option<u64>,

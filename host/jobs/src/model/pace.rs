@@ -7,24 +7,25 @@ use std::time::Duration;
 pub struct Pace {
     /// Length of a lease; it is prolonged three times as often.
     pub lease: Duration,
-    /// Between two looks for jobs that another process queued. There is none on SQLite, whose file is one process's: there
-    /// it is only the pause after the database refused a look.
+    /// Interval between two looks for jobs that another process queued. An SQLite file belongs to one
+    /// process, so there it is only the pause after a failed look.
     pub poll: Duration,
-    /// Longest interval between two looks of a worker that is woken by anything there is to do, in case it was not.
+    /// Longest interval between two looks of a worker that is normally woken, in case a wake-up was missed.
     pub rest: Duration,
-    /// Time that a stopping worker gives its jobs before it leaves them.
+    /// Time that a stopping worker gives its jobs before it abandons them.
     pub drain: Duration,
-    /// Shortest interval between two updates of one job's progress; what comes sooner is dropped.
+    /// Shortest interval between two stored progress updates of one job; updates that come sooner are
+    /// dropped.
     pub progress_gap: Duration,
-    /// Time within which hosted work may end without having been stored before: then its beginning and its end are one
-    /// write. Only on SQLite, whose file is one process's; zero stores everything at once.
+    /// Time within which hosted work may end before it is stored at all, so that its begin and its end are
+    /// one write. Only on SQLite, whose file belongs to one process; zero stores every job at its begin.
     pub brief: Duration,
-    /// Time for which work that ended so waits for more of its kind, to be written with it.
+    /// Time for which such finished work is collected, to be written in one transaction.
     pub gather: Duration,
-    /// Time without a sign of life after which a running job is told of as stalled.
+    /// Time without a heartbeat after which a running job is reported as stalled.
     pub stall_after: Duration,
     pub stall_scan: Duration,
-    /// Most jobs at once; `None`: what the setting says.
+    /// Largest number of jobs at once; `None` reads the setting.
     pub places: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What is read of the jobs.
+//! Routes that read jobs, types, schedules and workers.
 
 use axum::extract::State;
 use qm_kernel::Permission;
@@ -32,7 +32,7 @@ pub async fn recent_jobs(
     let jobs = app.simple(&principal, &asked).await?;
     let jobs = jobs
         .into_iter()
-        .map(|(subsystem, job)| JobSummary::of(subsystem, job));
+        .map(|(subsystem, job)| JobSummary::from_item(subsystem, job));
     Ok(Json(JobSummaries { jobs: jobs.collect() }))
 }
 

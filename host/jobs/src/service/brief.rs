@@ -1,7 +1,6 @@
-//! Hosted work that ended before it was stored: it is written as it ended, a statement a job and one for all their events,
-//! together with what else ended about then. Most operations are such: what one of them takes is less than what its
-//! record would, were it written on the way from state to state.
-//! Bounds: [`TOGETHER`] jobs a transaction, gathered for [`Pace::gather`](crate::Pace).
+//! Hosted work that ended before it was stored. Its row is written once in its final state, with one
+//! statement per job and one for all events, in a transaction shared with other work that ended at about the
+//! same time. Most hosted operations are this short: storing every state would take longer than the work.
 
 use qm_kernel::Timestamp;
 
@@ -20,16 +19,16 @@ use crate::repo::events::Numbered;
 use crate::repo::jobs::Hidden;
 use crate::repo::moves::Lease;
 
-/// Events that tell of a job from its making to its end.
+/// Number of events of such a job, from its creation to its end.
 const TOLD: i64 = 4;
 
-/// Work that began and ended, of which nothing is stored.
+/// Work that began and ended before anything was stored.
 pub(super) struct Brief {
-    /// The job as it was made.
+    /// The job as it was created.
     pub(super) job: Job,
     pub(super) lease: Lease,
     pub(super) outcome: Outcome,
-    /// The job as it ended, and the event that tells of it.
+    /// The job as it ended, and its last event.
     whole: (Job, NewEvent),
 }
 
@@ -53,7 +52,7 @@ impl Brief {
 }
 
 impl Jobs {
-    /// Writes how work ended of which nothing is stored, soon.
+    /// Queues a finished, unstored job for the next shared transaction.
     pub(super) async fn settle_unstored(&self, job: Job, lease: Lease, outcome: Outcome) {
         match self.whole(&job, &outcome, self.0.ctx.now()) {
             Some(whole) => {
@@ -77,7 +76,7 @@ impl Jobs {
         }
     }
 
-    /// The job as it stands after its end, and the event of that; `None` where its end is more than one move.
+    /// The job in its final state and the event of its end; `None` where the end takes more than one move.
     fn whole(&self, job: &Job, outcome: &Outcome, now: Timestamp) -> Option<(Job, NewEvent)> {
         let ended = Job {
             worker_id: Some(self.0.worker.id.clone()),
@@ -128,7 +127,7 @@ impl Jobs {
             let turn = self.0.settling.lock().await;
             let batch: Vec<Brief> = {
                 let mut waiting = lock(&self.0.brief);
-                // Somebody whose turn came earlier has written this one too; what came since waits for its own turn.
+                // An earlier turn has written this one too; what came since waits for its own turn.
                 if !waiting.iter().any(|brief| brief.job.id == id) {
                     return;
                 }
@@ -163,13 +162,13 @@ impl Jobs {
                 event,
             }));
             let last = match ended.status {
-                Status::Failed => Message::of("jobs.failed", ended).saying(ended.error_message.clone()),
-                _ => Message::of("jobs.completed", ended),
+                Status::Failed => Message::about("jobs.failed", ended).saying(ended.error_message.clone()),
+                _ => Message::about("jobs.completed", ended),
             };
             messages.extend([
-                Message::of("jobs.created", &brief.job),
-                Message::of("jobs.queued", &brief.job),
-                Message::of("jobs.started", &brief.running()),
+                Message::about("jobs.created", &brief.job),
+                Message::about("jobs.queued", &brief.job),
+                Message::about("jobs.started", &brief.running()),
                 last,
             ]);
         }

@@ -1,4 +1,4 @@
-//! The jobs that this worker has in hand.
+//! Jobs that this worker currently runs.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,29 +11,29 @@ use tokio_util::sync::CancellationToken;
 use super::lock;
 use crate::repo::moves::Lease;
 
-/// One job in hand.
+/// One job that this worker runs.
 pub(super) struct Hand {
     pub(super) lease: Lease,
     pub(super) type_key: String,
-    /// Its area does the work: it takes no place of the worker's.
+    /// True when an area does the work itself: it takes no place of the worker.
     pub(super) is_hosted: bool,
-    /// The handler is to end: somebody cancelled it, the worker stops, or the lease is lost.
+    /// Fires when the handler must end: the job was cancelled, the worker stops, or the lease is lost.
     pub(super) cancelled: CancellationToken,
-    /// The handler is to pause.
+    /// Fires when the handler must pause.
     pub(super) paused: CancellationToken,
-    /// Somebody else has it by now: the handler is cut off.
+    /// Fires when another worker holds the job: the handler is stopped at once.
     pub(super) lost: CancellationToken,
-    /// It was told to end because the worker does.
+    /// True when the job was asked to end because the worker stops.
     stopping: AtomicBool,
     pub(super) told: Mutex<Told>,
 }
 
-/// The progress that a job's handler told last.
+/// Progress that the handler reported last.
 #[derive(Default)]
 pub(super) struct Told {
     pub(super) at: Option<Timestamp>,
     pub(super) percent: i64,
-    /// Told in an update that was dropped.
+    /// Phase of an update that was dropped.
     pub(super) phase: Option<String>,
     pub(super) beat_at: Option<Timestamp>,
     pub(super) warnings: Vec<Value>,
@@ -76,7 +76,7 @@ impl Hands {
         lock(&self.0).len()
     }
 
-    /// How many places of the worker's are taken.
+    /// Number of occupied places of the worker.
     pub(super) fn places(&self) -> usize {
         lock(&self.0).values().filter(|hand| !hand.is_hosted).count()
     }
@@ -85,7 +85,7 @@ impl Hands {
         lock(&self.0).insert(hand.lease.job_id.clone(), hand);
     }
 
-    /// Lets go of a job, unless it was taken anew meanwhile.
+    /// Removes a job, unless it was claimed again meanwhile.
     pub(super) fn release(&self, lease: &Lease) {
         let mut hands = lock(&self.0);
         if hands.get(&lease.job_id).is_some_and(|hand| hand.lease == *lease) {

@@ -41,7 +41,7 @@ use hands::Hands;
 use settle::Ended;
 use types::Types;
 
-/// The parts of the server that this area works with.
+/// Dependencies of this area.
 pub struct JobsDeps {
     pub db: Db,
     pub ctx: Ctx,
@@ -50,7 +50,7 @@ pub struct JobsDeps {
     pub settings: Settings,
     pub background: Background,
     pub metrics: Registry,
-    /// Version of the program, as workers tell it.
+    /// Program version, as shown for workers.
     pub version: &'static str,
     pub pace: Pace,
 }
@@ -68,33 +68,33 @@ struct Inner {
     background: Background,
     pace: Pace,
     types: Types,
-    /// Schedules in the notation of cron, by name.
+    /// Cron schedules by name.
     crons: Mutex<BTreeMap<&'static str, Cron>>,
     hands: Hands,
     worker: Worker,
-    /// Something may be there to be begun.
+    /// Wakes the dispatcher: a job may be ready to begin.
     wake: Notify,
-    /// Ended and not yet written.
+    /// Runs that ended and are not written yet.
     ended: Mutex<Vec<Ended>>,
-    /// The same, of work that was never stored.
+    /// The same for work that was never stored.
     brief: Mutex<Vec<Brief>>,
     settling: tokio::sync::Mutex<()>,
-    /// Runs under way.
+    /// Tasks of the runs under way.
     runs: TaskTracker,
     draining: AtomicBool,
-    /// The instant at which jobs that others left were last looked for.
+    /// Time of the last search for abandoned jobs.
     reaped_at: Mutex<Option<Timestamp>>,
-    /// Runs that are still under way are left as they are.
+    /// Fires when running jobs are to be abandoned as they are.
     abandoned: CancellationToken,
     tally: Tally,
 }
 
-/// The worker this process is.
+/// This process as a worker.
 struct Worker {
     /// `host:pid`, for people.
     id: String,
     host: String,
-    /// The name it signs leases with; no two workers ever have the same.
+    /// Unique name in the leases; no two workers ever share one.
     owner: String,
     version: &'static str,
     started_at: Timestamp,
@@ -129,7 +129,7 @@ impl Tally {
     }
 }
 
-/// Who asks, from where.
+/// The user behind a request and the client it came from.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub principal: Principal,
@@ -137,7 +137,7 @@ pub struct Caller {
 }
 
 impl Jobs {
-    /// The types of this area's own are registered; nothing runs before [`Jobs::start`].
+    /// Creates the area with its own job types registered; nothing runs before [`Jobs::start`].
     pub fn new(deps: JobsDeps) -> Result<Self, prometheus::Error> {
         let host = host_name();
         let worker = Worker {
@@ -175,11 +175,11 @@ impl Jobs {
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that holds one can leave it half changed.
+    // No holder of these locks can leave the data half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The machine's name, as it tells it.
+/// Host name of the machine.
 fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()

@@ -1,4 +1,4 @@
-//! One move of a job, with the event that tells of it.
+//! One move of a job to another state, with its event.
 
 use qm_db::Tx;
 use qm_kernel::Timestamp;
@@ -15,13 +15,13 @@ use crate::model::{redact, retry};
 use crate::repo;
 use crate::repo::moves::{Lease, Step};
 
-/// What a move brings with it beside the new state.
+/// Columns and event that change together with the state.
 #[derive(Default)]
 pub(super) struct With<'a> {
-    /// The lease of the worker that moves it, where only that one may.
+    /// Required lease, where only the worker that holds the job may move it.
     pub(super) by: Option<&'a Lease>,
     pub(super) event: Option<NewEvent>,
-    /// Code and sentence.
+    /// Error code and error sentence.
     pub(super) error: Option<(String, String)>,
     pub(super) result: Option<Value>,
     pub(super) metrics: Option<Value>,
@@ -46,8 +46,8 @@ impl<'a> With<'a> {
 }
 
 impl Jobs {
-    /// Moves `job` from the state it is in; `false` when it is not there any more, or no longer `with.by`'s. What the move
-    /// changes is changed in `job` too.
+    /// Moves `job` from its present state; `false` when the stored state differs or the lease `with.by` is
+    /// lost. The changes are applied to `job` too.
     pub(super) async fn advance(
         &self,
         tx: &mut Tx,
@@ -88,7 +88,8 @@ impl Jobs {
         Ok(true)
     }
 
-    /// A run that failed: the job has, and another attempt is due where one is left. `false` when it is not there any more.
+    /// Fails a run and schedules another attempt where one is left. `false` when the job has been moved
+    /// meanwhile.
     pub(super) async fn fail(
         &self,
         tx: &mut Tx,
@@ -115,12 +116,12 @@ impl Jobs {
             let due = self.0.ctx.now().plus(pause);
             self.again(tx, job, event, Some(due), messages).await?;
         } else {
-            messages.push(Message::of("jobs.failed", job).saying(Some(sentence)));
+            messages.push(Message::about("jobs.failed", job).saying(Some(sentence)));
         }
         Ok(true)
     }
 
-    /// A failed job gets another attempt. Nobody else moves it meanwhile: the transaction holds its row.
+    /// Queues a failed job for another attempt. The transaction has locked its row, so nobody else moves it.
     pub(super) async fn again(
         &self,
         tx: &mut Tx,
@@ -136,7 +137,7 @@ impl Jobs {
         if !self.advance(tx, job, Status::Retrying, with).await? {
             return Err(lost_of(job));
         }
-        let retrying = Message::of("jobs.retrying", job).saying(job.error_message.clone());
+        let retrying = Message::about("jobs.retrying", job).saying(job.error_message.clone());
         let with = With {
             run_after: due,
             ..With::event(NewEvent::info(EventType::Queued))
@@ -144,11 +145,11 @@ impl Jobs {
         if !self.advance(tx, job, Status::Queued, with).await? {
             return Err(lost_of(job));
         }
-        messages.extend([retrying, Message::of("jobs.queued", job)]);
+        messages.extend([retrying, Message::about("jobs.queued", job)]);
         Ok(())
     }
 
-    /// Ends a job that was not finished and that nobody works at any more.
+    /// Ends an unfinished job that no worker runs any more.
     pub(super) async fn interrupt(
         &self,
         tx: &mut Tx,
@@ -160,7 +161,7 @@ impl Jobs {
         if job.status != Status::Cancelling {
             return self.fail(tx, job, by, &error, messages).await;
         }
-        // It was to end, and so it has; no other state may follow.
+        // It was asked to end, so `cancelled` is the only state that may follow.
         let event = NewEvent::info(EventType::Cancelled).message(error.message.clone());
         let with = With {
             error: Some((error.code, error.message)),
@@ -168,25 +169,25 @@ impl Jobs {
         };
         let ended = self.advance(tx, job, Status::Cancelled, with).await?;
         if ended {
-            messages.push(Message::of("jobs.cancelled", job));
+            messages.push(Message::about("jobs.cancelled", job));
         }
         Ok(ended)
     }
 }
 
-/// Code and sentence of an error, as people may see them.
+/// Code and sentence of an error, redacted for users.
 pub(super) fn shown(error: &JobError) -> (String, String) {
     (redact::clip(error.code.clone()), redact::text(&error.message))
 }
 
-/// The event that tells of a failure.
+/// The event of a failure.
 pub(super) fn told_of(code: &str, sentence: &str) -> NewEvent {
     NewEvent::new(EventType::Failed, Level::Error)
         .message(sentence)
         .metadata(json!({ "errorCode": code }))
 }
 
-/// The event that tells of a completion.
+/// The event of a completion.
 pub(super) fn told_of_completion(level: Level) -> NewEvent {
     NewEvent {
         progress: Some(100),
@@ -194,7 +195,7 @@ pub(super) fn told_of_completion(level: Level) -> NewEvent {
     }
 }
 
-/// The error code of a job whose worker is gone.
+/// Error code of a job whose worker is gone.
 pub(super) const INTERRUPTED: &str = "interrupted";
 
 fn lost_of(job: &Job) -> JobsError {

@@ -1,4 +1,4 @@
-//! Jobs whose work somebody else does.
+//! Tests of hosted jobs.
 
 use qm_db::{Db, db_test};
 
@@ -41,7 +41,7 @@ db_test! {
             house.jobs.tend().await;
             other.jobs.tend().await;
         }
-        hosted.context().progress(Progress::of(1, 4)).await.unwrap();
+        hosted.context().progress(Progress::from_counts(1, 4)).await.unwrap();
         let listed = other.jobs.hosted_of("files").await.unwrap();
         assert_eq!((listed.len(), listed[0].id.as_str(), listed[0].created_by.as_deref()), (1, id.as_str(), Some("u")));
         assert_eq!((listed[0].progress_current, listed[0].is_cancelling), (Some(1), false));
@@ -50,7 +50,7 @@ db_test! {
         let job = house.job(&id).await;
         assert_eq!((job.status, job.result_summary), (Status::CompletedWithWarnings, Some(json!({ "bytes": 3 }))));
         assert_eq!(job.warnings.unwrap()[0]["message"], "one was left");
-        assert_eq!(house.told(&id).await, ["created", "queued", "started", "progress", "warning", "completed"]);
+        assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "progress", "warning", "completed"]);
         assert!(house.jobs.hosted_of("files").await.unwrap().is_empty());
         // Nobody can have it done again.
         let admin = caller(Role::SuperAdmin, "u");
@@ -81,7 +81,7 @@ db_test! {
             assert!(house.jobs.hosted_of("files").await.unwrap()[0].is_cancelling);
             hosted.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));
             house.settled().await;
-            assert_eq!((house.status(&id).await.as_str(), house.told(&id).await.len()), ("cancelled", 5));
+            assert_eq!((house.status(&id).await.as_str(), house.event_types(&id).await.len()), ("cancelled", 5));
         }
     }
 
@@ -103,7 +103,7 @@ db_test! {
             assert_eq!((job.created_by_id.as_deref(), job.lease_owner.as_deref()), (Some("u"), None));
             assert!(job.started_at.is_some());
             let last = if code.is_none() { "completed" } else { "failed" };
-            assert_eq!(house.told(id).await, ["created", "queued", "started", last]);
+            assert_eq!(house.event_types(id).await, ["created", "queued", "started", last]);
         }
         // What has a warning to tell, too.
         let warned = begin(&house).await;
@@ -111,7 +111,7 @@ db_test! {
         warned.end(Some("one was left".into()), Ok(Done::nothing()));
         house.settled().await;
         assert_eq!(house.job(&id).await.status, Status::CompletedWithWarnings);
-        assert_eq!(house.told(&id).await, ["created", "queued", "started", "warning", "completed"]);
+        assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "warning", "completed"]);
     }
 
     async fn what_is_stored_once_looks_like_what_was_stored_on_its_way(db: Db) {
@@ -129,7 +129,7 @@ db_test! {
                 let job = house.job(id).await;
                 // The heartbeat of work that was held is that of its hands.
                 let heartbeat_at = job.started_at;
-                seen.push((Job { id: String::new(), root_job_id: String::new(), heartbeat_at, ..job }, house.told(id).await));
+                seen.push((Job { id: String::new(), root_job_id: String::new(), heartbeat_at, ..job }, house.event_types(id).await));
             }
         }
         assert_eq!(seen[..2], seen[2..]);
@@ -152,7 +152,7 @@ db_test! {
         for id in &ids {
             assert_eq!(house.status(id).await, "completed");
         }
-        assert_eq!(house.told(&ids[149]).await, ["created", "queued", "started", "completed"]);
+        assert_eq!(house.event_types(&ids[149]).await, ["created", "queued", "started", "completed"]);
     }
 
     async fn work_that_takes_longer_is_stored_while_it_goes_on(db: Db) {
@@ -161,12 +161,12 @@ db_test! {
         let id = hosted.id().to_owned();
         until("the job to be stored", || house.jobs.0.hands.get(&id).is_some()).await;
         assert_eq!(house.status(&id).await, "running");
-        hosted.context().progress(Progress::of(1, 4)).await.unwrap();
+        hosted.context().progress(Progress::from_counts(1, 4)).await.unwrap();
         assert!(house.jobs.cancel_hosted(&id).await.unwrap());
         assert!(hosted.cancellation().is_cancelled());
         hosted.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));
         house.settled().await;
-        assert_eq!(house.told(&id).await, ["created", "queued", "started", "progress", "cancelling", "cancelled"]);
+        assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "progress", "cancelling", "cancelled"]);
     }
 
     async fn what_nobody_ends_has_failed(db: Db) {

@@ -1,4 +1,4 @@
-//! What runs by itself.
+//! Tests of background loops, schedules and retention.
 
 use std::time::Duration;
 
@@ -27,12 +27,12 @@ db_test! {
         for _ in 0..2 {
             house.jobs.tell_stalled().await.unwrap();
         }
-        assert_eq!(house.told(&silent).await, ["created", "queued", "started", "stalled"]);
+        assert_eq!(house.event_types(&silent).await, ["created", "queued", "started", "stalled"]);
         let event = &house.events(&silent).await[3];
         let started = Timestamp::from_ms(START_MS);
         assert_eq!(event.metadata, Some(json!({ "idleMs": 301_000, "since": started })));
         assert_eq!(event.level, "warning");
-        assert_eq!(house.told(&lively).await.len(), 3, "it gave a sign of life");
+        assert_eq!(house.event_types(&lively).await.len(), 3, "it gave a sign of life");
         assert_eq!(house.status(&silent).await, "running", "it is only told of");
         house.stage.go.notify_one();
         until("one of them to end", || house.jobs.0.hands.len() < 2).await;
