@@ -30,7 +30,7 @@ pub static AREA: AreaSpec = AreaSpec {
     described: || routes().described(),
 };
 
-/// The started area.
+/// The started area with its background loops: polling, grabbing, upkeep.
 pub fn area(rss: &Arc<Rss>) -> Area {
     let (polling, grabbing, kept) = (rss.clone(), rss.clone(), rss.clone());
     Area::new(&AREA, routes().with_state(rss.clone()))

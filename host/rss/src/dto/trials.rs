@@ -1,4 +1,4 @@
-//! What trials answer. Traces are shown as the matching writes them.
+//! Answers of trials. Traces are shown as `qm_matching` writes them.
 
 use qm_matching::{Analysis, ListResult, Outcome};
 use serde::Serialize;

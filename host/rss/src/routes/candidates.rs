@@ -1,4 +1,5 @@
-//! What rules prefer. Bodies are read member by member: one of another type counts as not said.
+//! `/api/rss/rules/{id}/match-candidates`. Bodies are read member by member: a member of the wrong type
+//! counts as absent.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};

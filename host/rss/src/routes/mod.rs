@@ -20,10 +20,10 @@ use crate::service::Rss;
 
 type App = axum::extract::State<Arc<Rss>>;
 
-/// Bundles of many rules are large.
+/// Largest import body in bytes.
 const BUNDLE: usize = 25 << 20;
 
-/// Feeds that one address may have read in 60 s: each is a request to somebody else's server.
+/// Refreshes per client address and minute: each is a request to a foreign server.
 const REFRESHES: u32 = 60;
 
 /// All routes of this area, still without their state.

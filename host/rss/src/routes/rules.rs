@@ -67,7 +67,7 @@ pub async fn update_rss_rule(
     let change = RuleChange::from(change);
     let said = change.import_mode;
     let rule = app.update_rule(caller, &id, change).await?;
-    // The change holds, whatever comes of this.
+    // The change is stored, even if the backfill fails.
     if let Err(error) = app.backfill(&id).await {
         tracing::warn!(
             error = &error as &dyn std::error::Error,

@@ -1,4 +1,4 @@
-//! Rules, candidates and names that are tried. Nothing is stored.
+//! Trials of rules, candidates and names. Nothing is stored.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Body, Created, Path};
