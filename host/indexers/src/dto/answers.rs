@@ -1,4 +1,4 @@
-//! What is told of indexers.
+//! Answer bodies of the indexer routes.
 
 use qm_kernel::secret::MASK;
 use qm_kernel::{Permission, Principal, Timestamp};
@@ -146,7 +146,7 @@ impl From<Caps> for CapsView {
 }
 
 impl IndexerView {
-    /// As `reader` may see it: an address may hold a key.
+    /// The indexer as `reader` may see it: an address may hold a key.
     #[must_use]
     pub fn seen_by(mut self, reader: &Principal) -> Self {
         if !reader.may(Permission::IndexersManage) {
@@ -244,7 +244,7 @@ impl TestView {
         }
     }
 
-    /// What a test brought beside the indexer.
+    /// Splits a test result into the indexer and the capabilities or error.
     pub fn split(outcome: Outcome) -> (Indexer, Result<Caps, String>) {
         (outcome.indexer, outcome.answer)
     }

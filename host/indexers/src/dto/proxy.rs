@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::model::indexer::{MAX_KEY, MAX_URL};
 use crate::model::proxy::Checked;
-use crate::model::told::{AggregatorError, LinkPatch, Probe, Row, ShownLink, Takeover, Trial};
+use crate::model::reports::{AggregatorError, LinkPatch, Probe, Row, ShownLink, Takeover, Trial};
 
 /// The link to the indexer aggregator. Its key is never shown.
 #[derive(Serialize, ToSchema)]

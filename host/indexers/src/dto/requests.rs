@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Queries and request bodies of the routes.
 
 use qm_kernel::Secret;
 use qm_kernel::secret::keeps;
@@ -13,11 +13,11 @@ use crate::model::indexer::{
     MAX_CATEGORIES, MAX_KEY, MAX_NAME, MAX_PRIORITY, MAX_URL, PACE, PROTOCOLS, TIMEOUT_MS, is_base_url,
 };
 
-/// Characters of a question.
+/// Largest number of characters of a search term.
 const MAX_TERM: usize = 300;
-/// Bytes of what a protocol is configured with beside URL and key.
+/// Largest size of `config` in bytes.
 const MAX_CONFIG: usize = 16 << 10;
-/// Indexers that one question names.
+/// Largest number of indexers named in one search.
 const MAX_NAMED: usize = 500;
 const MAX_IMPLEMENTATION: usize = 64;
 
@@ -220,7 +220,7 @@ fn config(f: &mut Fields<'_>) -> Option<Map<String, Value>> {
     Some(sent)
 }
 
-/// Numbers of categories; texts that are numbers count.
+/// Category numbers; numeric texts are accepted.
 fn categories(f: &mut Fields<'_>) -> Option<Vec<u32>> {
     let value = f.any("categories").optional()?;
     let number = |item: &Value| match item {
@@ -244,7 +244,7 @@ fn categories(f: &mut Fields<'_>) -> Option<Vec<u32>> {
     numbers
 }
 
-/// What is asked of one indexer.
+/// Search query for one indexer.
 pub struct SearchQuery(pub Query);
 
 impl FromQuery for SearchQuery {
@@ -268,7 +268,7 @@ fn number(f: &mut Fields<'_>, name: &'static str) -> Option<u32> {
     number.and_then(|number| u32::try_from(number).ok())
 }
 
-/// A number in a query; blank is absent.
+/// A number in a query; blank counts as absent.
 fn number_given(f: &mut Fields<'_>, name: &'static str) -> Option<u32> {
     let text = f
         .string(name)

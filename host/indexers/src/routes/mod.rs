@@ -23,10 +23,10 @@ use crate::service::{Caller, Indexers};
 
 type App = State<Arc<Indexers>>;
 
-/// Tests and searches that one address may ask for in 60 s: each is a request to somebody else's server.
+/// Tests and searches per client address and minute: each is a request to a foreign server.
 const ASKED: u32 = 60;
 
-/// Imports that one address may ask for in 60 s.
+/// Imports per client address and minute.
 const IMPORTS: u32 = 10;
 
 /// All routes of this area, still without their state.
