@@ -1,4 +1,4 @@
-//! People's ways out of the house.
+//! Queries and answers about a user's channels.
 
 use qm_kernel::{Secret, Timestamp};
 use qm_ports::channel::ChannelKind;
@@ -192,7 +192,7 @@ impl FromBody for BotToken {
 
 impl BotToken {
     pub fn config(&self) -> Map<String, Value> {
-        one("token", self.token.expose())
+        single_field("token", self.token.expose())
     }
 }
 
@@ -220,7 +220,7 @@ impl FromBody for Mailbox {
 
 impl Mailbox {
     pub fn config(&self) -> Map<String, Value> {
-        one("address", &self.address)
+        single_field("address", &self.address)
     }
 }
 
@@ -268,7 +268,7 @@ impl FromBody for ChatWebhook {
 
 impl ChatWebhook {
     pub fn config(&self) -> Map<String, Value> {
-        one("webhookUrl", self.webhook_url.expose())
+        single_field("webhookUrl", self.webhook_url.expose())
     }
 }
 
@@ -288,6 +288,6 @@ impl FromBody for ChannelSettings {
     }
 }
 
-fn one(name: &str, value: &str) -> Map<String, Value> {
+fn single_field(name: &str, value: &str) -> Map<String, Value> {
     Map::from_iter([(name.to_owned(), json!(value))])
 }

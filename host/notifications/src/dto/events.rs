@@ -1,4 +1,4 @@
-//! Events that people are told of, and how.
+//! Queries and answers about events and preferences.
 
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
@@ -9,9 +9,9 @@ use crate::model::catalogue::EventDef;
 use crate::model::channel::{CHAT_APP_A, CHAT_APP_B, EMAIL, KNOWN, MAX_ID, is_id};
 use crate::model::preference::{MAX_OTHERS, Preference, PreferenceChange};
 
-/// Keys of events that one request changes.
+/// Largest number of event keys in one request.
 const MAX_KEYS: usize = 200;
-/// Characters of a key.
+/// Largest number of characters of a key.
 const MAX_KEY: usize = 200;
 
 /// An event that people can be told of.
@@ -168,7 +168,7 @@ impl PreferencePatch {
         others.all(|id| is_id(id) && !KNOWN.contains(&id.as_str()))
     }
 
-    /// Reads a patch that is a part of a body; what is broken is told with the name of the part.
+    /// Parses a patch inside a body; errors carry the name of the member.
     fn nested(f: &mut Fields<'_>, name: &'static str) -> Self {
         let given: Map<String, Value> = f.object(name).required().get();
         let mut patch = Self::default();

@@ -1,4 +1,4 @@
-//! People's inboxes.
+//! Queries and answers about inboxes.
 
 use qm_kernel::{PageQuery, Timestamp};
 use qm_web::{Fields, FromQuery};
@@ -82,7 +82,7 @@ pub struct MarkedView {
     pub updated: u64,
 }
 
-/// Which part of an inbox is listed.
+/// Filter and page of an inbox.
 pub struct InboxQuery {
     pub page: PageQuery,
     pub wanted: Wanted,

@@ -1,4 +1,4 @@
-//! `/api/account/notifications/inbox`: what the caller was told.
+//! `/api/account/notifications/inbox`: the caller's notifications.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Created, Json, Params, Path};

@@ -1,4 +1,4 @@
-//! `/api/account/notifications`: what there is to be told of, and how the caller wants to be.
+//! `/api/account/notifications`: the events of the catalogue, and the caller's preferences.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Created, Json, Path};
