@@ -11,15 +11,15 @@ use crate::service::Titledb;
 pub static AREA: AreaSpec = AreaSpec {
     name: "titledb",
     events: &[],
-    // The key is a member of a setting, and those are known already.
+    // The key is a member of a setting, and settings list their secrets themselves.
     sealed: Vec::new,
-    // The media manager is a module once its area is there; this is a part of it.
+    // Titledb belongs to the module of the media manager.
     modules: &[],
     context_actions: &[],
     described: || routes().described(),
 };
 
-/// From look to look at whether an update is due.
+/// Interval between two checks for a due update.
 const UPDATES: (&str, Duration) = ("titledb.auto_update", Duration::from_hours(1));
 
 /// The started area.

@@ -1,4 +1,4 @@
-//! What clients get.
+//! Answer bodies of the routes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Words and rules of the area, without I/O.
+//! Data types and pure rules of this area.
 
 pub mod batch;
 pub mod file;

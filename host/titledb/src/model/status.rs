@@ -1,4 +1,4 @@
-//! How titledb stands.
+//! Status of the area.
 
 use super::import::Import;
 use super::options::Mode;

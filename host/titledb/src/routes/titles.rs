@@ -1,4 +1,4 @@
-//! Settings, status, and titles.
+//! Routes of settings, status and titles.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
