@@ -9,7 +9,7 @@ use super::display_name_change;
 use crate::model::answers::Setup;
 use crate::model::{Change, Profile, ProfileChange};
 
-/// Far longer than any zone's name.
+/// Far longer than the name of any time zone.
 const MAX_TIMEZONE: usize = 64;
 const MAX_CODE: usize = 64;
 

@@ -1,4 +1,4 @@
-//! Login: what it hands out, how it fails, what it leaves behind.
+//! Tests of logins: results, failures, audit rows.
 
 use data_encoding::BASE32_NOPAD;
 use qm_kernel::{AddressBlock, Role, TokenVerifier as _};

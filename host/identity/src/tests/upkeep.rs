@@ -1,4 +1,4 @@
-//! Pruning of refresh tokens.
+//! Tests of removing refresh tokens.
 
 use qm_kernel::Role;
 
