@@ -62,7 +62,7 @@ pub static AREA: AreaSpec = AreaSpec {
     described: || routes().described(),
 };
 
-/// The started area. Its loops run from their own starts on.
+/// The started area. Its background loops are started separately.
 pub fn area(system: System) -> Area {
     Area::new(&AREA, routes().with_state(system))
 }

@@ -1,4 +1,4 @@
-//! What these routes answer.
+//! Answer bodies of the routes about the system and its plugins.
 
 use qm_kernel::Timestamp;
 use qm_plugin_host::{LaneState, LaneStatus, PluginState, PluginStatus, Refusal};
@@ -60,7 +60,7 @@ macro_rules! build {
     };
 }
 
-/// What the build knows of itself. Made by [`build!`](macro@crate::build) in the crate that holds the program.
+/// Facts about the build. Made by [`build!`](macro@crate::build) in the crate of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
     pub version: &'static str,
@@ -110,9 +110,9 @@ pub(crate) struct Plugin {
     file: String,
     /// The version of the plugin API it was built against.
     api_version: Option<String>,
-    /// Of the file in use, lower-case hex.
+    /// SHA-256 of the file in use, in lower-case hex.
     sha256: Option<String>,
-    /// Of the file in use, in bytes.
+    /// Size of the file in use, in bytes.
     size: u64,
     /// `active`, `compiling`, `failed`, `incompatible` or `conflicting`.
     #[schema(value_type = String)]

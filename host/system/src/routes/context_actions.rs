@@ -1,4 +1,5 @@
-//! What a caller may do with things, for toolbars. No boundary of rights: the routes that do it are.
+//! Route of the context actions, from which clients build toolbars. It is no access control: the routes of
+//! the actions are.
 
 use axum::extract::State;
 use qm_platform::area::ContextAction;

@@ -1,4 +1,4 @@
-//! Which areas there are.
+//! Routes of the modules.
 
 use axum::extract::State;
 use qm_kernel::Permission;

@@ -1,4 +1,4 @@
-//! Settings, and the variables of the environment.
+//! Routes of the settings and the environment variables.
 
 use std::collections::BTreeMap;
 

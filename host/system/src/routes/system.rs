@@ -1,4 +1,4 @@
-//! Is it alive, is it ready, what is it.
+//! Routes for liveness, readiness and version.
 
 pub(super) mod health;
 pub(super) mod metrics;
@@ -34,7 +34,7 @@ pub(super) async fn ready(State(aside): State<Aside>) -> Response {
     let standing_by = aside.node.standing_by();
     let database = match &standing_by {
         None => aside.db.ping().await,
-        // A standby writes nothing, and that a database can be read is all it needs to wait.
+        // A standby writes nothing, so a readable database is enough.
         Some(_) => aside.db.answers().await,
     };
     match standing_by {

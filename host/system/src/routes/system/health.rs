@@ -1,4 +1,4 @@
-//! How the server is, for people who look after it.
+//! Route of the server's health, for administrators.
 
 use axum::extract::State;
 use qm_kernel::Timestamp;
@@ -48,7 +48,7 @@ struct ProcessView {
     runtime: &'static str,
     /// The same; the name is that of an older service whose clients still read it.
     node_version: &'static str,
-    /// Of the machine over 1, 5 and 15 minutes.
+    /// Load averages of the machine over 1, 5 and 15 minutes.
     load: [f64; 3],
     cpus: usize,
 }
@@ -86,7 +86,7 @@ struct DiskView {
     path: String,
     /// In bytes, as are the next two; all are 0 when they cannot be read.
     total: u64,
-    /// What ordinary users may still write.
+    /// Bytes that ordinary users may still write.
     free: u64,
     used: u64,
     /// `unavailable`
@@ -106,11 +106,15 @@ struct SecretsView {
 #[utoipa::path(get, path = "/api/system/health", tag = "system", responses((status = 200, body = HealthView)))]
 pub(in crate::routes) async fn health(State(system): State<System>) -> Json<HealthView> {
     let report = system.health.report().await;
-    Json(HealthView::of(report, system.build.compiler(), &system.node))
+    Json(HealthView::from_report(
+        report,
+        system.build.compiler(),
+        &system.node,
+    ))
 }
 
 impl HealthView {
-    fn of(report: Report, runtime: &'static str, node: &Node) -> Self {
+    fn from_report(report: Report, runtime: &'static str, node: &Node) -> Self {
         Self {
             process: ProcessView {
                 uptime: report.uptime.as_secs_f64(),

@@ -1,4 +1,5 @@
-//! Is there a newer version? Looked up where the operator said, and never installed by the server itself.
+//! Routes of the check for newer versions. The server asks the configured repository, and never installs an
+//! update itself.
 
 use axum::extract::State;
 use qm_kernel::Timestamp;

@@ -1,4 +1,4 @@
-//! When an engine that went or came back is worth telling of. Pure.
+//! State machine that decides when to report an engine as offline or recovered. Pure.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,21 @@ use qm_ports::EngineProbe;
 
 qm_kernel::events! {
     pub struct ProviderOffline: "provider.offline" about "torrent_engine", once in 3600 {
-        /// The engine's name, as its operator calls it.
+        /// Name of the engine.
         provider_name: String,
         kind: String,
-        /// A sentence that names the engine and no secret.
+        /// Sentence that names the engine and no secret.
         reason: Option<String>,
     }
 
     pub struct ProviderRecovered: "provider.recovered" about "torrent_engine" {
-        /// The engine's name, as its operator calls it.
+        /// Name of the engine.
         provider_name: String,
         kind: String,
     }
 }
 
-/// What is to be told of an engine.
+/// A change of an engine's state to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told<'a> {
     Offline(&'a EngineProbe),
@@ -51,15 +51,15 @@ impl Told<'_> {
     }
 }
 
-/// Which engines were online when they were last asked.
+/// State of each engine at the last check.
 #[derive(Default)]
 pub struct EngineWatch {
     online: HashMap<String, bool>,
 }
 
 impl EngineWatch {
-    /// Takes in what all enabled engines said; answers what is to be told. An engine that is no longer among them is
-    /// forgotten: should it come back, its first look is silent again.
+    /// Takes in the probes of all enabled engines; returns the changes to report. A missing engine is
+    /// forgotten: when it comes back, its first probe is silent again.
     pub fn look<'a>(&mut self, probes: &'a [EngineProbe]) -> Vec<Told<'a>> {
         let now = probes.iter().map(|probe| (probe.engine_id.clone(), probe.online));
         let before = std::mem::replace(&mut self.online, now.collect());
