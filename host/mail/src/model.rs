@@ -62,7 +62,7 @@ impl Server {
     /// Where its password goes, and how.
     fn places(&self) -> Places {
         let place = json!({ "host": self.host, "port": self.port, "secure": self.secure });
-        Places::of(None, place.as_object().unwrap_or(&Map::new()))
+        Places::in_config(None, place.as_object().unwrap_or(&Map::new()))
     }
 
     /// Mail can be sent.

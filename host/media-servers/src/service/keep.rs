@@ -198,7 +198,8 @@ impl Integrations {
             named.entry(name).or_insert_with(|| json!({}));
         }
         let schema = json!({ "properties": named });
-        let places = |config: &Map<String, Value>| Places::of(Some(&schema), &handed_on(config.clone()));
+        let places =
+            |config: &Map<String, Value>| Places::in_config(Some(&schema), &handed_on(config.clone()));
         let (was, is) = (places(before), places(new));
         let change = origins::Change {
             schema: Some(&schema),
