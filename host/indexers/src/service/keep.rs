@@ -200,7 +200,10 @@ impl Indexers {
             schema,
             before,
             sent,
-            places: (&Places::in_config(schema, before), &Places::in_config(schema, &after)),
+            places: (
+                &Places::in_config(schema, before),
+                &Places::in_config(schema, &after),
+            ),
         };
         let wanted = change.settle(&mut after, wanted);
         if after.remove("apiKey").is_none() {
