@@ -1,4 +1,4 @@
-//! What is answered.
+//! Answer bodies of the routes.
 
 use qm_conditions::Explained;
 use qm_kernel::{Permission, Principal, Timestamp};
@@ -14,7 +14,7 @@ use crate::model::log::LogLine;
 use crate::model::trigger::Trigger;
 use qm_ports::action::ActionKind;
 
-/// Whether somebody sees parameters as they were entered.
+/// True when the reader may see parameters unmasked.
 fn manages(reader: &Principal) -> bool {
     reader.may(Permission::AutomationManage)
 }
@@ -53,7 +53,7 @@ pub struct RuleView {
 }
 
 impl RuleView {
-    /// As `reader` may see it: the parameters of actions hold addresses with keys, and headers.
+    /// The rule as `reader` may see it: parameters of actions hold addresses with keys, and headers.
     pub fn seen_by(shown: ShownRule, reader: &Principal) -> Self {
         let mut view = Self::from(shown);
         if !manages(reader) {
@@ -107,7 +107,7 @@ pub struct LogView {
 }
 
 impl LogView {
-    /// As `reader` may see it.
+    /// The log line as `reader` may see it.
     pub fn seen_by(line: LogLine, reader: &Principal) -> Self {
         let mut view = Self::from(line);
         if !manages(reader) {

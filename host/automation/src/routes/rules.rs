@@ -1,4 +1,4 @@
-//! `/api/automation`: the rules and what they told.
+//! `/api/automation`: rules and their logs.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};

@@ -274,7 +274,11 @@ mod tests {
             ("ire", 30),
         ]);
         let asked = holding("the wire", Narrow::default(), &known);
-        assert_eq!(asked.parts, [["e w", "wir"].map(run_of)], "nobody has both by chance");
+        assert_eq!(
+            asked.parts,
+            [["e w", "wir"].map(run_of)],
+            "nobody has both by chance"
+        );
         let asked = holding("the wire x", Narrow::default(), &known);
         assert_eq!(asked.parts[0].len(), 1, "no name has it");
         let movie = Narrow {

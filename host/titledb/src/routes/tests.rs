@@ -53,7 +53,7 @@ impl Site {
         Self::in_directory(db, folder, &at).await
     }
 
-    async fn in_directory(db: &Db, folder: tempfile::TempDir, in_directory: &Path) -> Self {
+    async fn in_directory(db: &Db, folder: tempfile::TempDir, at: &Path) -> Self {
         let ctx = Ctx::system();
         let root = at.join("media");
         std::fs::create_dir_all(&root).unwrap();
