@@ -50,7 +50,7 @@ impl Identity {
             let mut tx = self.inner.db.begin_read().await?;
             let user = repo::users::find_by_username(&mut tx, &credentials.username).await?;
             let id = user.as_ref().map(|user| user.id.as_str());
-            let block = AddressBlock::of(client.ip);
+            let block = AddressBlock::containing(client.ip);
             let known = repo::addresses::is_known(&mut tx, id, block).await?;
             (user, known)
         };
@@ -127,7 +127,7 @@ impl Identity {
                 Some(json!({ "recoveryCode": true }))
             }
         };
-        repo::addresses::remember(&mut tx, &user.id, AddressBlock::of(client.ip), now).await?;
+        repo::addresses::remember(&mut tx, &user.id, AddressBlock::containing(client.ip), now).await?;
         let family = self.inner.ctx.id();
         let session = self.issue(&mut tx, user, &family, client, now).await?;
         let entry = AuditEntry {

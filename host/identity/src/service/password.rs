@@ -152,7 +152,7 @@ impl Passwords {
         work: impl FnOnce() -> Result<T, IdentityError> + Send + 'static,
     ) -> Result<T, IdentityError> {
         let _share = match by {
-            Some(address) => Some(self.share_of(AddressBlock::of(address))?),
+            Some(address) => Some(self.share_of(AddressBlock::containing(address))?),
             None => None,
         };
         let _place = self.queue.try_acquire().map_err(|_| IdentityError::Busy)?;

@@ -124,7 +124,7 @@ impl Identity {
             return Err(IdentityError::WrongCurrentPassword);
         }
         repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
-        repo::addresses::forget(&mut tx, &user.id, Some(AddressBlock::of(by))).await?;
+        repo::addresses::forget(&mut tx, &user.id, Some(AddressBlock::containing(by))).await?;
         self.end_sessions(&mut tx, &user.id, now).await?;
         let entry = actor.entry(action, caller.client);
         self.inner.audit.record(&mut tx, entry).await?;
