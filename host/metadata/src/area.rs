@@ -9,9 +9,9 @@ use crate::{MetadataArea, routes};
 pub static AREA: AreaSpec = AreaSpec {
     name: "metadata",
     events: &[],
-    // The keys are settings, and those are known already.
+    // The keys are settings, which list their secrets themselves.
     sealed: Vec::new,
-    // The media manager is a module once its area is there; this is a part of it.
+    // Metadata belongs to the module of the media manager.
     modules: &[],
     context_actions: &[],
     described: || routes().described(),
