@@ -25,7 +25,7 @@ impl Done {
     pub const YES: Done = Done { success: true };
 }
 
-/// What was changed or deleted.
+/// Id of the changed or deleted object.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccountId)]
 pub struct IdView {

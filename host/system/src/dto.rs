@@ -17,7 +17,7 @@ pub(crate) struct Live {
 pub(crate) struct Ready {
     /// `ok` or `degraded`.
     pub(crate) status: &'static str,
-    /// Whether the database answers and can be written.
+    /// True when the database answers and is writable.
     pub(crate) database: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Release {
     /// When it was built, or the time of its commit.
     #[schema(value_type = Option<String>, format = DateTime)]
     build_time: Option<Timestamp>,
-    /// What it runs on: it is a native program, so the compiler it was built with.
+    /// Compiler of the native program.
     runtime: &'static str,
     /// The same; the name is that of an older service whose clients still read it.
     node: &'static str,
@@ -125,20 +125,20 @@ pub(crate) struct Plugin {
     imports: Vec<String>,
     /// Interfaces it exports, with versions.
     exports: Vec<String>,
-    /// What it offers beyond the common ground of its kind.
+    /// Optional capabilities of its kind.
     capabilities: Vec<String>,
     /// Origins it asks to reach beside what is configured, as `https://host`.
     hosts: Vec<String>,
     /// Capabilities it asks for that have to be granted: `torrents` (to touch the torrent that a rule runs it for),
     /// `http-guarded` (to send to addresses that users choose).
     needed_capabilities: Vec<String>,
-    /// Whether it was built together with the server: then all it asks for is granted.
+    /// True when it was built with the server: then all its requests are granted.
     first_party: bool,
     /// Those of its hosts that it may reach, granted by an administrator (`PUT /api/plugins/{id}/grants`); the others are denied to it.
     granted_hosts: Vec<String>,
     /// Those of the capabilities it asks for that it may use.
     granted_capabilities: Vec<String>,
-    /// What it asked for last and was refused; null when nothing was since the server started.
+    /// Last refused request; null if there was none since the start of the server.
     last_refusal: Option<PluginRefusal>,
     /// Live instances.
     instances: u32,
@@ -183,7 +183,7 @@ pub(crate) struct PluginLane {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PluginRefusal {
-    /// What was refused, as a sentence that names it.
+    /// Sentence about the refused request.
     what: String,
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,

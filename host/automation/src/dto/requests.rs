@@ -60,7 +60,7 @@ impl From<NewRule> for RuleChange {
     }
 }
 
-/// What changes of a rule; what is absent stays.
+/// Changes of a rule; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ChangedRule {

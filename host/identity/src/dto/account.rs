@@ -34,7 +34,7 @@ pub struct ProfileView {
     pub created_at: Timestamp,
 }
 
-/// What to change; what is absent stays.
+/// Changes of the profile; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct UpdateProfile {
@@ -48,13 +48,13 @@ pub struct UpdateProfile {
     pub timezone: Change<String>,
 }
 
-/// Whether a second factor is asked for at login.
+/// State of the second factor at login.
 #[derive(Serialize, ToSchema)]
 pub struct TwoFactorView {
     pub enabled: bool,
 }
 
-/// What an authenticator needs. Shown once; setting up again makes another.
+/// Data for an authenticator app. Shown once; another setup replaces it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TwoFactorSetup {

@@ -36,7 +36,7 @@ pub struct CreateUser {
     pub role_names: Vec<String>,
 }
 
-/// What to change; what is absent stays.
+/// Changes of a user; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct UpdateUser {

@@ -39,7 +39,7 @@ pub struct NewIndexer {
     pub protocol: Option<String>,
     #[schema(value_type = Option<String>, max_length = 512)]
     pub api_key: Option<Secret>,
-    /// What its protocol is configured with beside URL and key, by name.
+    /// Protocol-specific configuration beside URL and key, by name.
     #[schema(value_type = Option<Object>)]
     pub config: Option<Map<String, Value>>,
     #[schema(default = true)]
@@ -58,7 +58,7 @@ pub struct NewIndexer {
     pub requests_per_minute: Option<u32>,
 }
 
-/// What changes of an indexer; what is absent stays.
+/// Changes of an indexer; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ChangedIndexer {
@@ -73,7 +73,7 @@ pub struct ChangedIndexer {
     /// Blank, or bullets alone: the one that is stored stays. Null takes it away.
     #[schema(value_type = Option<String>, max_length = 512)]
     pub api_key: Option<Secret>,
-    /// What its protocol is configured with beside URL and key, by name; null takes a property away.
+    /// Protocol-specific configuration beside URL and key, by name; null removes a property.
     #[schema(value_type = Option<Object>)]
     pub config: Option<Map<String, Value>>,
     pub enabled: Option<bool>,
@@ -281,7 +281,7 @@ fn number_given(f: &mut Fields<'_>, name: &'static str) -> Option<u32> {
     text.parse().ok()
 }
 
-/// What is asked of all indexers, or of some.
+/// Search across all indexers, or some.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct NewSearch {

@@ -36,7 +36,7 @@ pub fn about(body: &[u8]) -> Option<About> {
         app_name: Value,
     }
     let wire: Wire = serde_json::from_slice(body).ok()?;
-    let text = |value: &Value| value.as_str().map(said);
+    let text = |value: &Value| value.as_str().map(shortened);
     Some(About {
         version: text(&wire.version),
         name: text(&wire.app_name),
@@ -173,7 +173,7 @@ pub fn entries(body: &[u8], base: &str) -> Result<Vec<Entry>, String> {
                 reason: "it is no object".to_owned(),
             });
         };
-        let (id, name) = (wire.id.as_u64(), wire.name.as_str().map(said));
+        let (id, name) = (wire.id.as_u64(), wire.name.as_str().map(shortened));
         match id {
             Some(id) if !seen.insert(id) => Entry::Unfit(Unfit {
                 id: Some(id.to_string()),
@@ -189,7 +189,7 @@ pub fn entries(body: &[u8], base: &str) -> Result<Vec<Entry>, String> {
 impl Wire {
     fn entry(self, base: &str) -> Entry {
         let id = self.id.as_u64().map(|id| id.to_string());
-        let name = self.name.as_str().map(said);
+        let name = self.name.as_str().map(shortened);
         let unfit = |reason: &str| {
             Entry::Unfit(Unfit {
                 id: id.clone(),

@@ -189,7 +189,7 @@ async fn test_indexer(
     Ok(Created(TestView::new(indexer, answer)))
 }
 
-/// What one indexer lists for a question, as it lists it, but for links that would hold its key: those are sealed.
+/// Releases of one indexer for a search, unmerged; links that would contain its key are sealed.
 #[utoipa::path(
     get, path = "/api/indexers/{id}/search", tag = "indexers",
     params(("id" = String, Path), Params::<SearchQuery>),

@@ -28,7 +28,7 @@ impl Acted {
     }
 }
 
-/// What came of one action on many jobs.
+/// Result of one action on many jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkOutcome {
     /// Number of ids in the request.

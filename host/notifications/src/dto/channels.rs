@@ -126,7 +126,7 @@ pub struct ChannelsView {
     pub platform_email_ready: bool,
     #[serde(rename = "chat_app_a")]
     pub chat_app_a: BotView,
-    /// What can be connected now.
+    /// Channels that can be connected now.
     pub kinds: Vec<KindView>,
 }
 
@@ -272,7 +272,7 @@ impl ChatWebhook {
     }
 }
 
-/// What a person enters for a channel, as its schema says.
+/// Configuration of a channel by its schema.
 #[derive(ToSchema)]
 #[schema(as = NotificationChannelConfig)]
 pub struct ChannelSettings {

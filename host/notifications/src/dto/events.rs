@@ -32,10 +32,10 @@ pub struct EventView {
     pub default_in_app: bool,
     /// `affected_user`, `resource_owner` or `permission_holders`.
     pub recipient_strategy: &'static str,
-    /// What recipients hold; absent for an event of one's own account.
+    /// Permission of the recipients; absent for an event of the user's own account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_permission: Option<&'static str>,
-    /// What makes its card.
+    /// Builder of its card.
     pub presentation_builder: &'static str,
 }
 
@@ -63,7 +63,7 @@ pub struct EventsView {
     pub events: Vec<EventView>,
 }
 
-/// How somebody wants to be told of an event.
+/// Preference of a user for an event.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = NotificationPreference)]
@@ -115,7 +115,7 @@ pub struct PreferencesView {
     pub rows: Vec<PreferenceRow>,
 }
 
-/// What became of a change of several preferences.
+/// Result of changing several preferences.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NotificationPreferencesChanged)]
 pub struct ChangedView {
@@ -124,7 +124,7 @@ pub struct ChangedView {
     pub skipped: Vec<String>,
 }
 
-/// What changes of a preference; what is absent stays. A channel may be on before it is connected.
+/// Changes of a preference; absent fields stay. A channel may be enabled before it is connected.
 #[derive(Default, ToSchema)]
 #[schema(as = NotificationPreferencePatch, rename_all = "camelCase")]
 pub struct PreferencePatch {

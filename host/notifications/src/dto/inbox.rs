@@ -68,14 +68,14 @@ pub struct InboxPage {
     pub page_size: u64,
 }
 
-/// What is neither read nor archived.
+/// Number of unread, unarchived notifications.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NotificationsUnread)]
 pub struct UnreadView {
     pub unread: u64,
 }
 
-/// How many were marked.
+/// Number of marked notifications.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NotificationsMarked)]
 pub struct MarkedView {

@@ -27,7 +27,7 @@ pub struct Presentation {
     /// Null in this version of the server.
     #[schema(value_type = Option<Object>)]
     pub artwork: Option<Value>,
-    /// What is watched; absent elsewhere.
+    /// The played medium; absent on other cards.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub media: Option<Media>,
     /// One line below it; absent where there is none.
@@ -109,7 +109,7 @@ pub struct Avatar {
     pub label: String,
 }
 
-/// What is watched, in at most two lines.
+/// A played medium, in at most two lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = NotificationMedia)]
 pub struct Media {

@@ -21,7 +21,7 @@ pub async fn list_events() -> Json<EventsView> {
     })
 }
 
-/// How the caller wants to be told of each event.
+/// The caller's preferences for all events.
 #[utoipa::path(
     get, path = "/api/account/notifications/preferences", tag = "notifications",
     responses((status = 200, body = PreferencesView), faults::Own)

@@ -253,7 +253,7 @@ pub struct ListedRuleView {
     pub feed_ids: Vec<String>,
 }
 
-/// What a rule prefers, at one place.
+/// A candidate of a rule.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssMatchCandidate)]
@@ -328,7 +328,7 @@ pub struct ChangedCandidateView {
     pub backfill: TallyView,
 }
 
-/// What a look at the history came to.
+/// Counts of a backfill.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssBackfill)]
 pub struct TallyView {
@@ -349,7 +349,7 @@ impl From<Tally> for TallyView {
     }
 }
 
-/// What became of a grab.
+/// State of a grab.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssGrab)]
@@ -480,7 +480,7 @@ pub struct HistoryPage {
     pub counts: CountsView,
 }
 
-/// How many items stand how.
+/// Number of items in each state.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssHistoryCounts)]
 pub struct CountsView {
@@ -503,7 +503,7 @@ impl From<Counts> for CountsView {
     }
 }
 
-/// What a rule made of an item.
+/// Evaluation of an item by a rule.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssEvaluation)]
@@ -524,7 +524,7 @@ pub struct EvaluationView {
     pub evaluation_trace: Value,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// What became of the download.
+    /// State of the download.
     pub grab: Option<GrabView>,
 }
 
@@ -570,7 +570,7 @@ pub struct EvaluationPage {
     pub page_size: u64,
 }
 
-/// What a look at a feed brought.
+/// Result of reading a feed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssRefreshed)]
@@ -580,7 +580,7 @@ pub struct RefreshedView {
     pub downloaded: u64,
 }
 
-/// What an import came to.
+/// Result of an import.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssImported)]
@@ -633,7 +633,7 @@ impl ImportedView {
     }
 }
 
-/// What is gone.
+/// Id of the deleted object.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssRemoved)]
 pub struct RemovedView {

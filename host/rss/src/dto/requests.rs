@@ -63,7 +63,7 @@ impl From<NewFeed> for Feed {
     }
 }
 
-/// What changes of a feed; what is absent stays.
+/// Changes of a feed; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = ChangedRssFeed)]
 pub struct ChangedFeed {
@@ -187,7 +187,7 @@ impl NewRule {
     }
 }
 
-/// What changes of a rule; what is absent stays.
+/// Changes of a rule; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = ChangedRssRule)]
 pub struct ChangedRule {
@@ -290,7 +290,7 @@ impl Loose {
 #[derive(ToSchema)]
 #[schema(as = RssBundleBody)]
 pub struct BundleBody {
-    /// What an export says that it is: it ends with `.rss-export`.
+    /// Kind of the export; it ends with `.rss-export`.
     #[schema(value_type = String)]
     kind: Option<Value>,
     /// As they were exported, 65,536 at most.

@@ -12,7 +12,7 @@ use crate::error::RssError;
 use crate::model::candidate::CandidateDraft;
 use crate::service::{Caller, Suggestion};
 
-/// What a rule prefers, first to last.
+/// Candidates of a rule, by priority.
 #[utoipa::path(
     get, path = "/api/rss/rules/{id}/match-candidates", tag = "rss", params(("id" = String, Path)),
     responses((status = 200, body = Vec<CandidateView>), faults::OfRule)

@@ -114,7 +114,7 @@ pub async fn backfill_rule(
     Ok(Created(app.backfill_for(caller, &id).await?.into()))
 }
 
-/// What a rule made of items, the newest first.
+/// Evaluations of items by a rule, the newest first.
 #[utoipa::path(
     get, path = "/api/rss/rules/{id}/match-history", tag = "rss",
     params(("id" = String, Path), Params::<EvaluationsQuery>),

@@ -47,7 +47,7 @@ pub(super) struct AuditPage {
     page_size: u64,
 }
 
-/// What somebody did, or tried to do.
+/// An audited action.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AuditItem {
@@ -126,7 +126,7 @@ impl From<Target> for AuditTarget {
     }
 }
 
-/// Who did what to what, newest first.
+/// Audit trail, the newest entry first.
 #[utoipa::path(
     get,
     path = "/api/audit",

@@ -120,7 +120,7 @@ pub(super) async fn accept_plugin(
     Ok(Created(plugin.into()))
 }
 
-/// What a plugin may use of what it asks for.
+/// Grants of a plugin.
 #[derive(ToSchema)]
 pub(super) struct Grants {
     /// Origins (`https://host`, `https://host:port`), each one the plugin asks for; an empty list takes all back.
@@ -178,7 +178,7 @@ pub(super) async fn grant_plugin(
     Ok(Json(plugin.into()))
 }
 
-/// What an administrator entered for a plugin as a whole.
+/// Configuration of a plugin as a whole.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PluginConfiguration {
@@ -188,7 +188,7 @@ pub(super) struct PluginConfiguration {
     /// Each secret that is set is shown as `••••••••`.
     #[schema(value_type = Object)]
     config: Map<String, Value>,
-    /// Whether anybody entered it.
+    /// True when it was entered.
     configured: bool,
     /// Secrets to enter again, because an address changed; until then the plugin gets no configuration. Left out while there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -222,7 +222,7 @@ pub(super) async fn plugin_configuration(
     }))
 }
 
-/// What a plugin is to be configured with.
+/// Configuration to store for a plugin.
 #[derive(ToSchema)]
 pub(super) struct Configuration {
     /// In place of what was entered before. A secret that is left out, blank or the mask stays as long as the addresses do; `null`

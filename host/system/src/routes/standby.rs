@@ -51,13 +51,13 @@ fn answer(error: ApiError) -> Response {
     response
 }
 
-/// What a server answers that is not the one to ask: an error, and beside it what one that is ready says.
+/// Answer of a standby: an error, with the fields of the readiness answer.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NotReady {
     /// Always 503.
     status_code: u16,
-    /// Who is active, if that is known.
+    /// Name of the active server, if known.
     message: String,
     /// Always `Service Unavailable`.
     error: &'static str,
@@ -65,6 +65,6 @@ pub(super) struct NotReady {
     code: &'static str,
     /// Always `standby`.
     status: &'static str,
-    /// Whether the database answers.
+    /// True when the database answers.
     database: bool,
 }

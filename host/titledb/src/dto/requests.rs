@@ -14,7 +14,7 @@ const MAX_KEY: usize = 1024;
 const MAX_LIST: usize = 500;
 const MAX_TITLE: usize = 500;
 
-/// What is to change of the settings; what is absent stays, and what is null is its default again.
+/// Changes of the settings; absent fields stay, and null restores the default.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[allow(
@@ -224,7 +224,7 @@ impl FromBody for ImportRequest {
     }
 }
 
-/// Whether the files are imported again.
+/// True to import the files again.
 #[derive(ToSchema)]
 pub struct ResetRequest {
     pub reimport: Option<bool>,

@@ -17,7 +17,7 @@ pub struct Examined {
     pub error: Option<String>,
 }
 
-/// What was found in a directory.
+/// Report on a directory.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub directory: PathBuf,

@@ -2,7 +2,7 @@
 
 use super::file::Sort;
 
-/// What is looked for.
+/// A search.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Normalised name.

@@ -44,7 +44,7 @@ impl Titledb {
         })
     }
 
-    /// Whether the API is configured, and titles can be asked for. Nothing is sent.
+    /// Checks if the API is configured, and if titles are available. Nothing is sent.
     pub async fn test(&self, caller: Caller<'_>) -> Result<(bool, bool), TitledbError> {
         // The answer reveals that a secret is stored, so the permission is checked first.
         judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;

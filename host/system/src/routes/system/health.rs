@@ -32,7 +32,8 @@ struct NodeView {
     name: String,
     /// `active` or, as long as it does not know whether it still is, `standby`.
     role: &'static str,
-    /// How many times a server of this database has become active, this time included; null with SQLite, which has one server.
+    /// Number of activations of any server on this database, including this one; null with SQLite, which has
+    /// one server.
     term: Option<i64>,
 }
 
@@ -44,7 +45,7 @@ struct ProcessView {
     uptime: f64,
     /// In use, in bytes.
     memory: u64,
-    /// What the server runs on: it is a native program, so the compiler it was built with.
+    /// Compiler of the native program.
     runtime: &'static str,
     /// The same; the name is that of an older service whose clients still read it.
     node_version: &'static str,
@@ -101,8 +102,8 @@ struct SecretsView {
     unreadable: Vec<Unreadable>,
 }
 
-/// How the process, the engines, the plugins, the disks and the stored secrets are, asked at this moment. Takes some ten
-/// seconds at most, however much hangs.
+/// Live health of the process, the engines, the plugins, the disks and the stored secrets. Takes at most
+/// about ten seconds, whatever hangs.
 #[utoipa::path(get, path = "/api/system/health", tag = "system", responses((status = 200, body = HealthView)))]
 pub(in crate::routes) async fn health(State(system): State<System>) -> Json<HealthView> {
     let report = system.health.report().await;
