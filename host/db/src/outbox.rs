@@ -35,9 +35,9 @@ pub(crate) const UNHEARD: Plan = Plan {
 
 /// Result of storing a transaction's events.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct StoredEvents {
     /// Events to publish after the commit.
-    pub told: Vec<DomainEvent>,
+    pub to_publish: Vec<DomainEvent>,
     /// Dropped repetitions.
     pub repeated: Vec<DomainEvent>,
 }
@@ -50,9 +50,9 @@ struct Row {
 }
 
 /// Stores the events, as the last step of a transaction.
-pub(crate) async fn keep(tx: &mut Tx, events: Vec<(Plan, DomainEvent)>) -> Result<Kept, DbError> {
+pub(crate) async fn keep(tx: &mut Tx, events: Vec<(Plan, DomainEvent)>) -> Result<StoredEvents, DbError> {
     let repeats = repeats(tx, &events).await?;
-    let mut kept = Kept::default();
+    let mut kept = StoredEvents::default();
     let mut rows = Vec::new();
     for ((plan, event), repeats) in events.into_iter().zip(repeats) {
         if repeats {
@@ -67,7 +67,7 @@ pub(crate) async fn keep(tx: &mut Tx, events: Vec<(Plan, DomainEvent)>) -> Resul
                 event: serde_json::to_string(&event).map_err(|error| DbError::Event(error.to_string()))?,
             });
         }
-        kept.told.push(event);
+        kept.to_publish.push(event);
     }
     if !rows.is_empty() {
         let count = rows.len() as i64;

@@ -82,7 +82,7 @@ impl Tx {
         }
         let events = std::mem::take(&mut self.events);
         let kept = if events.is_empty() {
-            outbox::Kept::default()
+            outbox::StoredEvents::default()
         } else {
             outbox::keep(&mut self, events).await?
         };
@@ -94,7 +94,7 @@ impl Tx {
         }
         if let Some(sink) = sink {
             kept.repeated.iter().for_each(|event| sink.repeated(event));
-            kept.told.into_iter().for_each(|event| sink.publish(event));
+            kept.to_publish.into_iter().for_each(|event| sink.publish(event));
         }
         Ok(())
     }

@@ -6,13 +6,13 @@
 //! paths, ports and processes are shared with the test. Never used by production code.
 //! Bounds: a program is asked for its version once a process.
 
-mod death;
+mod crash;
 mod ports;
 mod program;
 mod proven;
 mod suite;
 
-pub use death::died;
+pub use crash::died;
 pub use ports::free_port;
 pub use program::{Program, version};
 pub use suite::{Suite, suites};
@@ -118,9 +118,9 @@ impl Generation {
 /// Runs a test whose failure counts only if the version is not newer than the proven one.
 fn judge(program: &Program, proven: &str, test: impl Fn(&Program)) {
     if !is_newer(program.version(), proven) {
-        death::take();
+        crash::take();
         let outcome = catch_unwind(AssertUnwindSafe(|| test(program)));
-        return match (outcome, death::take()) {
+        return match (outcome, crash::take()) {
             (Ok(()), _) => {}
             (Err(_), Some(death)) => {
                 say(&format!("{death}; the test is run once more"));

@@ -3,7 +3,6 @@
 pub mod account;
 mod acting;
 pub mod api_keys;
-pub mod endings;
 pub mod guesses;
 pub mod holder;
 pub mod login;
@@ -12,6 +11,7 @@ pub mod password;
 mod people;
 pub mod seed;
 pub mod session;
+pub mod session_ends;
 pub mod token;
 pub mod two_factor;
 pub mod upkeep;

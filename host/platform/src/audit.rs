@@ -2,9 +2,9 @@
 //!
 //! [`Audit`] writes it, [`AuditTrail`] reads it.
 
-mod bound;
 mod marks;
 mod repo;
+mod size_limits;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -66,10 +66,10 @@ impl Audit {
     /// Adds a row in the transaction of the change: both are committed or neither.
     pub async fn record(&self, tx: &mut Tx, mut entry: AuditEntry<'_>) -> Result<(), DbError> {
         if let Some(id) = &mut entry.object_id {
-            bound::text(id);
+            size_limits::text(id);
         }
         if let Some(metadata) = &mut entry.metadata {
-            bound::json(metadata);
+            size_limits::json(metadata);
         }
         let client = entry.client;
         let row = repo::NewRow {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use super::audience;
-use super::ended::{EndedUsers, SessionsEnded};
+use super::ended_sessions::{EndedUsers, SessionsEnded};
 use super::message::{Protocol, Shared};
 use super::outbox::{Offer, TopicId};
 use super::socket::{Socket, SocketId};

@@ -8,7 +8,7 @@
 //! /64, and a /48 has twice as many. [`outbox`] and [`frame`] bound one socket.
 
 mod audience;
-mod ended;
+mod ended_sessions;
 mod frame;
 mod hub;
 mod message;
@@ -26,7 +26,7 @@ use qm_kernel::{Permission, Principal};
 use serde::Serialize;
 
 pub use audience::{AUDIENCES, Audience, Audiences};
-pub use ended::SessionsEnded;
+pub use ended_sessions::SessionsEnded;
 pub use hub::Hub;
 pub use routes::ws_router;
 

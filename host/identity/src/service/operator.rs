@@ -96,7 +96,7 @@ impl Operator {
         }
         let revoked = repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
         repo::addresses::forget(&mut tx, &user.id, None).await?;
-        repo::endings::note(&mut tx, self.ctx.id(), &user.id, now).await?;
+        repo::session_ends::note(&mut tx, self.ctx.id(), &user.id, now).await?;
         let two_factor_disabled = disable_two_factor && user.totp_enabled;
         if disable_two_factor {
             repo::users::disable_totp(&mut tx, &user.id, now).await?;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::IdentityError;
 use crate::repo;
 use crate::service::Identity;
-use crate::service::endings::KEPT;
+use crate::service::session_ends::KEPT;
 
 const EVERY: Duration = Duration::from_hours(1);
 const KEPT_AFTER_EXPIRY_MS: i64 = 7 * 24 * 3600 * 1000;
@@ -46,7 +46,7 @@ impl Identity {
         loop {
             let mut tx = self.inner.db.begin_write().await?;
             let batch = repo::tokens::prune(&mut tx, tokens_before, BATCH).await?;
-            let ends = repo::endings::prune(&mut tx, ends_before, BATCH).await?;
+            let ends = repo::session_ends::prune(&mut tx, ends_before, BATCH).await?;
             tx.commit().await?;
             pruned += batch;
             if batch.max(ends) < BATCH as u64 {

@@ -42,7 +42,7 @@ struct Import<'a> {
     by_hand: HashMap<String, Row>,
     /// Imported rows by origin that no listed indexer has claimed yet.
     known: HashMap<String, Indexer>,
-    told: Takeover,
+    report: Takeover,
 }
 
 impl Indexers {
@@ -90,7 +90,7 @@ impl Indexers {
                 .map(|row| (asked_at(&row.base_url), Row::from_indexer(row)))
                 .collect(),
             known: known.into_iter().filter_map(origin).collect(),
-            told: Takeover::default(),
+            report: Takeover::default(),
         };
         import.run(about, entries).await
     }
@@ -98,7 +98,7 @@ impl Indexers {
 
 impl Import<'_> {
     async fn run(mut self, about: About, entries: Vec<Entry>) -> Result<Takeover, IndexerAreaError> {
-        self.told.version = about.version;
+        self.report.version = about.version;
         // These entries cannot be identified, so rows with their numbers are not treated as gone.
         let mut unclear = HashSet::new();
         let mut all_clear = true;
@@ -112,19 +112,19 @@ impl Import<'_> {
                 } => {
                     let reason = format!("It is an indexer for {protocol}: those for torrents are imported");
                     let row = self.known.get(&origin).map(Row::from_indexer);
-                    self.told.left.push((row, name, reason));
+                    self.report.left.push((row, name, reason));
                 }
                 Entry::Unfit(unfit) => {
                     match &unfit.id {
                         Some(id) => drop(unclear.insert(id.clone())),
                         None => all_clear = false,
                     }
-                    self.told.failed.push(unfit);
+                    self.report.failed.push(unfit);
                 }
             }
         }
         self.lose_the_rest(&unclear, all_clear).await?;
-        let told = &self.told;
+        let told = &self.report;
         let mut entry = entry_of(&self.actor, self.caller, "indexer_proxy.imported");
         entry.metadata = Some(json!({
             "added": told.added.len(), "changed": told.changed.len(), "disabled": told.disabled.len(),
@@ -132,7 +132,7 @@ impl Import<'_> {
         }));
         self.app.audit.record(&mut self.tx, entry).await?;
         self.tx.commit().await?;
-        Ok(self.told)
+        Ok(self.report)
     }
 
     async fn take(&mut self, listed: Listed) -> Result<(), IndexerAreaError> {
@@ -142,7 +142,7 @@ impl Import<'_> {
         if let Some(row) = self.by_hand.get(&asked_at(&listed.base_url)) {
             let reason =
                 "An indexer that was made by hand has this URL; delete it to import this one".to_owned();
-            self.told.left.push((Some(row.clone()), listed.name, reason));
+            self.report.left.push((Some(row.clone()), listed.name, reason));
             return Ok(());
         }
         let row = self.new_row(&listed);
@@ -167,7 +167,7 @@ impl Import<'_> {
             }
         })?;
         self.audit("indexer.create", &row).await?;
-        self.told.added.push(Row::from_indexer(&row));
+        self.report.added.push(Row::from_indexer(&row));
         Ok(())
     }
 
@@ -197,7 +197,7 @@ impl Import<'_> {
             changed.push("apiKey");
         }
         if changed.is_empty() && new.origin == old.origin {
-            self.told.unchanged += 1;
+            self.report.unchanged += 1;
             return Ok(());
         }
         let moved = changed
@@ -213,10 +213,10 @@ impl Import<'_> {
         }
         self.store(&old, &mut new, moved).await?;
         if changed.is_empty() {
-            self.told.unchanged += 1;
+            self.report.unchanged += 1;
         } else {
             self.audit("indexer.update", &new).await?;
-            self.told.changed.push((Row::from_indexer(&new), changed));
+            self.report.changed.push((Row::from_indexer(&new), changed));
         }
         Ok(())
     }
@@ -234,29 +234,29 @@ impl Import<'_> {
             let number = of.rsplit(':').next().unwrap_or_default();
             if !all_clear || unclear.contains(number) {
                 let reason = "It may be one of those that could not be read: it stays as it is".to_owned();
-                self.told
+                self.report
                     .left
                     .push((Some(Row::from_indexer(&old)), old.name, reason));
                 continue;
             }
             let mut new = old.clone();
             match lose(&mut new) {
-                Gone::Known => self.told.unchanged += 1,
+                Gone::Known => self.report.unchanged += 1,
                 Gone::Enabled => {
                     let reason =
                         "The indexer proxy no longer has it, and it was enabled again since".to_owned();
-                    self.told
+                    self.report
                         .left
                         .push((Some(Row::from_indexer(&old)), old.name, reason));
                 }
                 Gone::Noted => {
                     self.store(&old, &mut new, false).await?;
-                    self.told.unchanged += 1;
+                    self.report.unchanged += 1;
                 }
                 Gone::Disabled => {
                     self.store(&old, &mut new, false).await?;
                     self.audit("indexer.update", &new).await?;
-                    self.told.disabled.push(Row::from_indexer(&new));
+                    self.report.disabled.push(Row::from_indexer(&new));
                 }
             }
         }
@@ -313,7 +313,7 @@ impl Import<'_> {
 
     fn fail(&mut self, listed: &Listed, reason: String) {
         let number = place(&listed.origin).rsplit(':').next();
-        self.told.failed.push(Unfit {
+        self.report.failed.push(Unfit {
             id: number.map(str::to_owned),
             name: Some(listed.name.clone()),
             reason,

@@ -380,7 +380,7 @@ pub async fn take_over(
 
 /// Progress values of a job. `None` leaves a value as it was.
 #[derive(Clone, Debug, Default)]
-pub struct Told<'a> {
+pub struct ProgressUpdate<'a> {
     pub percent: Option<i64>,
     pub current: Option<i64>,
     pub total: Option<i64>,
@@ -395,7 +395,7 @@ pub struct Told<'a> {
 pub async fn progress(
     tx: &mut Tx,
     lease: &Lease,
-    told: &Told<'_>,
+    told: &ProgressUpdate<'_>,
     now: Timestamp,
 ) -> Result<Option<(Job, i64)>, JobsError> {
     let moved = qm_db::opt!(

@@ -6,8 +6,8 @@ use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
 use super::enqueue::Enqueued;
-use super::moving::With;
-use super::tell::Message;
+use super::messages::Message;
+use super::transitions::MoveDetails;
 use super::{Caller, Jobs};
 use crate::error::JobsError;
 use crate::model::event::{EventType, NewEvent, Source};
@@ -171,7 +171,7 @@ impl Jobs {
                 | Status::Expired => return Ok(Acted::no(None)),
             };
             if self
-                .advance(tx, job, to, With::event(NewEvent::info(kind)))
+                .advance(tx, job, to, MoveDetails::event(NewEvent::info(kind)))
                 .await?
             {
                 after.messages.push(Message::about(event, job));
@@ -186,7 +186,7 @@ impl Jobs {
         if !job.capabilities.pausable {
             return Ok(Acted::no(Some("not_pausable")));
         }
-        let with = || With::event(NewEvent::info(EventType::Pausing));
+        let with = || MoveDetails::event(NewEvent::info(EventType::Pausing));
         if job.status == Status::Running && self.advance(tx, job, Status::Pausing, with()).await? {
             return Ok(Acted::done(&job.id));
         }
@@ -197,7 +197,7 @@ impl Jobs {
         let ready = job.status == Status::Paused
             && job.capabilities.resumable
             && self.0.types.get(&job.type_key).is_some();
-        let with = || With::event(NewEvent::info(EventType::Resumed));
+        let with = || MoveDetails::event(NewEvent::info(EventType::Resumed));
         if ready && self.advance(tx, job, Status::Queued, with()).await? {
             after.messages.push(Message::about("jobs.resumed", job));
             return Ok(Acted::done(&job.id));

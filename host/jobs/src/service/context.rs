@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::WaitForCancellationFuture;
 
 use super::enqueue::bounded;
-use super::hands::Hand;
-use super::tell::Message;
+use super::messages::Message;
+use super::running_jobs::RunningJob;
 use super::types::JobError;
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -16,7 +16,7 @@ use crate::model::event::{EventType, Level, NewEvent};
 use crate::model::job::{Job, NewJob};
 use crate::model::redact;
 use crate::repo;
-use crate::repo::moves::{Lease, Told};
+use crate::repo::moves::{Lease, ProgressUpdate};
 
 /// Largest number of warnings kept per job, and their total bytes as JSON; later ones are dropped.
 const MAX_WARNINGS: usize = 200;
@@ -28,7 +28,7 @@ pub struct JobContext {
     pub(super) job: Job,
     pub(super) input: Value,
     pub(super) checkpoint: Option<Value>,
-    pub(super) hand: Arc<Hand>,
+    pub(super) hand: Arc<RunningJob>,
 }
 
 /// Progress report of a handler. Fields left out keep their last value.
@@ -131,7 +131,7 @@ impl JobContext {
         let now = self.jobs.0.ctx.now();
         let percent = progress.rounded();
         let phase = {
-            let mut told = lock(&self.hand.told);
+            let mut told = lock(&self.hand.last_progress);
             let gap = self.jobs.0.pace.progress_gap;
             let is_end = percent >= Some(100) && told.percent < 100;
             if !is_end && told.at.is_some_and(|at| now.since(at) < gap) {
@@ -145,7 +145,7 @@ impl JobContext {
         };
         let number = |count: Option<u64>| count.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
         let message = progress.message.map(|(key, params)| (key, redact::value(params)));
-        let told = Told {
+        let told = ProgressUpdate {
             percent,
             current: number(progress.current),
             total: number(progress.total),
@@ -157,7 +157,7 @@ impl JobContext {
         self.write_progress(&told).await.map_err(JobError::from)
     }
 
-    async fn write_progress(&self, told: &Told<'_>) -> Result<(), JobsError> {
+    async fn write_progress(&self, told: &ProgressUpdate<'_>) -> Result<(), JobsError> {
         let (kind, event) = match told.phase {
             Some(_) => (EventType::PhaseChanged, "jobs.phase_changed"),
             None => (EventType::Progress, "jobs.progress"),
@@ -183,7 +183,7 @@ impl JobContext {
     pub async fn warning(&self, message: &str) -> Result<(), JobError> {
         let message = redact::text(message);
         let warnings = {
-            let mut told = lock(&self.hand.told);
+            let mut told = lock(&self.hand.last_progress);
             if told.warnings.len() >= MAX_WARNINGS {
                 return Ok(());
             }
@@ -213,7 +213,7 @@ impl JobContext {
     pub async fn heartbeat(&self) -> Result<(), JobError> {
         let now = self.jobs.0.ctx.now();
         {
-            let mut told = lock(&self.hand.told);
+            let mut told = lock(&self.hand.last_progress);
             let gap = self.jobs.0.pace.progress_gap;
             if told.beat_at.is_some_and(|at| now.since(at) < gap) {
                 return Ok(());

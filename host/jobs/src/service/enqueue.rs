@@ -6,7 +6,7 @@ use qm_db::Tx;
 use serde_json::{Value, json};
 
 use super::Jobs;
-use super::tell::Message;
+use super::messages::Message;
 use super::types::JobType;
 use crate::error::JobsError;
 use crate::model::event::{EventType, Level, NewEvent};
@@ -22,7 +22,7 @@ pub(super) const MAX_DATA: usize = 256 * 1024;
 /// Bound on priorities, in both directions.
 const MOST_PRIORITY: i64 = 1000;
 /// Number of events stored when a job is created.
-pub(super) const MADE: i64 = 2;
+pub(super) const CREATION_EVENTS: i64 = 2;
 /// Attempts to find the active job of an idempotency key while that job is just ending.
 const TRIES: usize = 5;
 
@@ -110,7 +110,7 @@ impl Jobs {
             idempotency_key: key.as_deref(),
         };
         for _ in 0..TRIES {
-            if repo::jobs::insert(tx, &job, &hidden, MADE).await? {
+            if repo::jobs::insert(tx, &job, &hidden, CREATION_EVENTS).await? {
                 self.tell_of_making(tx, &job).await?;
                 if let Some((_, lease)) = parent {
                     self.note_child(tx, lease, &job).await?;

@@ -5,7 +5,7 @@
 //! a worker. Its input is not stored, so nobody can repeat it with permissions that its creator may have
 //! lost.
 //!
-//! On SQLite, work that a caller waits for and that ends within [`Pace::brief`](crate::Pace) is stored once,
+//! On SQLite, work that a caller waits for and that ends within [`Pace::unstored_limit`](crate::Pace) is stored once,
 //! at its end: most operations take a few milliseconds, less than an extra write at their begin. On
 //! PostgreSQL it is always stored at its begin, because that write also stops a server that is no longer the
 //! active one.
@@ -22,11 +22,11 @@ use tracing::Instrument as _;
 
 use super::Jobs;
 use super::context::JobContext;
-use super::enqueue::MADE;
-use super::hands::Hand;
-use super::moving::With;
+use super::enqueue::CREATION_EVENTS;
+use super::messages::Message;
+use super::running_jobs::RunningJob;
 use super::settle::{Ended, Outcome};
-use super::tell::Message;
+use super::transitions::MoveDetails;
 use super::types::{Done, JobError, JobHandler, JobType};
 use crate::error::JobsError;
 use crate::model::event::{EventType, NewEvent};
@@ -141,7 +141,7 @@ impl Jobs {
     /// As [`Jobs::begin_hosted`], for work whose caller waits for its end: on SQLite it may be stored only at
     /// its end.
     pub async fn begin_awaited(&self, new: NewJob) -> Result<Hosted, JobsError> {
-        let may_wait = self.0.db.backend() == Backend::Sqlite && !self.0.pace.brief.is_zero();
+        let may_wait = self.0.db.backend() == Backend::Sqlite && !self.0.pace.unstored_limit.is_zero();
         // Only the database knows if a key is in use.
         if may_wait && new.idempotency_key.is_none() {
             self.begin_unstored(new)
@@ -151,7 +151,7 @@ impl Jobs {
     }
 
     /// Begins a job that is stored when its work ends, or when it takes longer than
-    /// [`Pace::brief`](crate::Pace).
+    /// [`Pace::unstored_limit`](crate::Pace).
     fn begin_unstored(&self, new: NewJob) -> Result<Hosted, JobsError> {
         let (job, ..) = self.make(new, None)?;
         let claim = 1;
@@ -180,7 +180,7 @@ impl Jobs {
 
     async fn keep_unstored(self, context: Arc<JobContext>, mut ending: oneshot::Receiver<Ending>, job: Job) {
         let (hand, lease) = (context.hand.clone(), context.hand.lease.clone());
-        let ended = match tokio::time::timeout(self.0.pace.brief, &mut ending).await {
+        let ended = match tokio::time::timeout(self.0.pace.unstored_limit, &mut ending).await {
             Ok(ended) => Some(ended.ok()),
             Err(_) => None,
         };
@@ -227,7 +227,7 @@ impl Jobs {
         messages: &mut Vec<Message>,
     ) -> Result<(), JobsError> {
         let lost = || JobsError::LeaseLost(job.id.clone());
-        if !repo::jobs::insert(tx, job, &Hidden::default(), MADE).await? {
+        if !repo::jobs::insert(tx, job, &Hidden::default(), CREATION_EVENTS).await? {
             return Err(lost());
         }
         self.tell_of_making(tx, job).await?;
@@ -271,7 +271,7 @@ impl Jobs {
         let Some(mut job) = repo::jobs::find(&mut tx, id).await? else {
             return Ok(false);
         };
-        let with = With::event(NewEvent::info(EventType::Cancelling));
+        let with = MoveDetails::event(NewEvent::info(EventType::Cancelling));
         let moved = job.status == Status::Running
             && self.advance(&mut tx, &mut job, Status::Cancelling, with).await?;
         if moved {
@@ -305,7 +305,7 @@ fn given_up() -> Outcome {
     Outcome::Failed(JobError::new("given_up", text).permanent())
 }
 
-async fn outcome(context: &JobContext, hand: &Hand, ending: Option<Ending>) -> Outcome {
+async fn outcome(context: &JobContext, hand: &RunningJob, ending: Option<Ending>) -> Outcome {
     let Some(Ending { warning, outcome }) = ending else {
         return given_up();
     };

@@ -1,21 +1,21 @@
 //! The use cases of this area.
 
 pub mod actions;
-mod brief;
 pub mod bulk;
 pub mod context;
 mod enqueue;
-mod hands;
 pub mod hosted;
-mod moving;
+mod messages;
 mod recover;
 pub mod retention;
+mod running_jobs;
 mod schedules;
 mod settle;
-mod tell;
 #[cfg(test)]
 mod tests;
+mod transitions;
 pub mod types;
+mod unstored;
 pub mod views;
 mod worker;
 
@@ -36,10 +36,10 @@ pub use enqueue::Enqueued;
 
 use crate::model::cron::Cron;
 use crate::model::pace::Pace;
-use brief::Brief;
-use hands::Hands;
+use running_jobs::RunningJobs;
 use settle::Ended;
 use types::Types;
+use unstored::UnstoredJob;
 
 /// Dependencies of this area.
 pub struct JobsDeps {
@@ -70,14 +70,14 @@ struct Inner {
     types: Types,
     /// Cron schedules by name.
     crons: Mutex<BTreeMap<&'static str, Cron>>,
-    hands: Hands,
+    running_jobs: RunningJobs,
     worker: Worker,
     /// Wakes the dispatcher: a job may be ready to begin.
     wake: Notify,
     /// Runs that ended and are not written yet.
     ended: Mutex<Vec<Ended>>,
     /// The same for work that was never stored.
-    brief: Mutex<Vec<Brief>>,
+    unstored_jobs: Mutex<Vec<UnstoredJob>>,
     settling: tokio::sync::Mutex<()>,
     /// Tasks of the runs under way.
     runs: TaskTracker,
@@ -158,11 +158,11 @@ impl Jobs {
             pace: deps.pace,
             types: Types::default(),
             crons: Mutex::default(),
-            hands: Hands::default(),
+            running_jobs: RunningJobs::default(),
             worker,
             wake: Notify::new(),
             ended: Mutex::default(),
-            brief: Mutex::default(),
+            unstored_jobs: Mutex::default(),
             settling: tokio::sync::Mutex::default(),
             runs: TaskTracker::new(),
             draining: AtomicBool::new(false),

@@ -8,8 +8,8 @@ use qm_db::Backend;
 use qm_kernel::Timestamp;
 use serde_json::json;
 
-use super::moving::{INTERRUPTED, shown, told_of};
-use super::tell::Message;
+use super::messages::Message;
+use super::transitions::{INTERRUPTED, failure_event, shown};
 use super::types::JobError;
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -72,7 +72,7 @@ impl Jobs {
     }
 
     fn has_in_hand(&self, left: &Left) -> bool {
-        let hand = self.0.hands.get(&left.id);
+        let hand = self.0.running_jobs.get(&left.id);
         hand.is_some_and(|hand| {
             hand.lease.claim == left.claim && left.owner.as_deref() == Some(&hand.lease.owner)
         })
@@ -123,7 +123,7 @@ impl Jobs {
             let event = NewEvent::info(EventType::Cancelled).message(sentence.clone());
             (Status::Cancelled, event)
         } else {
-            (Status::Failed, told_of(&code, &sentence))
+            (Status::Failed, failure_event(&code, &sentence))
         };
         let step = Step {
             by: Some(&lease),
@@ -176,7 +176,14 @@ impl Jobs {
         let Some(sequence) = repo::moves::step(&mut tx, &step, now).await? else {
             return Ok(false);
         };
-        repo::events::add_one(&mut tx, &self.0.ctx, id, sequence, told_of(&code, &sentence)).await?;
+        repo::events::add_one(
+            &mut tx,
+            &self.0.ctx,
+            id,
+            sequence,
+            failure_event(&code, &sentence),
+        )
+        .await?;
         tx.commit().await?;
         if let Some(job) = self.readable(id).await {
             self.tell_all(&[Message::about("jobs.failed", &job).saying(Some(sentence))]);
@@ -226,7 +233,7 @@ impl Jobs {
     /// Reports running jobs without a recent heartbeat, once per run. The jobs are left as they are.
     pub(super) async fn look_for_stalled(&self) {
         // An SQLite file belongs to one process: no other process runs jobs of it.
-        if self.0.db.backend() == Backend::Sqlite && self.0.hands.len() == 0 {
+        if self.0.db.backend() == Backend::Sqlite && self.0.running_jobs.len() == 0 {
             return;
         }
         if let Err(error) = self.tell_stalled().await {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use qm_db::Tx;
 use qm_kernel::ErrorKind;
 
-use super::moving::{With, told_of_completion};
-use super::tell::Message;
+use super::messages::Message;
+use super::transitions::{MoveDetails, completion_event};
 use super::types::{Done, JobError};
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -74,9 +74,9 @@ impl Jobs {
             }
         }
         for ended in &batch {
-            self.0.hands.release(&ended.lease);
+            self.0.running_jobs.release(&ended.lease);
         }
-        self.0.tally.running.set(self.0.hands.len() as i64);
+        self.0.tally.running.set(self.0.running_jobs.len() as i64);
         self.0.wake.notify_one();
     }
 
@@ -136,7 +136,7 @@ impl Jobs {
                 Outcome::Lost => return Ok(None),
                 Outcome::Interrupted => self.interrupt(tx, &mut job, lease, messages).await?,
                 _ if job.status == Status::Cancelling => {
-                    let with = With::event(NewEvent::info(EventType::Cancelled)).by(lease);
+                    let with = MoveDetails::event(NewEvent::info(EventType::Cancelled)).by(lease);
                     let moved = self.advance(tx, &mut job, Status::Cancelled, with).await?;
                     if moved {
                         messages.push(Message::about("jobs.cancelled", &job));
@@ -168,11 +168,11 @@ impl Jobs {
         messages: &mut Vec<Message>,
     ) -> Result<bool, JobsError> {
         // A job that paused without a request takes the same way.
-        let by = || With::default().by(lease);
+        let by = || MoveDetails::default().by(lease);
         if job.status == Status::Running && !self.advance(tx, job, Status::Pausing, by()).await? {
             return Ok(false);
         }
-        let with = With::event(NewEvent::info(EventType::Paused)).by(lease);
+        let with = MoveDetails::event(NewEvent::info(EventType::Paused)).by(lease);
         let moved = self.advance(tx, job, Status::Paused, with).await?;
         if moved {
             messages.push(Message::about("jobs.paused", job));
@@ -189,7 +189,7 @@ impl Jobs {
         messages: &mut Vec<Message>,
     ) -> Result<bool, JobsError> {
         // It completed before it could pause.
-        let by = || With::default().by(lease);
+        let by = || MoveDetails::default().by(lease);
         if job.status == Status::Pausing && !self.advance(tx, job, Status::Running, by()).await? {
             return Ok(false);
         }
@@ -198,10 +198,10 @@ impl Jobs {
         } else {
             (Status::Completed, Level::Success)
         };
-        let with = With {
+        let with = MoveDetails {
             result,
             metrics,
-            ..With::event(told_of_completion(level)).by(lease)
+            ..MoveDetails::event(completion_event(level)).by(lease)
         };
         let moved = self.advance(tx, job, to, with).await?;
         if moved {

@@ -197,7 +197,7 @@ impl Jobs {
             is_draining: self.is_draining(),
             started_at: worker.started_at,
             version: worker.version,
-            running: self.0.hands.len(),
+            running: self.0.running_jobs.len(),
         }
     }
 

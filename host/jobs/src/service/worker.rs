@@ -21,9 +21,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::context::JobContext;
-use super::hands::{Hand, Told};
+use super::messages::Message;
+use super::running_jobs::{LastProgress, RunningJob};
 use super::settle::{Ended, Outcome};
-use super::tell::Message;
 use super::types::{JobError, JobType};
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -84,14 +84,14 @@ impl Jobs {
     /// Stops claiming jobs and asks the running ones to end.
     pub fn drain(&self) {
         self.0.draining.store(true, Ordering::Release);
-        for hand in self.0.hands.all() {
+        for hand in self.0.running_jobs.all() {
             hand.stop();
         }
     }
 
     /// Number of jobs that this worker runs.
     pub fn running(&self) -> usize {
-        self.0.hands.len()
+        self.0.running_jobs.len()
     }
 
     pub(super) fn is_draining(&self) -> bool {
@@ -109,7 +109,7 @@ impl Jobs {
             return;
         }
         tracing::warn!(
-            jobs = self.0.hands.len(),
+            jobs = self.0.running_jobs.len(),
             "jobs took too long to stop and are interrupted"
         );
         self.0.abandoned.cancel();
@@ -142,7 +142,7 @@ impl Jobs {
     /// Longest pause between two searches while nothing wakes the worker.
     fn longest_pause(&self) -> Duration {
         match self.0.db.backend() {
-            Backend::Sqlite => self.0.pace.rest,
+            Backend::Sqlite => self.0.pace.idle_poll,
             // Another server may have queued a job.
             Backend::Postgres => self.0.pace.poll,
         }
@@ -241,7 +241,10 @@ impl Jobs {
         let mut tx = self.0.db.begin_read().await?;
         let mut ids = Vec::new();
         if repo::moves::any_queued(&mut tx, now).await? {
-            let free = self.places(&mut tx).await?.saturating_sub(self.0.hands.places());
+            let free = self
+                .places(&mut tx)
+                .await?
+                .saturating_sub(self.0.running_jobs.places());
             ids = self.candidates(&mut tx, now, free).await?;
             // A place that comes free wakes the worker anyway.
             if ids.len() == free {
@@ -257,7 +260,7 @@ impl Jobs {
         let mut found = Vec::new();
         for job_type in self.0.types.all() {
             let room = job_type.at_once.map_or(free, |most| {
-                most.saturating_sub(self.0.hands.count_of(job_type.key))
+                most.saturating_sub(self.0.running_jobs.count_of(job_type.key))
             });
             if room > 0 && free > 0 {
                 let most = room.min(free);
@@ -293,11 +296,11 @@ impl Jobs {
 
     /// Registers a job as running here: its lease is prolonged and it receives changes that others make.
     pub(super) fn take_in_hand(&self, context: &JobContext) {
-        self.0.hands.take(context.hand.clone());
+        self.0.running_jobs.take(context.hand.clone());
         if self.is_draining() {
             context.hand.stop();
         }
-        self.0.tally.running.set(self.0.hands.len() as i64);
+        self.0.tally.running.set(self.0.running_jobs.len() as i64);
         self.tell_all(&[Message::about("jobs.started", &context.job)]);
     }
 
@@ -308,13 +311,18 @@ impl Jobs {
             Some(Value::Array(warnings)) => warnings.clone(),
             _ => Vec::new(),
         };
-        let told = Told {
+        let told = LastProgress {
             percent: job.progress_percent,
             warnings,
-            ..Told::default()
+            ..LastProgress::default()
         };
         JobContext {
-            hand: Arc::new(Hand::new(claimed.lease, job.type_key.clone(), is_hosted, told)),
+            hand: Arc::new(RunningJob::new(
+                claimed.lease,
+                job.type_key.clone(),
+                is_hosted,
+                told,
+            )),
             jobs: self.clone(),
             input: claimed.input.unwrap_or(Value::Null),
             checkpoint: claimed.checkpoint,
@@ -322,7 +330,7 @@ impl Jobs {
         }
     }
 
-    async fn run(self, context: JobContext, hand: Arc<Hand>) {
+    async fn run(self, context: JobContext, hand: Arc<RunningJob>) {
         let job_type = self.0.types.get(&context.job.type_key);
         let outcome = match job_type {
             Some(job_type) => self.watched(&job_type, &context, &hand).await,
@@ -339,7 +347,7 @@ impl Jobs {
     }
 
     /// Runs the handler and stops it on cancellation, loss of the lease or time-out.
-    async fn watched(&self, job_type: &JobType, context: &JobContext, hand: &Hand) -> Outcome {
+    async fn watched(&self, job_type: &JobType, context: &JobContext, hand: &RunningJob) -> Outcome {
         let limit = context
             .job
             .timeout_seconds
@@ -404,15 +412,15 @@ impl Jobs {
     /// True when an abandoned job may exist: left by another server, or by this worker when the answer to one
     /// of its writes got lost. On an idle SQLite server this is checked only now and then.
     fn may_be_left(&self) -> bool {
-        if self.0.db.backend() == Backend::Postgres || self.0.hands.len() > 0 {
+        if self.0.db.backend() == Backend::Postgres || self.0.running_jobs.len() > 0 {
             return true;
         }
         let (now, last) = (self.0.ctx.now(), *lock(&self.0.reaped_at));
-        last.is_none_or(|last| now.since(last) >= self.0.pace.rest)
+        last.is_none_or(|last| now.since(last) >= self.0.pace.idle_poll)
     }
 
     async fn renew(&self) -> Result<(), JobsError> {
-        let hands = self.0.hands.all();
+        let hands = self.0.running_jobs.all();
         if hands.is_empty() {
             return Ok(());
         }
@@ -438,7 +446,7 @@ impl Jobs {
 
     /// Passes the changed state of a job to its handler, if it runs here.
     pub(super) fn signal(&self, job: &Job) {
-        if let Some(hand) = self.0.hands.get(&job.id)
+        if let Some(hand) = self.0.running_jobs.get(&job.id)
             && hand.lease.claim == job.claim
         {
             signal(&hand, job.status.as_str());
@@ -446,7 +454,7 @@ impl Jobs {
     }
 }
 
-fn signal(hand: &Hand, status: &str) {
+fn signal(hand: &RunningJob, status: &str) {
     if status == Status::Cancelling.as_str() {
         hand.cancelled.cancel();
     } else if status == Status::Pausing.as_str() {

@@ -20,12 +20,12 @@ use crate::model::pick::{self, Picked};
 const JUDGED: usize = 4;
 
 /// Result from one provider.
-enum One {
-    Told(Box<Metadata>),
+enum ProviderResult {
+    Found(Box<Metadata>),
     /// No match; suggestions, and ids of equally good hits.
     Unknown(Vec<TitleSuggestion>, Vec<ExternalId>),
     /// A title with the requested name, but another external id.
-    Another(Box<Metadata>),
+    OtherId(Box<Metadata>),
     Silent(Silent),
 }
 
@@ -76,10 +76,10 @@ impl MetadataArea {
         };
         match self.ask_one(usable, lookup).await {
             // The caller compares the ids, and reports another one.
-            One::Told(metadata) | One::Another(metadata) => Alone::Told(metadata),
-            One::Unknown(suggested, _) if !suggested.is_empty() => Alone::Unsure(suggested),
-            One::Unknown(..) => Alone::Unknown,
-            One::Silent(silent) => Alone::Silent(silent),
+            ProviderResult::Found(metadata) | ProviderResult::OtherId(metadata) => Alone::Told(metadata),
+            ProviderResult::Unknown(suggested, _) if !suggested.is_empty() => Alone::Unsure(suggested),
+            ProviderResult::Unknown(..) => Alone::Unknown,
+            ProviderResult::Silent(silent) => Alone::Silent(silent),
         }
     }
 
@@ -137,25 +137,25 @@ impl MetadataArea {
     }
 
     /// The complete answer of a provider: a failure in between yields none.
-    async fn ask_one(&self, usable: &Usable, lookup: &Lookup) -> One {
+    async fn ask_one(&self, usable: &Usable, lookup: &Lookup) -> ProviderResult {
         match self.ask_provider(usable, lookup).await {
             Ok(one) => one,
-            Err(reason) => One::Silent(unanswered(&usable.kind.id, reason)),
+            Err(reason) => ProviderResult::Silent(unanswered(&usable.kind.id, reason)),
         }
     }
 
-    async fn ask_provider(&self, usable: &Usable, lookup: &Lookup) -> Result<One, String> {
+    async fn ask_provider(&self, usable: &Usable, lookup: &Lookup) -> Result<ProviderResult, String> {
         let lookup = &self.with_own_id(usable, lookup.clone()).await?;
         let (id, is_known) = match self.meant(usable, lookup).await? {
             Meant::Known(id) => (id, true),
             Meant::Named(id) => (id, false),
-            Meant::Unknown(suggested, equals) => return Ok(One::Unknown(suggested, equals)),
+            Meant::Unknown(suggested, equals) => return Ok(ProviderResult::Unknown(suggested, equals)),
         };
         let Some(title) = self.title(usable, lookup, &id).await? else {
-            return Ok(One::Unknown(Vec::new(), Vec::new()));
+            return Ok(ProviderResult::Unknown(Vec::new(), Vec::new()));
         };
         if !is_known && !pick::is_of_year(lookup, &title) {
-            return Ok(One::Unknown(Vec::new(), Vec::new()));
+            return Ok(ProviderResult::Unknown(Vec::new(), Vec::new()));
         }
         let is_another = !is_known && pick::contradicts(&lookup.ids, &title.ids);
         let mut episode = None;
@@ -168,9 +168,9 @@ impl MetadataArea {
         }
         let told = Box::new(to_metadata(&usable.kind.id, Arc::unwrap_or_clone(title), episode));
         Ok(if is_another {
-            One::Another(told)
+            ProviderResult::OtherId(told)
         } else {
-            One::Told(told)
+            ProviderResult::Found(told)
         })
     }
 
@@ -349,16 +349,16 @@ fn fingerprint(usable: &Usable) -> u64 {
 
 trait Take {
     /// Collects suggestions, and returns the metadata.
-    fn take(&mut self, one: One) -> Option<Metadata>;
+    fn take(&mut self, one: ProviderResult) -> Option<Metadata>;
 }
 
 impl Take for Told {
-    fn take(&mut self, one: One) -> Option<Metadata> {
+    fn take(&mut self, one: ProviderResult) -> Option<Metadata> {
         match one {
-            One::Told(metadata) => return Some(*metadata),
-            One::Unknown(_, equals) => self.ambiguous.extend(equals),
-            One::Another(_) => {}
-            One::Silent(silent) => self.silent.push(silent),
+            ProviderResult::Found(metadata) => return Some(*metadata),
+            ProviderResult::Unknown(_, equals) => self.ambiguous.extend(equals),
+            ProviderResult::OtherId(_) => {}
+            ProviderResult::Silent(silent) => self.silent.push(silent),
         }
         None
     }

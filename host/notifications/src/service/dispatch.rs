@@ -88,7 +88,7 @@ struct Recipient {
 }
 
 /// Texts for all recipients of one time zone.
-struct Told {
+struct RenderedTexts {
     title: Arc<str>,
     /// JSON of the card.
     card: Option<String>,
@@ -218,7 +218,7 @@ impl Notifications {
         event: &DomainEvent,
         recipients: &[Recipient],
         now: Timestamp,
-    ) -> Result<BTreeMap<Option<String>, Told>, DbError> {
+    ) -> Result<BTreeMap<Option<String>, RenderedTexts>, DbError> {
         let house: Option<String> = self.settings.get(tx, &TIMEZONE).await?;
         let mut words = BTreeMap::new();
         for recipient in recipients {
@@ -238,7 +238,7 @@ impl Notifications {
                 .as_ref()
                 .and_then(|card| card.action.as_ref())
                 .map(|action| action.href.clone());
-            let told = Told {
+            let told = RenderedTexts {
                 title: rendered.title.into(),
                 // A card of texts and numbers always has a JSON form.
                 card: rendered.card.and_then(|card| serde_json::to_string(&card).ok()),

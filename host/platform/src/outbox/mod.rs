@@ -122,10 +122,10 @@ pub struct Patience {
     pub poll: Duration,
     /// The same interval for a server that has the database to itself: only commands that run beside it store
     /// events. Where the database reports foreign writes, it is not polled.
-    pub rest: Duration,
+    pub idle_poll: Duration,
     /// Pause between one page of events and the next look: a look costs as much for one event as for many,
     /// and events often come in groups.
-    pub gather: Duration,
+    pub batch_delay: Duration,
     /// Time after its last event during which the consuming server excludes others.
     pub lease: Duration,
     /// Time limit of one transaction: shorter than others wait for a transaction to end.
@@ -139,8 +139,8 @@ pub struct Patience {
 impl Patience {
     pub const STANDARD: Patience = Patience {
         poll: Duration::from_secs(2),
-        rest: BEAT.saturating_mul(11),
-        gather: Duration::from_millis(20),
+        idle_poll: BEAT.saturating_mul(11),
+        batch_delay: Duration::from_millis(20),
         lease: Duration::from_secs(10),
         handling: Duration::from_secs(5),
         attempts: 6,
@@ -224,7 +224,7 @@ impl Outbox {
     /// server wakes seldom.
     fn next_look(&self) -> Instant {
         let pause = if self.db.is_sole() {
-            self.patience.rest
+            self.patience.idle_poll
         } else {
             self.patience.poll
         };

@@ -120,7 +120,7 @@ impl Reader {
             }
         }
         if let Some(handled) = self.handled {
-            tokio::time::sleep_until(handled + self.outbox.patience.gather).await;
+            tokio::time::sleep_until(handled + self.outbox.patience.batch_delay).await;
         }
     }
 

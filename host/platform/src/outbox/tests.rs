@@ -42,8 +42,8 @@ const KINDS: &[EventSpec] = &[EventSpec::of::<Counted>(), EventSpec::of::<Passin
 const WAIT: Duration = Duration::from_mins(1);
 const BRISK: Patience = Patience {
     poll: Duration::from_millis(20),
-    rest: Duration::from_millis(20),
-    gather: Duration::from_millis(1),
+    idle_poll: Duration::from_millis(20),
+    batch_delay: Duration::from_millis(1),
     lease: Duration::from_mins(1),
     handling: Duration::from_millis(300),
     attempts: 3,
@@ -503,7 +503,7 @@ qm_db::db_test! {
 
     async fn an_event_is_handled_at_once_whatever_was_passed_before_it(db: Db) {
         let seldom = Duration::from_mins(10);
-        let server = Server::new(&db, Patience { poll: seldom, rest: seldom, ..BRISK }).await;
+        let server = Server::new(&db, Patience { poll: seldom, idle_poll: seldom, ..BRISK }).await;
         let consumer = Counter::new("counter", []);
         server.outbox.bus.keep([Passing::KEY.to_owned()]);
         server.start(&consumer).await;
@@ -517,7 +517,7 @@ qm_db::db_test! {
     }
 
     async fn what_follows_a_page_closely_is_one_page(db: Db) {
-        let patience = Patience { gather: Duration::from_secs(1), ..BRISK };
+        let patience = Patience { batch_delay: Duration::from_secs(1), ..BRISK };
         let server = Server::new(&db, patience).await;
         // After a failure all events of the page are handled again.
         let consumer = Counter::new("counter", [(3, Doing::Fail(1))]);

@@ -35,8 +35,8 @@ sql! {
 const KINDS: &[EventSpec] = &[EventSpec::of::<Changed>(), EventSpec::of::<Followed>()];
 pub const BRISK: Patience = Patience {
     poll: Duration::from_millis(50),
-    rest: Duration::from_millis(50),
-    gather: Duration::from_millis(1),
+    idle_poll: Duration::from_millis(50),
+    batch_delay: Duration::from_millis(1),
     lease: Duration::from_millis(300),
     handling: Duration::from_secs(5),
     attempts: 6,
@@ -101,12 +101,12 @@ impl Consumer for Follower {
 }
 
 /// An event sink that reports its steps.
-pub struct Told {
+pub struct ReportingSink {
     pub bus: Bus,
     pub steps: Arc<dyn Steps>,
 }
 
-impl EventSink for Told {
+impl EventSink for ReportingSink {
     fn plan(&self, event: &DomainEvent) -> Option<qm_kernel::event::Plan> {
         self.steps.reach(&format!("{} is planned", event.event_key));
         self.bus.plan(event)
@@ -132,7 +132,7 @@ impl Server {
     pub async fn start(db: Db, steps: Arc<dyn Steps>) -> Server {
         let ctx = Ctx::system();
         let told = |bus: &Bus| -> Arc<dyn EventSink> {
-            Arc::new(Told {
+            Arc::new(ReportingSink {
                 bus: bus.clone(),
                 steps: steps.clone(),
             })

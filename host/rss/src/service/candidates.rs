@@ -9,7 +9,7 @@ use qm_platform::Actor;
 use serde_json::{Value, json};
 
 use super::rules::OBJECT;
-use super::{Caller, Rss, there};
+use super::{Caller, Rss, lookups};
 use crate::error::RssError;
 use crate::model::candidate::{CandidateDraft, StoredCandidate, within_list};
 use crate::model::evaluation::Tally;
@@ -40,7 +40,7 @@ impl Rss {
         rule_id: &str,
     ) -> Result<(Rule, Vec<StoredCandidate>), RssError> {
         let mut tx = self.db.begin_read().await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let mut stored = repo::candidates::of_rule(&mut tx, rule_id).await?;
         for stored in &mut stored {
             stored.find_complaint(&rule);
@@ -82,7 +82,7 @@ impl Rss {
         let turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let mut stored = there
             .into_iter()
@@ -107,7 +107,7 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         if !repo::candidates::delete(&mut tx, rule_id, id).await? {
             return Err(RssError::NoSuchCandidate);
         }
@@ -124,7 +124,7 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let known: BTreeSet<&str> = there.iter().map(|stored| stored.candidate.id.as_str()).collect();
         let mut named = BTreeSet::new();
@@ -163,7 +163,7 @@ impl Rss {
         let turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         within_list(there.len() + suggestion.candidates.len())?;
         for (order, mut draft) in (next_order(&there)..).zip(suggestion.candidates) {

@@ -9,7 +9,7 @@ use qm_platform::masked;
 use serde_json::json;
 
 use super::rules::{rules_with_targets, targets_of};
-use super::{Caller, Rss, there};
+use super::{Caller, Rss, lookups};
 use crate::error::RssError;
 use crate::model::feed::{Feed, FeedChange, MAX_FEEDS, host_of};
 use crate::model::history::{Counts, HistoryFilter, HistoryItem};
@@ -99,7 +99,7 @@ impl Rss {
     ) -> Result<Feed, RssError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let mut feed = there::feed(&mut tx, id).await?;
+        let mut feed = lookups::feed(&mut tx, id).await?;
         // A form that showed the address masked sends it back masked.
         change.url = change.url.filter(|url| *url != masked::url(&feed.url));
         feed.apply(change);
@@ -128,7 +128,7 @@ impl Rss {
     ) -> Result<FeedWithRules, RssError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let feed = there::feed(&mut tx, id).await?;
+        let feed = lookups::feed(&mut tx, id).await?;
         let rules = rules_of(&mut tx, id).await?;
         repo::feeds::delete(&mut tx, id).await?;
         let told = json!({ "name": feed.name });
@@ -154,7 +154,7 @@ impl Rss {
         page: PageQuery,
     ) -> Result<(Vec<HistoryItem>, Counts), RssError> {
         let mut tx = self.db.begin_read().await?;
-        there::feed(&mut tx, feed_id).await?;
+        lookups::feed(&mut tx, feed_id).await?;
         Ok(repo::history::page(&mut tx, feed_id, filter, page).await?)
     }
 

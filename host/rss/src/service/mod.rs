@@ -10,6 +10,7 @@ mod history;
 mod items;
 #[cfg(test)]
 mod items_tests;
+mod lookups;
 pub mod poll;
 mod rules;
 mod shows;
@@ -17,7 +18,6 @@ mod shows;
 mod shows_tests;
 #[cfg(test)]
 mod tests;
-mod there;
 mod trial;
 pub mod upkeep;
 

@@ -16,7 +16,7 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use super::items::{chunk_of, judge_all};
-use super::{Caller, Rss, there};
+use super::{Caller, Rss, lookups};
 use crate::error::RssError;
 use crate::lanes::READS;
 use crate::model::feed::{Feed, seconds};
@@ -63,7 +63,7 @@ impl Sites {
 
 /// Result of reading one feed.
 #[derive(Default)]
-pub(super) struct Looked {
+pub(super) struct FeedReading {
     pub new_items: u64,
     /// Ids of the decided grabs.
     pub grabs: Vec<String>,
@@ -176,7 +176,7 @@ impl Rss {
     /// Reads a feed now.
     pub(super) async fn refresh(self: &Arc<Self>, id: &str) -> Result<(u64, u64), RssError> {
         let mut tx = self.db.begin_read().await?;
-        let feed = there::feed(&mut tx, id).await?;
+        let feed = lookups::feed(&mut tx, id).await?;
         drop(tx);
         match self.look(&feed, &feed.host()).await {
             Ok(looked) => Ok((looked.new_items, self.settle_all(looked.grabs).await)),
@@ -186,7 +186,7 @@ impl Rss {
     }
 
     /// Reads a feed and stores the result.
-    async fn look(self: &Arc<Self>, feed: &Feed, host: &str) -> Result<Looked, Unread> {
+    async fn look(self: &Arc<Self>, feed: &Feed, host: &str) -> Result<FeedReading, Unread> {
         let _turn = self.sites.take(host).await;
         let outcome = self.read(feed).await;
         if let Err(Unread::Fetch(reason, asked)) = &outcome {
@@ -208,7 +208,7 @@ impl Rss {
         outcome
     }
 
-    async fn read(self: &Arc<Self>, feed: &Feed) -> Result<Looked, Unread> {
+    async fn read(self: &Arc<Self>, feed: &Feed) -> Result<FeedReading, Unread> {
         let mut tx = self.db.begin_read().await?;
         let is_wanted = repo::history::is_wanted(&mut tx, &feed.id).await?;
         drop(tx);
@@ -220,7 +220,7 @@ impl Rss {
         let fetched = fetched.map_err(|error| Unread::Fetch(error.to_string(), error.retry_after()))?;
         let mut read = feed.clone();
         let looked = match fetched {
-            Fetched::NotModified => Looked::default(),
+            Fetched::NotModified => FeedReading::default(),
             Fetched::Body {
                 bytes,
                 content_type,
@@ -249,8 +249,8 @@ impl Rss {
     }
 
     /// Judges the new items by the rules, and stores them.
-    async fn take(self: &Arc<Self>, feed: &Feed, items: Vec<Item>) -> Result<Looked, RssError> {
-        let mut looked = Looked::default();
+    async fn take(self: &Arc<Self>, feed: &Feed, items: Vec<Item>) -> Result<FeedReading, RssError> {
+        let mut looked = FeedReading::default();
         // The lookup comes first, so items listed before cost one query.
         let mut met = HashSet::new();
         for (at, part) in items.chunks(LOOKED_UP).enumerate() {
@@ -331,7 +331,7 @@ impl Rss {
         self: &Arc<Self>,
         items: Vec<HistoryItem>,
         mut rules: Vec<Arc<LiveRule>>,
-        looked: &mut Looked,
+        looked: &mut FeedReading,
     ) -> Result<(), RssError> {
         let Some(feed_id) = items.first().map(|item| item.feed_id.clone()) else {
             return Ok(());

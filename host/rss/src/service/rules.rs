@@ -9,7 +9,7 @@ use qm_kernel::PageQuery;
 use qm_ports::shows::ShowSnapshot;
 use serde_json::json;
 
-use super::{Caller, Rss, there};
+use super::{Caller, Rss, lookups};
 use crate::error::RssError;
 use crate::model::evaluation::Evaluation;
 use crate::model::live::targets;
@@ -149,7 +149,7 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge_grabs(&mut tx, caller).await?;
-        let mut rule = there::rule(&mut tx, id).await?;
+        let mut rule = lookups::rule(&mut tx, id).await?;
         let before = rule.clone();
         rule.apply(change);
         if concerns_show {
@@ -197,7 +197,7 @@ impl Rss {
         }
         let mut tx = self.db.begin_write().await?;
         self.judge(&mut tx, caller).await?;
-        let mut rule = there::rule(&mut tx, id).await?;
+        let mut rule = lookups::rule(&mut tx, id).await?;
         tx.commit().await?;
         rule.apply(change.clone());
         Ok(self.look_up(&rule).await)
@@ -213,7 +213,7 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, id).await?;
+        let rule = lookups::rule(&mut tx, id).await?;
         let feed_ids = targets_of(&mut tx, &rule).await?;
         repo::rules::delete(&mut tx, id).await?;
         let told = json!({ "name": rule.name });
@@ -234,7 +234,7 @@ impl Rss {
     /// One page of a rule's evaluations, the newest first; empty for an unknown rule.
     pub async fn evaluations(&self, id: &str, page: PageQuery) -> Result<(Vec<Evaluation>, u64), RssError> {
         let mut tx = self.db.begin_read().await?;
-        there::rule(&mut tx, id).await?;
+        lookups::rule(&mut tx, id).await?;
         Ok(repo::evaluations::page(&mut tx, id, page).await?)
     }
 

@@ -24,7 +24,7 @@ use crate::repo;
 /// Realtime message about a new rule on a show that has ended.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct EndedShowMessage<'a> {
     rule_name: &'a str,
     normalized_status: AiringStatus,
     provider: &'a str,
@@ -84,7 +84,7 @@ impl Rss {
         tx.publish(DomainEvent::new(&self.ctx, Cause::NONE, &rule.id, &event));
         let (hub, at) = (self.hub.clone(), self.ctx.now());
         tx.after_commit(move || {
-            let told = Told {
+            let told = EndedShowMessage {
                 rule_name: &event.rule_name,
                 normalized_status: event.normalized_status,
                 provider: &event.provider,

@@ -8,7 +8,7 @@ use qm_ports::feed::FetchError;
 use qm_ports::intake::IntakeError;
 use serde_json::json;
 
-use super::poll::Looked;
+use super::poll::FeedReading;
 use crate::error::RssError;
 use crate::model::bundle::Mode;
 use crate::model::candidate::CandidateDraft;
@@ -282,7 +282,7 @@ db_test! {
             ..qm_feeds::Item::default()
         };
         let item = HistoryItem::new(house.app.ctx.id(), &a.id, &shown, 0, house.app.ctx.now());
-        let mut looked = Looked::default();
+        let mut looked = FeedReading::default();
         house.app.take_chunk(vec![item], before, &mut looked).await.unwrap();
         assert_eq!((looked.new_items, looked.grabs.len()), (1, 1));
         assert!(house.history(&a).await[0].matched);

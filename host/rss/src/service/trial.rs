@@ -10,7 +10,7 @@ use qm_matching::{Analysis, Candidate, Compiled, ListResult, Outcome, Verdict};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::rules::complete;
-use super::{Rss, there};
+use super::{Rss, lookups};
 use crate::error::RssError;
 use crate::lanes::JUDGEMENTS;
 use crate::model::candidate::{CandidateDraft, within_list};
@@ -219,7 +219,7 @@ impl Rss {
     /// A rule and its candidates; the simple filter of a rule without candidates becomes one.
     async fn list_of(&self, rule_id: &str) -> Result<(Rule, Vec<Candidate>), RssError> {
         let mut tx = self.db.begin_read().await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let stored = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let mut list: Vec<Candidate> = stored
             .into_iter()

@@ -2,7 +2,6 @@
 
 pub mod batch;
 pub mod file;
-pub mod grams;
 pub mod ids;
 pub mod import;
 pub mod options;
@@ -12,3 +11,4 @@ pub mod report;
 pub mod score;
 pub mod status;
 pub mod titles;
+pub mod trigrams;

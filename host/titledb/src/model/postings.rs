@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::grams::{Question, Run};
+use super::trigrams::{Question, Run};
 
 /// Names per block. Tests use several blocks.
 pub const BLOCK: i64 = if cfg!(test) { 1 << 12 } else { 1 << 18 };

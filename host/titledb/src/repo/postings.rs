@@ -6,7 +6,7 @@ use qm_db::private::Connection;
 use qm_db::{Backend, DbError, FromRow, Statement, Tx};
 
 use super::schema::backend;
-use crate::model::grams::Run;
+use crate::model::trigrams::Run;
 
 /// Rows per statement on SQLite.
 const AT_ONCE: usize = 100;

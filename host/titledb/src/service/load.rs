@@ -17,10 +17,10 @@ use tokio::sync::mpsc;
 use super::store::Store;
 use crate::lanes::{COMPUTE, FILES, IMPORTS, LOOKS};
 use crate::model::file::Sort;
-use crate::model::grams::{self, Run};
 use crate::model::ids::IdSet;
 use crate::model::plan::{Loaded, Plan, Stage};
 use crate::model::postings::{BLOCK, Lists, block as block_of};
+use crate::model::trigrams::{self, Run};
 use crate::ops::read::{self, FileFault, Piece, Present, Reach};
 use crate::repo::names::{self, Named, NewName, NewSeries};
 use crate::repo::{load, postings, schema};
@@ -364,7 +364,7 @@ async fn lists_of(tx: &mut Tx, block: i64, last: i64) -> Result<Vec<(Run, u64, V
         let names = postings::names(tx, after, until).await?;
         let adding = COMPUTE.run(move |_| {
             for name in &names {
-                lists.add(name.rank, &grams::runs_of(&name.name, name.year, name.sort));
+                lists.add(name.rank, &trigrams::runs_of(&name.name, name.year, name.sort));
             }
             lists
         });

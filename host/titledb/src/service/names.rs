@@ -7,9 +7,9 @@ use qm_db::{DbError, Tx};
 use qm_titles::similarity;
 
 use crate::lanes::COMPUTE;
-use crate::model::grams::{self, Counts, Narrow, Question};
 use crate::model::plan::Loaded;
 use crate::model::postings;
+use crate::model::trigrams::{self, Counts, Narrow, Question};
 use crate::repo::search::Hit;
 use crate::repo::{postings as lists, search};
 
@@ -54,7 +54,7 @@ impl<'a> Names<'a> {
         let names = loaded.names.unwrap_or(0);
         let counts = Counts {
             names: names.unsigned_abs(),
-            runs: lists::counts(tx, &grams::all_runs(name, narrow)).await?,
+            runs: lists::counts(tx, &trigrams::all_runs(name, narrow)).await?,
         };
         Ok(Self {
             name,
@@ -67,9 +67,9 @@ impl<'a> Names<'a> {
     /// Up to `most` matching names, those of titles with the most votes first.
     pub async fn find(&self, tx: &mut Tx, way: Way, most: usize) -> Result<Vec<Hit>, DbError> {
         let question = match way {
-            Way::Same => grams::exactly(self.name, self.narrow, &self.counts),
-            Way::Holding => grams::holding(self.name, self.narrow, &self.counts),
-            Way::Alike => match grams::like(self.name, self.narrow, &self.counts) {
+            Way::Same => trigrams::exactly(self.name, self.narrow, &self.counts),
+            Way::Holding => trigrams::holding(self.name, self.narrow, &self.counts),
+            Way::Alike => match trigrams::like(self.name, self.narrow, &self.counts) {
                 Some(question) => question,
                 None => return Ok(Vec::new()),
             },

@@ -7,8 +7,8 @@ use super::Titledb;
 use super::names::{Names, Way};
 use crate::error::TitledbError;
 use crate::model::file::{Sort, named_title, title_id};
-use crate::model::grams::Narrow;
 use crate::model::titles::Title;
+use crate::model::trigrams::Narrow;
 use crate::repo::titles;
 use qm_titles::normalise;
 

@@ -30,7 +30,7 @@ impl Live {
 
 /// Cached store in use.
 #[derive(Clone, Default)]
-struct Looked {
+struct CachedStore {
     /// True after the first lookup.
     done: bool,
     live: Option<Arc<Live>>,
@@ -40,7 +40,7 @@ struct Looked {
 pub struct Store {
     db: Db,
     directory: PathBuf,
-    live: Mutex<Looked>,
+    live: Mutex<CachedStore>,
     /// Held while the store in use is opened or replaced.
     opening: tokio::sync::Mutex<()>,
 }
@@ -55,7 +55,7 @@ impl Store {
         }
     }
 
-    fn known(&self) -> Looked {
+    fn known(&self) -> CachedStore {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -32,7 +32,7 @@ db_test! {
         assert_eq!(house.status(&id).await, "running");
         let worked = house.submit("complete").await;
         house.jobs.dispatch().await.unwrap();
-        until("the other job to end", || house.jobs.0.hands.len() == 1).await;
+        until("the other job to end", || house.jobs.0.running_jobs.len() == 1).await;
         assert_eq!(house.status(&worked).await, "completed");
         // Its lease is prolonged as any other's.
         let other = house.beside();
@@ -86,7 +86,7 @@ db_test! {
     }
 
     async fn work_that_ends_soon_is_stored_once_with_its_end(db: Db) {
-        let house = House::new(&db).await.at_pace(Pace { brief: Duration::from_mins(10), ..pace() });
+        let house = House::new(&db).await.at_pace(Pace { unstored_limit: Duration::from_mins(10), ..pace() });
         let (done, failed, dropped) = (begin(&house).await, begin(&house).await, begin(&house).await);
         let ids = [done.id().to_owned(), failed.id().to_owned(), dropped.id().to_owned()];
         let stored = house.jobs.hosted_of("files").await.unwrap().len();
@@ -117,8 +117,8 @@ db_test! {
     async fn what_is_stored_once_looks_like_what_was_stored_on_its_way(db: Db) {
         let first = House::new(&db).await;
         let mut seen = Vec::new();
-        for brief in [Duration::ZERO, Duration::from_mins(10)] {
-            let house = first.at_pace(Pace { brief, ..pace() });
+        for unstored_limit in [Duration::ZERO, Duration::from_mins(10)] {
+            let house = first.at_pace(Pace { unstored_limit, ..pace() });
             let (done, failed) = (begin(&house).await, begin(&house).await);
             let ids = [done.id().to_owned(), failed.id().to_owned()];
             let figures = Done::Completed { result: Some(json!({ "bytes": 3 })), metrics: Some(json!({ "files": 1 })) };
@@ -137,8 +137,8 @@ db_test! {
 
     async fn what_ends_about_then_is_written_together(db: Db) {
         let house = House::new(&db).await.at_pace(Pace {
-            brief: Duration::from_mins(10),
-            gather: Duration::from_millis(20),
+            unstored_limit: Duration::from_mins(10),
+            batch_delay: Duration::from_millis(20),
             ..pace()
         });
         // More than one transaction takes.
@@ -156,10 +156,10 @@ db_test! {
     }
 
     async fn work_that_takes_longer_is_stored_while_it_goes_on(db: Db) {
-        let house = House::new(&db).await.at_pace(Pace { brief: Duration::from_millis(20), ..pace() });
+        let house = House::new(&db).await.at_pace(Pace { unstored_limit: Duration::from_millis(20), ..pace() });
         let hosted = begin(&house).await;
         let id = hosted.id().to_owned();
-        until("the job to be stored", || house.jobs.0.hands.get(&id).is_some()).await;
+        until("the job to be stored", || house.jobs.0.running_jobs.get(&id).is_some()).await;
         assert_eq!(house.status(&id).await, "running");
         hosted.context().progress(Progress::from_counts(1, 4)).await.unwrap();
         assert!(house.jobs.cancel_hosted(&id).await.unwrap());
@@ -175,7 +175,7 @@ db_test! {
         let ids = [failed.id().to_owned(), dropped.id().to_owned(), stopped.id().to_owned()];
         failed.end(None, Err(JobError::new("conflict.exists", "it is there").permanent()));
         drop(dropped);
-        until("two to end", || house.jobs.0.hands.len() == 1).await;
+        until("two to end", || house.jobs.0.running_jobs.len() == 1).await;
         house.jobs.drain();
         assert!(stopped.cancellation().is_cancelled());
         stopped.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));

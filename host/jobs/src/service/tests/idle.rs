@@ -15,7 +15,7 @@ sql! {
 fn quick() -> Pace {
     Pace {
         poll: Duration::from_millis(5),
-        rest: Duration::from_hours(24),
+        idle_poll: Duration::from_hours(24),
         lease: Duration::from_millis(30),
         stall_scan: Duration::from_millis(5),
         ..pace()

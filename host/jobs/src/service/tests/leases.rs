@@ -70,7 +70,7 @@ db_test! {
         let id = slow.jobs.submit(NewJob { max_attempts: Some(2), ..work(&["wait", "complete"]) }).await.unwrap();
         slow.jobs.dispatch().await.unwrap();
         slow.heard("job:wait").await;
-        let hand = slow.jobs.0.hands.get(&id).expect("it is in hand");
+        let hand = slow.jobs.0.running_jobs.get(&id).expect("it is in hand");
         // It sleeps for longer than its lease; another one takes over and finishes the job.
         slow.advance(Duration::from_mins(1));
         let other = slow.beside();

@@ -1,13 +1,13 @@
 //! Tests of the service on both databases, with a clock that the test sets.
 
 mod actions;
-mod crowd;
 mod damage;
 mod fuzz;
 mod hosted;
 mod idle;
 mod leases;
 mod runs;
+mod two_workers;
 mod upkeep;
 
 use std::sync::{Arc, Mutex};
@@ -131,8 +131,8 @@ pub struct House {
 pub fn pace() -> Pace {
     Pace {
         places: Some(4),
-        brief: Duration::ZERO,
-        gather: Duration::ZERO,
+        unstored_limit: Duration::ZERO,
+        batch_delay: Duration::ZERO,
         ..Pace::default()
     }
 }
@@ -213,7 +213,7 @@ impl House {
         loop {
             self.jobs.dispatch().await.unwrap();
             self.settled().await;
-            if self.jobs.0.hands.len() == 0 && self.jobs.look_for_anything().await.is_empty() {
+            if self.jobs.0.running_jobs.len() == 0 && self.jobs.look_for_anything().await.is_empty() {
                 return;
             }
         }
@@ -223,7 +223,7 @@ impl House {
     pub async fn settled(&self) {
         let jobs = &self.jobs.0;
         until("every job to end", || {
-            jobs.hands.len() == 0 && jobs.runs.is_empty()
+            jobs.running_jobs.len() == 0 && jobs.runs.is_empty()
         })
         .await;
     }

@@ -200,12 +200,12 @@ db_test! {
             house.submit("wait").await;
         }
         house.jobs.dispatch().await.unwrap();
-        assert_eq!(house.jobs.0.hands.len(), 3, "all places are taken");
-        assert_eq!(house.jobs.0.hands.count_of("test.single"), 1, "of this type there may be one");
+        assert_eq!(house.jobs.0.running_jobs.len(), 3, "all places are taken");
+        assert_eq!(house.jobs.0.running_jobs.count_of("test.single"), 1, "of this type there may be one");
         house.jobs.dispatch().await.unwrap();
-        assert_eq!(house.jobs.0.hands.len(), 3);
+        assert_eq!(house.jobs.0.running_jobs.len(), 3);
         for _ in 0..5 {
-            until("somebody to wait", || house.jobs.0.hands.len() > 0).await;
+            until("somebody to wait", || house.jobs.0.running_jobs.len() > 0).await;
             house.jobs.dispatch().await.unwrap();
             let before = house.all().await.iter().filter(|job| job.status == Status::Completed).count();
             house.stage.go.notify_one();
@@ -216,7 +216,7 @@ db_test! {
                 }
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
-            until("a place to come free", || house.jobs.0.hands.len() < 3).await;
+            until("a place to come free", || house.jobs.0.running_jobs.len() < 3).await;
         }
         house.settled().await;
     }

@@ -18,7 +18,7 @@ db_test! {
         let (silent, lively) = (house.submit("wait").await, house.submit("wait").await);
         house.jobs.dispatch().await.unwrap();
         house.advance(Duration::from_mins(4));
-        let hand = house.jobs.0.hands.get(&lively).unwrap();
+        let hand = house.jobs.0.running_jobs.get(&lively).unwrap();
         let mut tx = db.begin_write().await.unwrap();
         let now = house.jobs.0.ctx.now();
         assert!(repo::moves::beat(&mut tx, &hand.lease, None, now).await.unwrap());
@@ -35,7 +35,7 @@ db_test! {
         assert_eq!(house.event_types(&lively).await.len(), 3, "it gave a sign of life");
         assert_eq!(house.status(&silent).await, "running", "it is only told of");
         house.stage.go.notify_one();
-        until("one of them to end", || house.jobs.0.hands.len() < 2).await;
+        until("one of them to end", || house.jobs.0.running_jobs.len() < 2).await;
         house.stage.go.notify_one();
         house.settled().await;
     }

@@ -47,24 +47,24 @@ impl Band {
 
 /// A change of a root to report, with its free percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum StateChange {
     Warning(u8),
     Critical(u8),
     Recovered(u8),
 }
 
-impl Told {
+impl StateChange {
     /// The event about the root at `path`.
     pub fn event(self, ctx: &Ctx, path: String) -> DomainEvent {
         let about = path.clone();
         match self {
-            Told::Warning(free_percent) => {
+            StateChange::Warning(free_percent) => {
                 DomainEvent::new(ctx, Cause::NONE, about, &StorageWarning { path, free_percent })
             }
-            Told::Critical(free_percent) => {
+            StateChange::Critical(free_percent) => {
                 DomainEvent::new(ctx, Cause::NONE, about, &StorageCritical { path, free_percent })
             }
-            Told::Recovered(free_percent) => {
+            StateChange::Recovered(free_percent) => {
                 DomainEvent::new(ctx, Cause::NONE, about, &StorageRecovered { path, free_percent })
             }
         }
@@ -80,7 +80,7 @@ pub struct StorageWatch {
 impl StorageWatch {
     /// Takes in readings; returns the changes to report, by path. A root that could not be read keeps its
     /// band.
-    pub fn look(&mut self, disks: &[Disk]) -> Vec<(String, Told)> {
+    pub fn look(&mut self, disks: &[Disk]) -> Vec<(String, StateChange)> {
         let readings = disks
             .iter()
             .filter_map(|disk| Some((&disk.path, disk.space?.free_percent()?)));
@@ -89,13 +89,13 @@ impl StorageWatch {
             .collect()
     }
 
-    fn step(&mut self, path: &str, percent: u8) -> Option<Told> {
+    fn step(&mut self, path: &str, percent: u8) -> Option<StateChange> {
         let now = Band::from_percent(percent);
         let before = self.bands.insert(path.to_owned(), now)?;
         match (before, now) {
-            (Band::Fine | Band::Low, Band::Critical) => Some(Told::Critical(percent)),
-            (Band::Fine, Band::Low) => Some(Told::Warning(percent)),
-            (Band::Low | Band::Critical, Band::Fine) => Some(Told::Recovered(percent)),
+            (Band::Fine | Band::Low, Band::Critical) => Some(StateChange::Critical(percent)),
+            (Band::Fine, Band::Low) => Some(StateChange::Warning(percent)),
+            (Band::Low | Band::Critical, Band::Fine) => Some(StateChange::Recovered(percent)),
             // Leaving `Critical` for `Low` is no recovery yet.
             (Band::Critical, Band::Low | Band::Critical)
             | (Band::Fine, Band::Fine)
@@ -117,7 +117,7 @@ mod tests {
     }
 
     /// Changes reported for one root over a series of readings.
-    fn changes(readings: &[u64]) -> Vec<Option<Told>> {
+    fn changes(readings: &[u64]) -> Vec<Option<StateChange>> {
         let mut watch = StorageWatch::default();
         let looks = readings.iter().map(|free| {
             let told = watch.look(&[disk("/a", Some(*free))]);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn every_step_between_two_bands() {
-        use Told::{Critical, Recovered, Warning};
+        use StateChange::{Critical, Recovered, Warning};
         for (before, now, expected) in [
             (16, 16, None),
             (16, 15, Some(Warning(15))),
@@ -176,9 +176,9 @@ mod tests {
                     place.checked_sub(1).map(|before| readings[before]),
                     readings[place],
                 ) {
-                    (Some(50), 10) => Some(Told::Warning(10)),
-                    (Some(50 | 10), 0) => Some(Told::Critical(0)),
-                    (Some(0 | 10), 50) => Some(Told::Recovered(50)),
+                    (Some(50), 10) => Some(StateChange::Warning(10)),
+                    (Some(50 | 10), 0) => Some(StateChange::Critical(0)),
+                    (Some(0 | 10), 50) => Some(StateChange::Recovered(50)),
                     _ => None,
                 };
                 assert_eq!(*told, expected, "{readings:?} at {place}");
@@ -201,11 +201,11 @@ mod tests {
         };
         assert_eq!(
             watch.look(&[disk("/a", Some(3)), empty]),
-            [("/a".to_owned(), Told::Critical(3))]
+            [("/a".to_owned(), StateChange::Critical(3))]
         );
         assert_eq!(
             watch.look(&[disk("/a", Some(3)), disk("/b", Some(16))]),
-            [("/b".to_owned(), Told::Recovered(16))]
+            [("/b".to_owned(), StateChange::Recovered(16))]
         );
     }
 }

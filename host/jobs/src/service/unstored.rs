@@ -4,9 +4,9 @@
 
 use qm_kernel::Timestamp;
 
-use super::moving::{shown, told_of, told_of_completion};
+use super::messages::Message;
 use super::settle::{Ended, Outcome, TOGETHER};
-use super::tell::Message;
+use super::transitions::{completion_event, failure_event, shown};
 use super::types::Done;
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -20,10 +20,10 @@ use crate::repo::jobs::Hidden;
 use crate::repo::moves::Lease;
 
 /// Number of events of such a job, from its creation to its end.
-const TOLD: i64 = 4;
+const EVENTS_TO_END: i64 = 4;
 
 /// Work that began and ended before anything was stored.
-pub(super) struct Brief {
+pub(super) struct UnstoredJob {
     /// The job as it was created.
     pub(super) job: Job,
     pub(super) lease: Lease,
@@ -32,7 +32,7 @@ pub(super) struct Brief {
     whole: (Job, NewEvent),
 }
 
-impl Brief {
+impl UnstoredJob {
     fn running(&self) -> Job {
         let (ended, _) = &self.whole;
         Job {
@@ -56,7 +56,7 @@ impl Jobs {
     pub(super) async fn settle_unstored(&self, job: Job, lease: Lease, outcome: Outcome) {
         match self.whole(&job, &outcome, self.0.ctx.now()) {
             Some(whole) => {
-                let brief = Brief {
+                let brief = UnstoredJob {
                     job,
                     lease,
                     outcome,
@@ -88,7 +88,7 @@ impl Jobs {
         };
         match outcome {
             Outcome::Done(Done::Completed { result, metrics }) => {
-                let event = told_of_completion(Level::Success);
+                let event = completion_event(Level::Success);
                 let completed = Job {
                     status: Status::Completed,
                     progress_percent: 100,
@@ -101,7 +101,7 @@ impl Jobs {
             }
             Outcome::Failed(error) if !(error.retryable && job.has_attempts_left()) => {
                 let (code, sentence) = shown(error);
-                let event = told_of(&code, &sentence);
+                let event = failure_event(&code, &sentence);
                 let failed = Job {
                     status: Status::Failed,
                     error_code: Some(code),
@@ -116,17 +116,17 @@ impl Jobs {
         }
     }
 
-    async fn settle_brief(&self, brief: Brief) {
+    async fn settle_brief(&self, brief: UnstoredJob) {
         let id = brief.job.id.clone();
-        lock(&self.0.brief).push(brief);
+        lock(&self.0.unstored_jobs).push(brief);
         tokio::select! {
-            () = tokio::time::sleep(self.0.pace.gather) => {}
+            () = tokio::time::sleep(self.0.pace.batch_delay) => {}
             () = self.0.abandoned.cancelled() => {}
         }
         loop {
             let turn = self.0.settling.lock().await;
-            let batch: Vec<Brief> = {
-                let mut waiting = lock(&self.0.brief);
+            let batch: Vec<UnstoredJob> = {
+                let mut waiting = lock(&self.0.unstored_jobs);
                 // An earlier turn has written this one too; what came since waits for its own turn.
                 if !waiting.iter().any(|brief| brief.job.id == id) {
                     return;
@@ -145,13 +145,13 @@ impl Jobs {
         }
     }
 
-    async fn write_whole(&self, batch: &[Brief]) -> Result<(), JobsError> {
+    async fn write_whole(&self, batch: &[UnstoredJob]) -> Result<(), JobsError> {
         let mut events = Vec::with_capacity(batch.len() * 4);
         let mut messages = Vec::with_capacity(batch.len() * 4);
         let mut tx = self.0.db.begin_write().await?;
         for brief in batch {
             let (ended, end) = &brief.whole;
-            if !repo::jobs::insert(&mut tx, ended, &Hidden::default(), TOLD).await? {
+            if !repo::jobs::insert(&mut tx, ended, &Hidden::default(), EVENTS_TO_END).await? {
                 return Err(JobsError::LeaseLost(ended.id.clone()));
             }
             let told = [EventType::Created, EventType::Queued, EventType::Started].map(NewEvent::info);

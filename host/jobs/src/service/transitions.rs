@@ -5,7 +5,7 @@ use qm_kernel::Timestamp;
 use serde_json::{Value, json};
 
 use super::Jobs;
-use super::tell::Message;
+use super::messages::Message;
 use super::types::JobError;
 use crate::error::JobsError;
 use crate::model::event::{EventType, Level, NewEvent};
@@ -17,7 +17,7 @@ use crate::repo::moves::{Lease, Step};
 
 /// Columns and event that change together with the state.
 #[derive(Default)]
-pub(super) struct With<'a> {
+pub(super) struct MoveDetails<'a> {
     /// Required lease, where only the worker that holds the job may move it.
     pub(super) by: Option<&'a Lease>,
     pub(super) event: Option<NewEvent>,
@@ -29,7 +29,7 @@ pub(super) struct With<'a> {
     pub(super) run_after: Option<Timestamp>,
 }
 
-impl<'a> With<'a> {
+impl<'a> MoveDetails<'a> {
     pub(super) fn event(event: NewEvent) -> Self {
         Self {
             event: Some(event),
@@ -53,7 +53,7 @@ impl Jobs {
         tx: &mut Tx,
         job: &mut Job,
         to: Status,
-        with: With<'_>,
+        with: MoveDetails<'_>,
     ) -> Result<bool, JobsError> {
         let now = self.0.ctx.now();
         let step = Step {
@@ -100,10 +100,10 @@ impl Jobs {
     ) -> Result<bool, JobsError> {
         let again = error.retryable && job.has_attempts_left();
         let (code, sentence) = shown(error);
-        let with = With {
-            event: (!again).then(|| told_of(&code, &sentence)),
+        let with = MoveDetails {
+            event: (!again).then(|| failure_event(&code, &sentence)),
             error: Some((code, sentence.clone())),
-            ..With::default().by(by)
+            ..MoveDetails::default().by(by)
         };
         if !self.advance(tx, job, Status::Failed, with).await? {
             return Ok(false);
@@ -130,17 +130,17 @@ impl Jobs {
         due: Option<Timestamp>,
         messages: &mut Vec<Message>,
     ) -> Result<(), JobsError> {
-        let with = With {
+        let with = MoveDetails {
             attempt: Some(job.attempt + 1),
-            ..With::event(event)
+            ..MoveDetails::event(event)
         };
         if !self.advance(tx, job, Status::Retrying, with).await? {
             return Err(lost_of(job));
         }
         let retrying = Message::about("jobs.retrying", job).saying(job.error_message.clone());
-        let with = With {
+        let with = MoveDetails {
             run_after: due,
-            ..With::event(NewEvent::info(EventType::Queued))
+            ..MoveDetails::event(NewEvent::info(EventType::Queued))
         };
         if !self.advance(tx, job, Status::Queued, with).await? {
             return Err(lost_of(job));
@@ -163,9 +163,9 @@ impl Jobs {
         }
         // It was asked to end, so `cancelled` is the only state that may follow.
         let event = NewEvent::info(EventType::Cancelled).message(error.message.clone());
-        let with = With {
+        let with = MoveDetails {
             error: Some((error.code, error.message)),
-            ..With::event(event).by(by)
+            ..MoveDetails::event(event).by(by)
         };
         let ended = self.advance(tx, job, Status::Cancelled, with).await?;
         if ended {
@@ -181,14 +181,14 @@ pub(super) fn shown(error: &JobError) -> (String, String) {
 }
 
 /// The event of a failure.
-pub(super) fn told_of(code: &str, sentence: &str) -> NewEvent {
+pub(super) fn failure_event(code: &str, sentence: &str) -> NewEvent {
     NewEvent::new(EventType::Failed, Level::Error)
         .message(sentence)
         .metadata(json!({ "errorCode": code }))
 }
 
 /// The event of a completion.
-pub(super) fn told_of_completion(level: Level) -> NewEvent {
+pub(super) fn completion_event(level: Level) -> NewEvent {
     NewEvent {
         progress: Some(100),
         ..NewEvent::new(EventType::Completed, level)

@@ -38,7 +38,7 @@ impl Identity {
         user_id: &str,
         now: Timestamp,
     ) -> Result<(), DbError> {
-        repo::endings::note(tx, self.inner.ctx.id(), user_id, now).await?;
+        repo::session_ends::note(tx, self.inner.ctx.id(), user_id, now).await?;
         let ended = self.inner.sessions_ended.clone();
         tx.after_commit(move || ended.notify_one());
         Ok(())
@@ -84,7 +84,7 @@ impl Identity {
     pub async fn end_sockets(&self, hub: &Hub, after: Timestamp) -> Result<(), IdentityError> {
         let ended = {
             let mut tx = self.inner.db.begin_read().await?;
-            repo::endings::since(&mut tx, after).await?
+            repo::session_ends::since(&mut tx, after).await?
         };
         for row in ended {
             let ended = SessionsEnded {

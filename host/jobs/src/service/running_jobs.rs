@@ -12,7 +12,7 @@ use super::lock;
 use crate::repo::moves::Lease;
 
 /// One job that this worker runs.
-pub(super) struct Hand {
+pub(super) struct RunningJob {
     pub(super) lease: Lease,
     pub(super) type_key: String,
     /// True when an area does the work itself: it takes no place of the worker.
@@ -25,12 +25,12 @@ pub(super) struct Hand {
     pub(super) lost: CancellationToken,
     /// True when the job was asked to end because the worker stops.
     stopping: AtomicBool,
-    pub(super) told: Mutex<Told>,
+    pub(super) last_progress: Mutex<LastProgress>,
 }
 
 /// Progress that the handler reported last.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct LastProgress {
     pub(super) at: Option<Timestamp>,
     pub(super) percent: i64,
     /// Phase of an update that was dropped.
@@ -39,8 +39,8 @@ pub(super) struct Told {
     pub(super) warnings: Vec<Value>,
 }
 
-impl Hand {
-    pub(super) fn new(lease: Lease, type_key: String, is_hosted: bool, told: Told) -> Self {
+impl RunningJob {
+    pub(super) fn new(lease: Lease, type_key: String, is_hosted: bool, last_progress: LastProgress) -> Self {
         Self {
             lease,
             type_key,
@@ -49,7 +49,7 @@ impl Hand {
             paused: CancellationToken::new(),
             lost: CancellationToken::new(),
             stopping: AtomicBool::new(false),
-            told: Mutex::new(told),
+            last_progress: Mutex::new(last_progress),
         }
     }
 
@@ -69,9 +69,9 @@ impl Hand {
 }
 
 #[derive(Default)]
-pub(super) struct Hands(Mutex<HashMap<String, Arc<Hand>>>);
+pub(super) struct RunningJobs(Mutex<HashMap<String, Arc<RunningJob>>>);
 
-impl Hands {
+impl RunningJobs {
     pub(super) fn len(&self) -> usize {
         lock(&self.0).len()
     }
@@ -81,7 +81,7 @@ impl Hands {
         lock(&self.0).values().filter(|hand| !hand.is_hosted).count()
     }
 
-    pub(super) fn take(&self, hand: Arc<Hand>) {
+    pub(super) fn take(&self, hand: Arc<RunningJob>) {
         lock(&self.0).insert(hand.lease.job_id.clone(), hand);
     }
 
@@ -93,11 +93,11 @@ impl Hands {
         }
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Hand>> {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<RunningJob>> {
         lock(&self.0).get(id).cloned()
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<Hand>> {
+    pub(super) fn all(&self) -> Vec<Arc<RunningJob>> {
         lock(&self.0).values().cloned().collect()
     }
 
