@@ -1,4 +1,4 @@
-//! What signing in costs: logins a second and the memory they take, and the cheapest authenticated question.
+//! Cost of logins: logins per second and their memory, and the cheapest authenticated request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -11,12 +11,12 @@ use crate::http_load;
 use crate::report::Report;
 use crate::server::{PASSWORD, Server};
 
-/// How long each number of callers logs in.
+/// Duration of a round with each number of callers.
 const ROUND: Duration = Duration::from_secs(10);
 
 pub async fn measure(report: &mut Report) {
     for callers in [1, 8, 64] {
-        // Its own process each: the peak is of this round.
+        // A process of its own, so that the peak belongs to this round.
         let server = Server::start().await;
         let before = server.resident_mib();
         let per_second = logins(&server, callers).await;
@@ -38,7 +38,7 @@ pub async fn measure(report: &mut Report) {
     );
 }
 
-/// `callers` log in again and again for one round.
+/// `callers` log in repeatedly for one round.
 async fn logins(server: &Server, callers: usize) -> f64 {
     let (done, address) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU32::new(0)));
     let http = Http::new();
@@ -49,7 +49,8 @@ async fn logins(server: &Server, callers: usize) -> f64 {
             let (done, address) = (done.clone(), address.clone());
             tokio::spawn(async move {
                 while begin.elapsed() < ROUND {
-                    // An address of its own each: five from one a minute is all the throttle lets through.
+                    // A separate address each, because the throttle allows five logins per address and
+                    // minute.
                     let [_, a, b, c] = address.fetch_add(1, Ordering::Relaxed).to_be_bytes();
                     let reply = http
                         .request("POST", &url)

@@ -1,5 +1,5 @@
-//! The audit list at 1,000,000 rows on both databases: the first page, one from the middle, the last, filtered ones, and
-//! how the database goes about it.
+//! Audit list with 1,000,000 rows on both databases: the first page, one from the middle, the last, filtered
+//! ones, and the query plans.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::server::Server;
 const ROWS: u32 = 1_000_000;
 
 sql! {
-    /// A second apart, the last ones a day ago; half of them a user's; one action of ten is rare.
+    /// A second apart, the last ones a day ago; half of them by a user; one action in ten is rare.
     FILL = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000) \
         INSERT INTO audit_logs (id, user_id, action, object_type, object_id, result, ip_address, user_agent, metadata, created_at) \
         SELECT 'row-' || n, CASE WHEN n % 2 = 0 THEN (SELECT id FROM users LIMIT 1) END, \
@@ -28,7 +28,7 @@ pub async fn measure(report: &mut Report) {
     for backend in [Backend::Sqlite, Backend::Postgres] {
         match Scratch::new(backend).await {
             Some(scratch) => {
-                one(report, backend, &scratch).await;
+                measure_backend(report, backend, &scratch).await;
                 scratch.remove().await;
             }
             None => report.add(
@@ -40,7 +40,7 @@ pub async fn measure(report: &mut Report) {
     }
 }
 
-async fn one(report: &mut Report, backend: Backend, scratch: &Scratch) {
+async fn measure_backend(report: &mut Report, backend: Backend, scratch: &Scratch) {
     let server = Server::start_on(scratch.url()).await;
     let db = Db::open(scratch.url()).await.expect("the database is open to us");
     fill(&db).await;
@@ -86,7 +86,7 @@ async fn one(report: &mut Report, backend: Backend, scratch: &Scratch) {
     db.close().await;
 }
 
-/// Fills the trail of a database that a server made.
+/// Fills the audit trail in a database created by a server.
 pub async fn fill(db: &Db) {
     let mut tx = db.begin_write().await.expect("a write");
     let newest = qm_kernel::Ctx::system().now().ms() - 24 * 3600 * 1000;
@@ -100,7 +100,7 @@ pub async fn fill(db: &Db) {
     tx.commit().await.expect("a commit");
 }
 
-/// How the database goes about each statement that reads the trail, at this size.
+/// Query plan of each statement on the audit trail, at this size.
 async fn plans(report: &mut Report, backend: Backend, db: &Db) {
     let audit = STATEMENTS
         .iter()
@@ -120,7 +120,7 @@ async fn plans(report: &mut Report, backend: Backend, db: &Db) {
 }
 
 async fn explained(backend: Backend, db: &Db, text: &str) -> String {
-    // Values of the kinds the statement takes: a plan depends on them, and EXPLAIN takes no parameters everywhere.
+    // Literal values of the right types: a plan depends on them, and EXPLAIN takes parameters not everywhere.
     let text = literal(text);
     let mut tx = db.begin_read().await.expect("a read");
     let lines = match backend {
@@ -145,12 +145,13 @@ async fn explained(backend: Backend, db: &Db, text: &str) -> String {
     }
 }
 
-/// Statements are constants everywhere else; here there are a handful, once.
+/// Statements are constants elsewhere; here there are a handful, once.
 fn leaked(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
-/// The statement with values for its parameters: what is compared with an action or an id is a text, the rest numbers.
+/// The statement with literal values: texts where a parameter is compared with an action or an id, numbers
+/// elsewhere.
 fn literal(text: &str) -> String {
     let mut text = text.to_owned();
     for number in (1..=6).rev() {

@@ -1,4 +1,4 @@
-//! Real clients full of stopped fake torrents.
+//! Real clients filled with stopped fake torrents.
 
 use qm_testkit::qbittorrent::Qbittorrent;
 use qm_testkit::rtorrent::Rtorrent;
@@ -6,7 +6,7 @@ use qm_testkit::sample::{Format, Sample};
 use qm_testkit::wait::until;
 use qm_testkit::xmlrpc::Param;
 
-/// A small torrent that differs from every other one; nobody has its data.
+/// A small unique torrent without available data.
 fn fake(number: u64) -> Sample {
     let name = format!(
         "Some.Show.S{:02}E{:02}.1080p.WEB-DL.x264-GROUP.{number}.mkv",

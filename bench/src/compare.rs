@@ -1,6 +1,6 @@
-//! This server against an earlier one: the same request by turns, each server alone on the machine in its turn, both in front
-//! of the same clients. A row says both medians, the median of the turns' ratios, and how far the turns are apart: what the
-//! machine does to a figure is seen beside what a change did.
+//! Comparison with an earlier server: the same request in turns, only one server running at a time, both in
+//! front of the same clients. A row shows both medians, the median of the turns' ratios, and the spread of
+//! the turns, so that noise of the machine is visible beside the effect of a change.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,13 +19,13 @@ use crate::{audit, clients, files, http_load, start};
 const TURNS: usize = 9;
 const STARTS: usize = 21;
 const TORRENTS: u64 = 5_000;
-/// Of a directory that is listed, and of a tree whose removal is previewed.
+/// Number of entries of a listed directory, and of a tree whose removal is previewed.
 const FILES: usize = 20_000;
-/// Made in a turn: small changes, each with a line of the audit trail.
+/// Folders created per turn: small changes, each with an audit row.
 const FOLDERS: usize = 30;
-/// Requests of a row that is no load, in a turn.
+/// Requests per row and turn, except under load.
 const REQUESTS: usize = 5;
-/// Time for what was under way when a server was frozen.
+/// Time for pending work when a server is frozen.
 const SETTLING: Duration = Duration::from_millis(150);
 
 pub async fn measure(report: &mut Report) {
@@ -47,7 +47,7 @@ pub async fn measure(report: &mut Report) {
     changes_of_files(report, &before, &now).await;
 }
 
-/// Our plugins, as far as the earlier server has them too: each file costs a start and memory.
+/// Our plugins that the earlier server has too: each file costs start time and memory.
 fn plugins_of_both(before: &Build) -> TempDir {
     let dir = tempdir();
     let ours = Build::measured().plugins;
@@ -60,7 +60,7 @@ fn plugins_of_both(before: &Build) -> TempDir {
     dir
 }
 
-/// Values of both servers, a pair a turn.
+/// Values of both servers, one pair per turn.
 #[derive(Default)]
 struct Turns {
     before: Vec<f64>,
@@ -121,7 +121,7 @@ impl Pair {
         [&self.before, &self.now]
     }
 
-    /// Requests a second, CPU of the server a request, and what is sent.
+    /// Requests per second, server CPU per request, and bytes sent.
     fn load(&self, report: &mut Report, what: &str, before: &str, now: &str) {
         let (mut speed, mut cpu, mut sent) = (Turns::default(), Turns::default(), Turns::default());
         for _ in 0..TURNS {
@@ -149,7 +149,7 @@ impl Pair {
     }
 }
 
-/// One turn: requests a second, µs of the server's CPU a request, KiB an answer.
+/// One turn: requests per second, µs of server CPU per request, KiB per answer.
 fn loaded(server: &Server, path: &str) -> [f64; 3] {
     server.freeze(false);
     let (began, cpu) = (Instant::now(), server.cpu_seconds());
@@ -218,7 +218,7 @@ async fn lists(report: &mut Report, before: &Build, now: &Build, label: &str, ki
         &page(50),
         &page(50),
     );
-    // What a torrent tells has grown: the same number of bytes says whether the server itself is slower.
+    // A torrent's JSON has grown: the same number of bytes shows if the server itself is slower.
     let [old, new] = pair.both().map(|server| loaded(server, &page(50))[2]);
     let alike = (50.0 * old / new).round() as usize;
     pair.load(
@@ -255,7 +255,7 @@ async fn changes_of_files(report: &mut Report, before: &Build, now: &Build) {
     report.add(what, preview.row("ms"), "×1.05");
 }
 
-/// Milliseconds of so many folders.
+/// Milliseconds for creating this number of folders.
 async fn folders(server: &Server, turn: usize, whose: &str) -> f64 {
     server.freeze(false);
     tokio::time::sleep(SETTLING).await;
@@ -272,7 +272,7 @@ async fn folders(server: &Server, turn: usize, whose: &str) -> f64 {
     took
 }
 
-/// Milliseconds of one request: the median of a few, after what was under way when the server was frozen has ended.
+/// Milliseconds of one request: the median of a few, after pending work of the frozen server has ended.
 async fn timed(server: &Server, path: &str, body: Option<&Value>) -> f64 {
     server.freeze(false);
     tokio::time::sleep(SETTLING).await;

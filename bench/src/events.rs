@@ -1,5 +1,4 @@
-//! Events through the outbox, on both databases: how many a second are stored and consumed, and how long one takes from its
-//! commit to its consumer.
+//! Outbox on both databases: events stored and consumed per second, and latency from commit to consumer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,9 +16,9 @@ use crate::report::Report;
 
 const KINDS: &[EventSpec] = &[EventSpec::of::<Measured>()];
 const WRITERS: u64 = 16;
-/// Events of a first poll in which everything has completed.
+/// Events of a first poll in which every torrent has completed.
 const MANY: u64 = 10_000;
-/// Torrents of one transaction of a tick.
+/// Torrents per transaction of a tick.
 const A_COMMIT: u64 = 500;
 const SINGLES: u64 = 500;
 
@@ -38,7 +37,7 @@ sql! {
     EFFECT = "INSERT INTO settings (key, value, updated_at) VALUES ($1, '1', 0)";
 }
 
-/// Writes a row an event, as a real consumer does, and notes when each arrived.
+/// Writes one row per event, like a real consumer, and records the arrival times.
 #[derive(Default)]
 struct Stopwatch {
     handled: AtomicU64,
@@ -73,7 +72,7 @@ pub async fn measure(report: &mut Report) {
         match Scratch::new(backend).await {
             Some(scratch) => {
                 let db = scratch.open().await;
-                one(report, backend, &db).await;
+                measure_backend(report, backend, &db).await;
                 db.close().await;
                 scratch.remove().await;
             }
@@ -86,7 +85,7 @@ pub async fn measure(report: &mut Report) {
     }
 }
 
-async fn one(report: &mut Report, backend: Backend, db: &Db) {
+async fn measure_backend(report: &mut Report, backend: Backend, db: &Db) {
     let ctx = Ctx::system();
     let Wired {
         db,
@@ -94,7 +93,7 @@ async fn one(report: &mut Report, backend: Backend, db: &Db) {
         background,
         ..
     } = Wired::new(db, &ctx, KINDS, Patience::STANDARD).await;
-    // Nobody waits for them yet, so they are told and not stored: what publishing costs by itself.
+    // Without a consumer they are published and not stored: the cost of publishing alone.
     let told = per_second(MANY, many(&db, &ctx)).await;
     let watch = Arc::new(Stopwatch::default());
     outbox
@@ -151,7 +150,7 @@ fn event(ctx: &Ctx, number: u64) -> DomainEvent {
     DomainEvent::new(ctx, Cause::NONE, &*measured.hash, &measured)
 }
 
-/// A first poll in which everything has completed.
+/// A first poll in which every torrent has completed.
 async fn many(db: &Db, ctx: &Ctx) {
     for _ in 0..MANY / A_COMMIT {
         let mut tx = db.begin_write().await.expect("a write");
@@ -179,7 +178,7 @@ async fn crowd(db: &Db, ctx: &Ctx) {
     }
 }
 
-/// Milliseconds, of half and of 99 of 100 events.
+/// Latency in milliseconds: median and 99th percentile.
 async fn latency(db: &Db, ctx: &Ctx, watch: &Stopwatch) -> (f64, f64) {
     let mut begun = Vec::new();
     for number in 0..SINGLES {

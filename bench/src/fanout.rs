@@ -1,5 +1,5 @@
-//! One event that concerns 1,000 people, on both databases: how soon all are told of it, and how fast what goes out by a channel
-//! that takes every message at once.
+//! One event for 1,000 recipients, on both databases: time until all are notified, and rate of outgoing
+//! messages with a channel that accepts each at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +33,7 @@ sql! {
     TOLD = "SELECT COUNT(*) FROM notifications";
 }
 
-/// Counts the messages it takes.
+/// Counts the accepted messages.
 #[derive(Default)]
 struct Counting(AtomicU64);
 
@@ -81,7 +81,7 @@ pub async fn measure(report: &mut Report) {
     for backend in [Backend::Sqlite, Backend::Postgres] {
         match TestDb::fresh(backend).await {
             Some(db) => {
-                one(report, &db).await;
+                measure_database(report, &db).await;
                 db.remove().await;
             }
             None => report.add(
@@ -93,7 +93,7 @@ pub async fn measure(report: &mut Report) {
     }
 }
 
-async fn one(report: &mut Report, db: &TestDb) {
+async fn measure_database(report: &mut Report, db: &TestDb) {
     let channel = Arc::new(Counting::default());
     let server = TestServer::builder(db).channels(channel.clone()).start().await;
     people(server.db()).await;
@@ -107,7 +107,7 @@ async fn one(report: &mut Report, db: &TestDb) {
         });
         admin.post("/api/users", user).await;
         let begun = Instant::now();
-        // All are told in one transaction.
+        // All are stored in one transaction.
         while notifications(server.db()).await == before {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
@@ -142,7 +142,7 @@ async fn notifications(db: &Db) -> i64 {
     value!(&mut tx, i64, TOLD).await.expect("a count")
 }
 
-/// People who manage users and want to hear of new ones, in the inbox and by the channel.
+/// Recipients who manage users and want new ones reported, in the inbox and by the channel.
 async fn people(db: &Db) {
     let cipher = Cipher::new(&Secret::new(ENCRYPTION_KEY), Ctx::system());
     let (config, state) = (cipher.encrypt("{}"), cipher.encrypt("somewhere"));

@@ -1,5 +1,5 @@
-//! The file manager: a listing of 100,000 entries, the stream of a 1 GiB file beside `cat` of the same, and the preview of
-//! deleting 200,000 files.
+//! File manager: a listing of 100,000 entries, the stream of a 1 GiB file compared with `cat`, and the
+//! preview of deleting 200,000 files.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::server::Server;
 const ENTRIES: usize = 100_000;
 const FILES: usize = 200_000;
 const PER_FOLDER: usize = 1000;
-/// Of the streamed file, in MiB.
+/// Size of the streamed file in MiB, and number of runs.
 const STREAMED: usize = 1024;
 const RUNS: usize = 7;
 
@@ -26,17 +26,17 @@ pub async fn measure(report: &mut Report) {
     preview(report, root).await;
 }
 
-/// A server of its own each: the peak is of that measurement.
+/// A separate server per measurement, so that the peak belongs to it.
 async fn server(root: &Path) -> Server {
     let roots = root.display().to_string();
     Server::start_with(&[("FILE_MANAGER_ROOTS", &roots)]).await
 }
 
-/// Makes a directory of so many empty files.
+/// Creates a directory with this number of empty files.
 pub fn make_entries(folder: &Path, count: usize) {
     std::fs::create_dir(folder).expect("our own directory");
     for number in 0..count {
-        // In no order, as names are.
+        // Unordered, like real names.
         let name = format!(
             "{:08x} Some.Show.S01E{:02}.mkv",
             (number as u32).wrapping_mul(2_654_435_761),
@@ -46,7 +46,7 @@ pub fn make_entries(folder: &Path, count: usize) {
     }
 }
 
-/// Makes `tree` of so many files in folders of a thousand.
+/// Creates `tree` with this number of files, in folders of a thousand.
 pub fn make_tree(root: &Path, files: usize) {
     for folder in 0..files / PER_FOLDER {
         let folder = root.join(format!("tree/{}/{folder}", folder % 10));
@@ -102,7 +102,7 @@ async fn stream(report: &mut Report, root: &Path) {
     let url = server.url(&format!("/api/files/stream?path=large.mkv&ticket={ticket}"));
     let (before, cpu) = (server.settled_mib(), server.cpu_seconds());
     let (mut streamed, mut cat) = (Vec::new(), Vec::new());
-    // By turns, so that both meet the same machine.
+    // In turns, so that both run under the same conditions.
     for _ in 0..RUNS {
         streamed.push(throughput(Command::new("curl").args(["-sS", "--fail", &url])));
         cat.push(throughput(Command::new("cat").arg(&file)));
@@ -119,7 +119,7 @@ async fn stream(report: &mut Report, root: &Path) {
     );
 }
 
-/// MiB a second of a program that writes the streamed file.
+/// MiB per second of a program that outputs the streamed file.
 fn throughput(command: &mut Command) -> f64 {
     let sink = std::fs::File::create("/dev/null").expect("/dev/null");
     let begin = Instant::now();

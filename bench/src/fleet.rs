@@ -65,7 +65,7 @@ pub async fn measure(report: &mut Report, seconds: u64) {
     readers.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
-/// A Web API whose `sync/maindata` reports other rates for the next 500 torrents on each call.
+/// Fake Web API whose `sync/maindata` reports new rates for the next 500 torrents on each call.
 pub async fn serve_script() -> u16 {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
         .await

@@ -1,4 +1,5 @@
-//! What an engine costs whose list grows without end: ticks and lists of a healthy one meanwhile, memory, and its deletion.
+//! Cost of an engine whose list grows without end: ticks and lists of a healthy engine meanwhile, memory, and
+//! its deletion.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use crate::neighbours::{round, watch_ticks};
 use crate::report::Report;
 use crate::server::Server;
 
-/// Longer than it takes the flood to reach its limit, at 20,000 torrents a tick.
+/// Longer than the flood takes to reach its limit, at 20,000 torrents a tick.
 const LET_IN: Duration = Duration::from_mins(1);
 
 pub async fn measure(report: &mut Report) {

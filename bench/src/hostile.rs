@@ -1,5 +1,6 @@
-//! What a hostile plugin costs: memory of the server before, at the peak and after each attack, the tick of a healthy engine
-//! and the list's p99 meanwhile, and what is shown of the plugin. The attacks are those of the fixtures (`plugins/fixtures`).
+//! Cost of hostile plugins: memory of the server before, at the peak and after each attack, the tick of a
+//! healthy engine and the list's p99 meanwhile, and the displayed state of the plugin. The attacks come from
+//! `plugins/fixtures`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,28 +17,29 @@ use crate::neighbours::{Ticks, figures, watch_ticks};
 use crate::report::Report;
 use crate::server::Server;
 
-/// How long ticks are watched in a row; engines are polled every 2 s.
+/// Duration of watching ticks; engines are polled every 2 s.
 const WATCHED: Duration = Duration::from_secs(8);
-/// Time that memory has at least, and at most, to go back: a list of 100,000 torrents is removed row by row first.
+/// Shortest and longest time for memory to be freed: a list of 100,000 torrents is removed row by row first.
 const SETTLING: Duration = Duration::from_secs(4);
 const SETTLED: Duration = Duration::from_secs(90);
-/// What may stay of an attack, in MiB.
+/// Largest remaining memory of an attack in MiB, and the target.
 const STAYS: f64 = 32.0;
 const TARGET: &str = "its budget (128 MiB) + 32 MiB; tick and list within 2× of quiet";
 
-/// Something that goes on while the healthy engine is watched.
+/// An attack during the measurement of the healthy engine.
 enum Attack {
-    /// So many engines of the kind `misbehave` with this configuration.
+    /// This number of `misbehave` engines with this configuration.
     Engines(&'static str, usize, Value),
-    /// One engine of this configuration whose plugin is reloaded every 500 ms, so that its session is destroyed as often.
+    /// One engine with this configuration whose plugin is reloaded every 500 ms, which destroys its session
+    /// each time.
     Dying(&'static str, Value),
-    /// Something with the files of the plugins directory.
+    /// A change to files of the plugins directory.
     Files(&'static str, fn(&Path) -> Option<Swapping>),
 }
 
 fn attacks() -> Vec<Attack> {
     use Attack::{Dying, Engines, Files};
-    // A port nobody listens on, granted: what is never finished is never sent.
+    // A granted port without a listener: an unfinished request is never sent.
     let url = "http://127.0.0.1:9/";
     let one = |what, config| Engines(what, 1, config);
     vec![
@@ -163,7 +165,7 @@ async fn row(report: &mut Report, server: &Server, ticks: &Ticks, plugins: &Path
             what
         }
     };
-    // A guest that computes too long is not called again for longer and longer: each load meets one that begins.
+    // A plugin that computes too long is called ever more seldom: each load meets a call that begins.
     let attacked = !engines.is_empty() && reloads.is_none();
     let figures = figures(server, ticks, WATCHED, async || {
         if attacked {
@@ -193,7 +195,7 @@ async fn row(report: &mut Report, server: &Server, ticks: &Ticks, plugins: &Path
 
 const RELOAD: &str = "/api/plugins/misbehave/reload";
 
-/// Reloads without end.
+/// Reloads until stopped.
 async fn keep_reloading(url: String, token: String) {
     let http = Http::new();
     loop {
@@ -212,7 +214,7 @@ async fn reload(http: &Http, url: &str, token: &str) {
     assert!(reloaded.status < 300, "{}", reloaded.text());
 }
 
-/// Memory when it is about what it was before, and the seconds until then.
+/// Memory once it is close to the former value, and the seconds until then.
 async fn settled(server: &Server, before: f64) -> (f64, u64) {
     let ended = std::time::Instant::now();
     tokio::time::sleep(SETTLING).await;
@@ -222,7 +224,7 @@ async fn settled(server: &Server, before: f64) -> (f64, u64) {
     (server.resident_mib(), ended.elapsed().as_secs())
 }
 
-/// What the list of plugins says of those that are not well, shortly.
+/// Short summary of the plugins that are not well.
 fn shown(plugins: &Value) -> String {
     let plugins = plugins.as_array().or_else(|| plugins["data"].as_array());
     let mut states: Vec<String> = Vec::new();
@@ -254,7 +256,7 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(PathBuf::from(dir).join(name)).expect("a fixture: `cargo xtask plugins` builds them")
 }
 
-/// The first-party plugins and the one that misbehaves.
+/// The first-party plugins and `misbehave`.
 fn plugins_with_misbehave() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let from = PathBuf::from(std::env::var_os("QM_PLUGINS_DIR").expect("QM_PLUGINS_DIR"));
@@ -265,7 +267,7 @@ fn plugins_with_misbehave() -> TempDir {
     dir
 }
 
-/// Puts a file in place in one step.
+/// Replaces a file atomically.
 fn put(dir: &Path, name: &str, bytes: &[u8]) -> Option<Swapping> {
     let temporary = dir.join(format!("{name}.part"));
     std::fs::write(&temporary, bytes).expect("our own directory");
@@ -278,7 +280,7 @@ fn names(dir: &Path) -> std::collections::BTreeSet<std::ffi::OsString> {
     files.flatten().map(|file| file.file_name()).collect()
 }
 
-/// Exchanges one file for another every 100 ms until it is dropped.
+/// Swaps two files every 100 ms until dropped.
 struct Swapping {
     over: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! Load on one route by `wrk` (Debian), 16 connections on 2 threads, beside the server on the same cores.
+//! Load on one route by `wrk` (Debian), 16 connections on 2 threads, on the same cores as the server.
 
 use std::process::Command;
 
@@ -6,11 +6,12 @@ pub struct Load {
     pub per_second: f64,
     pub p50_ms: f64,
     pub p99_ms: f64,
-    /// What was sent, with the heads of the answers: MiB a second. Two servers whose answers differ in length are alike by it.
+    /// Sent data including answer heads, in MiB per second: comparable for servers whose answers differ in
+    /// length.
     pub mib_per_second: f64,
 }
 
-/// The median of some runs of some seconds each.
+/// Median of some runs of some seconds each.
 pub fn run(url: &str, token: &str, runs: u32, seconds: u32) -> Load {
     let runs: Vec<Load> = (0..runs).map(|_| once(url, token, seconds)).collect();
     Load {
@@ -50,7 +51,7 @@ fn once(url: &str, token: &str, seconds: u32) -> Load {
     }
 }
 
-/// `512.00B`, `823.40KB`, `64.12MB`, `1.77GB`: wrk's kilobyte has 1,024 bytes.
+/// Parses `512.00B`, `823.40KB`, `64.12MB`, `1.77GB`: wrk's kilobyte has 1,024 bytes.
 fn mebibytes(text: &str) -> f64 {
     let (number, unit) = quantity(text);
     match unit {
@@ -68,7 +69,7 @@ fn quantity(text: &str) -> (f64, &str) {
     (number.parse().unwrap_or(f64::NAN), unit)
 }
 
-/// `823.00us`, `4.21ms`, `1.02s`.
+/// Parses `823.00us`, `4.21ms`, `1.02s`.
 fn milliseconds(text: &str) -> f64 {
     let (number, unit) = quantity(text);
     match unit {

@@ -1,5 +1,6 @@
-//! CPU and memory while nothing happens: stopped torrents in a real client, which is measured beside the server. First
-//! nobody looks, then one WebSocket client is attached. With 5,000 torrents the list's speed is measured on the same server.
+//! CPU and memory of an idle server: stopped torrents in a real client, which is measured too. First without
+//! a watching client, then with one WebSocket client. With 5,000 torrents the list's speed is measured on the
+//! same server.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,22 +15,22 @@ use crate::report::Report;
 use crate::server::{Server, cpu_seconds};
 use crate::{clients, http_load};
 
-/// Lets the first full read, the page caches and the allocator settle.
+/// Time for the first full read, the page caches and the allocator to settle.
 const WARM_UP: Duration = Duration::from_secs(10);
 
-/// After the last request for a list somebody still counts as looking, for 30 s.
+/// The server counts as watched for 30 s after the last request for a list.
 const UNTIL_QUIET: Duration = Duration::from_secs(35);
 
-/// A client full of stopped torrents.
+/// A client filled with stopped torrents.
 struct Subject {
     label: &'static str,
     kind: &'static str,
     config: Value,
     pid: u32,
     torrents: u64,
-    /// CPU s per 60 s of ours that is allowed with a WebSocket client.
+    /// Allowed CPU seconds per 60 s of the server with a WebSocket client.
     ours: f64,
-    /// CPU s per 60 s of its own that is allowed while nobody looks.
+    /// Allowed CPU seconds per 60 s of the server without a watching client.
     its_own: f64,
 }
 
@@ -109,7 +110,7 @@ impl Subject {
         }
     }
 
-    /// CPU seconds in 60 s, of the server and of the client.
+    /// CPU seconds per 60 s, of the server and of the client.
     async fn cpu(&self, server: Option<&Server>, seconds: u64) -> (f64, f64) {
         let used = || (server.map_or(0.0, Server::cpu_seconds), cpu_seconds(self.pid));
         let before = used();
@@ -147,7 +148,7 @@ fn lists(report: &mut Report, server: &Server, label: &str) {
     );
 }
 
-/// `stats:update` messages seen: one a tick.
+/// Number of `stats:update` messages, one per tick.
 static TICKS: AtomicU64 = AtomicU64::new(0);
 
 async fn count_ticks<S>(mut socket: tokio_tungstenite::WebSocketStream<S>)

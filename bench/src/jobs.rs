@@ -1,4 +1,5 @@
-//! 10,000 tiny jobs through the database: how many are stored a second, one a transaction, and how many two workers run.
+//! 10,000 tiny jobs in the database: jobs stored per second in single transactions, and jobs run per second
+//! by two workers.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use crate::report::{Report, median};
 const JOBS: usize = 10_000;
 /// Jobs stored one by one.
 const SUBMITTED: usize = 500;
-/// Jobs a worker runs at once: what the setting has by default, and the most it takes.
+/// Concurrent jobs per worker: the default of the setting, and its maximum.
 const PLACES: [usize; 2] = [4, 64];
 const TYPE: &str = "bench.count";
 
@@ -41,7 +42,7 @@ fn pace(places: usize) -> Pace {
     }
 }
 
-/// Two workers work off what stands there; each job once, or there is no figure.
+/// Two workers run all stored jobs, each once; otherwise there is no figure.
 async fn run(report: &mut Report, backend: Backend, db: &Db, places: usize) {
     let runs = Runs::default();
     let workers = [worker(db, pace(places)), worker(db, pace(places))];
@@ -88,7 +89,7 @@ fn ran(runs: &Runs) -> usize {
     runs.lock().map_or(0, |runs| runs.len())
 }
 
-/// From the call that asks for a job to its end, one at a time.
+/// Time from the request of a job to its end, one at a time.
 async fn latency(report: &mut Report, backend: Backend, db: &Db) {
     let runs = Runs::default();
     let (jobs, background) = worker(db, pace(4));

@@ -1,7 +1,7 @@
-//! What a plugin costs by the language it is written in: compiling its file, which is done once; its first call after a start,
-//! from machine code that was kept; further calls, each in an instance of its own; and the memory of one instance.
+//! Cost of a plugin by its language: compiling its file, once; its first call after a start, from cached
+//! machine code; further calls, each in its own instance; and the memory of one instance.
 //!
-//! The calls are such as ask nothing of anybody: what is measured is the instance, and the way in and out.
+//! The calls make no requests: only the instance and the crossing into it are measured.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::plugin_host;
 use crate::report::{Report, median};
 
 const CALLS: usize = 200;
-/// Fresh hosts, of each of which the first call is measured.
+/// Number of fresh hosts, whose first call is measured.
 const STARTS: usize = 5;
 const LOOK_EVERY: Duration = Duration::from_micros(200);
 
-/// A plugin to be measured, and the call.
+/// A measured plugin with its call.
 struct Subject {
     language: &'static str,
     file: &'static str,
@@ -30,9 +30,9 @@ struct Subject {
 }
 
 enum Call {
-    /// Links a channel that knows no codes.
+    /// Links a channel without codes.
     Link(&'static str),
-    /// Runs an action that is granted nothing.
+    /// Runs an action without grants.
     Run(&'static str),
 }
 

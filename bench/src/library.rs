@@ -1,5 +1,5 @@
-//! The media library: 100,000 files in 2,000 shows and 5,000 films with awkward names. How long scans take, the first one and
-//! later ones, and what they cost in memory; pages of the items, and a search among them.
+//! Media library: 100,000 files in 2,000 shows and 5,000 films with unusual names. Duration and memory of
+//! first and later scans; pages of the items, and a search among them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, FileTimes};
@@ -15,7 +15,7 @@ use crate::http_load;
 use crate::report::Report;
 use crate::server::Server;
 
-/// How large the tree is.
+/// Size of the tree.
 #[derive(Clone, Copy)]
 struct Size {
     files: usize,
@@ -28,20 +28,21 @@ const WHOLE: Size = Size {
     shows: 2_000,
     films: 5_000,
 };
-/// Bytes of each file, which take no room.
+/// Bytes of each file; sparse, so they need no space.
 const BYTES: u64 = 1 << 30;
 const PER_SEASON: usize = 12;
-/// Changed between two scans is one of so many.
+/// One in this number of files is changed between two scans.
 const SHARE: usize = 100;
-/// When all of it was written, since 1970: what was touched lately is looked at again.
+/// Modification time of all files, since 1970: recent changes are checked again.
 const WRITTEN: Duration = Duration::from_hours(24 * 365 * 50);
 const RUNS: u32 = 3;
 const SECONDS: u32 = 5;
 const PAGE: u64 = 60;
-/// Before it is given up.
+/// Time limit of a scan.
 const PATIENCE: Duration = Duration::from_mins(30);
 
-/// Of `divisor` 1 it is what the project states; a greater one makes the tree so much smaller, to see that it works.
+/// Runs the measurement; `divisor` 1 is the published size, and a greater one shrinks the tree, to test the
+/// measurement itself.
 pub async fn measure(report: &mut Report, divisor: usize) {
     let size = Size {
         files: WHOLE.files / divisor,
@@ -92,7 +93,7 @@ async fn run(report: &mut Report, backend: Backend, url: &str, size: Size) {
         format!("{took:.1} s, {:.1} CPU seconds", server.cpu_seconds()),
         "≤ 60 s",
     );
-    // Each library is only told the name it has: a scan that relies on what did not change.
+    // Each library only gets its own name: a scan that relies on unchanged directories.
     let quick = scans(&server, &libraries, true).await;
     row(
         "scan of what did not change".to_owned(),
@@ -179,7 +180,7 @@ async fn total(server: &Server) -> u64 {
     page["total"].as_u64().expect("a number")
 }
 
-/// Scans all libraries, one after the other: seconds.
+/// Scans all libraries one after the other; seconds.
 async fn scans(server: &Server, libraries: &[String], relies: bool) -> f64 {
     let begun = Instant::now();
     for id in libraries {
@@ -194,7 +195,7 @@ async fn scans(server: &Server, libraries: &[String], relies: bool) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-/// Waits for a job; what it had to show.
+/// Waits for a job; returns its result.
 async fn ended(server: &Server, job: &Value) -> Value {
     let path = format!("/api/jobs/{}", job.as_str().expect("the id of a job"));
     let begun = Instant::now();
@@ -210,7 +211,7 @@ async fn ended(server: &Server, job: &Value) -> Value {
     }
 }
 
-/// Words of titles, as people and groups write them.
+/// Words of titles, as users and groups write them.
 const WORDS: [&str; 24] = [
     "Lantern",
     "River",
@@ -247,7 +248,7 @@ fn title(number: usize) -> String {
     )
 }
 
-/// The name of a folder or of a file in one of many styles.
+/// Name of a folder or file in one of several styles.
 fn styled(title: &str, number: usize, rest: &str) -> OsString {
     match number % 6 {
         0 => format!("{title}{rest}").into(),
@@ -255,7 +256,7 @@ fn styled(title: &str, number: usize, rest: &str) -> OsString {
         2 => format!("{}{rest}", title.replace(' ', "_")).into(),
         3 => format!("[Group] {title}{rest}").into(),
         4 => format!("{}{rest}", title.to_uppercase()).into(),
-        // Latin-1, as old archives have it.
+        // Latin-1, as in old archives.
         _ => {
             let mut name = title.as_bytes().to_vec();
             name.push(0xe9);
@@ -265,7 +266,7 @@ fn styled(title: &str, number: usize, rest: &str) -> OsString {
     }
 }
 
-/// Makes the tree, and answers its files in an order that mixes them.
+/// Creates the tree; returns its files in mixed order.
 fn plant(root: &Path, size: Size) -> Vec<PathBuf> {
     let mut files = Vec::with_capacity(size.files);
     for number in 0..size.films {
@@ -300,7 +301,7 @@ fn plant(root: &Path, size: Size) -> Vec<PathBuf> {
         write(file, BYTES);
     }
     age(root);
-    // A prime goes through all of them in another order.
+    // Steps of a prime number visit all of them in another order.
     let step = 7919 % files.len().max(1);
     (0..files.len())
         .map(|at| files[at * step % files.len()].clone())
@@ -315,7 +316,7 @@ fn write(path: &Path, bytes: u64) {
         .expect("our own file");
 }
 
-/// Directories that nobody touched lately.
+/// Makes the directories old.
 fn age(directory: &Path) {
     for entry in std::fs::read_dir(directory).expect("our own directory") {
         let entry = entry.expect("our own directory");
@@ -330,7 +331,7 @@ fn age(directory: &Path) {
         .expect("our own directory");
 }
 
-/// Changes one of so many files: written, renamed and deleted in turns. How many.
+/// Changes a share of the files: written, renamed and deleted in turn. Returns the number.
 fn change(files: &[PathBuf]) -> usize {
     let some = files.len() / SHARE;
     for (at, file) in files.iter().take(some).enumerate() {

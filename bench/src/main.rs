@@ -33,7 +33,7 @@ use clap::Parser;
 
 use report::Report;
 
-/// What to measure, and how long.
+/// Measurements to run, and their duration.
 #[derive(Parser)]
 #[command(name = "qm-bench", about = "Measures a release build of the server")]
 struct Args {
@@ -43,7 +43,7 @@ struct Args {
     /// Seconds of each idle measurement.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// What is made up to be measured is so many times smaller: to see that its measurement works.
+    /// Divisor of the generated data, to test the measurements themselves.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     smaller: u64,
 }

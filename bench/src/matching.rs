@@ -1,4 +1,4 @@
-//! Lists of preferences: how many items × rules one core judges a second, as a poll of a feed does it.
+//! Preference lists: items × rules that one core judges per second, as in a poll of a feed.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -12,17 +12,17 @@ use serde_json::Value;
 use crate::report::{Report, median};
 use crate::server::cpu_seconds;
 
-/// Names of our own in every convention that is known.
+/// Our own names in every known convention.
 const NAMES: &str = include_str!("../../host/release/corpus/names.jsonl");
 
 const FEEDS: usize = 200;
 const ITEMS: usize = 100;
 const RULES: usize = 50;
 const RUNS: usize = 9;
-/// How often a run judges all items.
+/// Number of passes over all items per run.
 const ROUNDS: usize = 5;
 
-/// Five candidates, as people write them for a show: their title, or another's, in falling quality.
+/// Five candidates, as users write them for a show: its title, or another, in falling quality.
 fn rule(number: usize) -> Compiled {
     let show = format!("Harbor {number}");
     let candidate = |order: i64, match_type, pattern: String, resolution: Option<&str>| Candidate {
@@ -60,7 +60,7 @@ fn rule(number: usize) -> Compiled {
     ])
 }
 
-/// Every tenth is of one of the shows; the others are of every convention.
+/// Every tenth name belongs to one of the shows; the others cover every convention.
 fn titles() -> Vec<String> {
     let mut names = NAMES
         .lines()
@@ -79,7 +79,7 @@ fn titles() -> Vec<String> {
         .collect()
 }
 
-/// Items × rules a second; names are prepared and read anew each time, as they come with a feed.
+/// Items × rules per second; names are prepared and parsed anew each time, as in a feed.
 fn each(titles: &[String], rules: &[Compiled], judge: impl Fn(&Compiled, &Prepared<'_>) -> bool) -> f64 {
     let runs = (0..RUNS).map(|_| {
         let begun = Instant::now();
@@ -98,7 +98,7 @@ fn each(titles: &[String], rules: &[Compiled], judge: impl Fn(&Compiled, &Prepar
     median(runs.collect())
 }
 
-/// A feed of these titles, as a site answers it.
+/// A feed document with these titles.
 fn document(feed: usize, titles: &[String]) -> String {
     let mut text = format!("<rss version=\"2.0\"><channel><title>Feed {feed}</title>");
     for (at, title) in titles.iter().enumerate() {
@@ -113,7 +113,8 @@ fn document(feed: usize, titles: &[String]) -> String {
     text
 }
 
-/// A round of all feeds on one core: their documents are read, and every item is judged by every rule with its trace.
+/// A round of all feeds on one core: documents are parsed, and every item is judged by every rule with its
+/// trace.
 fn round(report: &mut Report, titles: &[String], rules: &[Compiled]) {
     let documents: Vec<String> = (0..FEEDS).map(|feed| document(feed, titles)).collect();
     let used = cpu_seconds(std::process::id());

@@ -1,5 +1,5 @@
-//! What a broken engine does to its neighbours: the tick interval of a healthy engine and the list's p99, alone and
-//! beside one engine that misbehaves in each manner.
+//! Effect of a broken engine on its neighbours: the tick interval of a healthy engine and the list's p99,
+//! alone and beside one engine that misbehaves in each manner.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -32,15 +32,15 @@ pub async fn measure(report: &mut Report) {
     }
 }
 
-/// Loads of one row: the p99 of one of five seconds varies by a factor of two.
+/// Loads per row: the p99 of one load of five seconds varies by a factor of two.
 const LOADS: usize = 3;
 
 pub type Ticks = Arc<Mutex<Vec<Instant>>>;
 
-/// Notes the instant of every `stats:update` of the healthy engine. Where the channel is closed, it is opened again, and
-/// the ticks meanwhile are missing; without a server there are none, which the figures show.
+/// Records the time of every `stats:update` of the healthy engine. A closed channel is reopened, and its
+/// missing ticks show in the figures; so does a missing server.
 pub async fn watch_ticks(server: &Server, engine: String) -> Ticks {
-    // What a flood of torrents makes is one message, however large.
+    // A flood of torrents is one message of any size.
     let any_size = WebSocketConfig::default()
         .max_message_size(None)
         .max_frame_size(None);
@@ -48,7 +48,7 @@ pub async fn watch_ticks(server: &Server, engine: String) -> Ticks {
     let ticks = Ticks::default();
     let noted = ticks.clone();
     tokio::spawn(async move {
-        // A server that refuses has ended, and so has the measurement.
+        // A refusing server has ended, and so has the measurement.
         while let Ok((mut socket, _)) = connect_async_with_config(&url, Some(any_size), false).await {
             while let Some(Ok(message)) = socket.next().await {
                 let ours = |text: &str| text.contains("\"stats:update\"") && text.contains(&engine);
@@ -67,7 +67,7 @@ pub async fn round(report: &mut Report, server: &Server, ticks: &Ticks, what: &s
     report.add(format!("healthy engine {what}"), figures, "as alone");
 }
 
-/// `time` of ticks without load, then the median of some loads, with `anew` before each.
+/// Figures from `time` of ticks without load, then the median of some loads, with `anew` before each.
 pub async fn figures(server: &Server, ticks: &Ticks, time: Duration, anew: impl AsyncFn()) -> String {
     ticks.lock().expect("no panic").clear();
     tokio::time::sleep(time).await;

@@ -1,4 +1,4 @@
-//! A plugin host of a measurement's own: it compiles in this process and remembers nothing.
+//! A plugin host for measurements: it compiles in this process and stores nothing.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use qm_net::{Net, NetConfig};
 use qm_plugin_host::{Compiler, Limits, PinsInMemory, PluginHostConfig, ValuesInMemory};
 use qm_plugin_roles::Plugins;
 
-/// Starts one on the plugins of a directory and waits until all of them are compiled.
+/// Starts a host on a directory of plugins and waits until all are compiled.
 pub async fn start(plugins_dir: PathBuf, cache_dir: PathBuf) -> Arc<Plugins> {
     let config = PluginHostConfig {
         plugins_dir,

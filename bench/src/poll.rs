@@ -1,5 +1,5 @@
-//! A poll of 10,000 torrents through the component against the same code compiled natively, both from the same recorded
-//! replies of a real rTorrent: the client's own time is left out.
+//! A poll of 10,000 torrents through the component compared with the same native code, both on recorded
+//! replies of a real rTorrent: the client's own time is excluded.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ pub async fn measure(report: &mut Report) {
     let port = replay(real).await;
     let driver = open_component(port).await;
     let (mut full, mut same) = (Pair::default(), Pair::default());
-    // Taken in turns, so that whatever else this machine does hits both. The first round fills the record.
+    // In turns, so that noise of the machine affects both. The first round fills the record.
     for round in 0..=RUNS {
         let (component_full, component_same) = component(driver.as_ref()).await;
         let (native_full, native_same) = tokio::task::spawn_blocking(move || native(port))
@@ -87,12 +87,12 @@ async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
         .open("bench", "scgi_client", config)
         .await
         .expect("the engine");
-    // The host lives as long as its engine does.
+    // The host must outlive its engine.
     std::mem::forget(host);
     driver
 }
 
-/// A full poll, and one after it in which nothing changed.
+/// Durations of a full poll, and of one without changes.
 async fn component(driver: &dyn EngineDriver) -> (Duration, Duration) {
     let begin = Instant::now();
     let delta = driver.poll(None, Attention::Watched).await.expect("a full poll");
@@ -141,7 +141,7 @@ fn native(port: u16) -> (Duration, Duration) {
 
 type Record = Arc<Mutex<HashMap<Vec<u8>, Arc<Vec<u8>>>>>;
 
-/// An SCGI server that asks the real one each question once.
+/// SCGI server that forwards each request once to the real one.
 async fn replay(real: u16) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
     let port = listener.local_addr().expect("bound").port();
@@ -171,7 +171,7 @@ async fn answer(mut stream: TcpStream, real: u16, record: Record) {
             reply
         }
     };
-    // The other side may hang up early; that is its own business.
+    // The other side may hang up early.
     let _ = stream.write_all(&reply).await;
 }
 

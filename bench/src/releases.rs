@@ -1,4 +1,4 @@
-//! Release names: how many one core reads a second, and how many names of others are read as they mean them.
+//! Release names: names parsed per second by one core, and share of foreign names parsed as intended.
 
 #[path = "../../host/release/tests/judge/mod.rs"]
 mod judge;
@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::report::{Report, median};
 
-/// Names of our own in every convention that is known, with what they mean.
+/// Our own names in every known convention, with their meaning.
 const NAMES: &str = include_str!("../../host/release/corpus/names.jsonl");
 
 const RUNS: usize = 9;
-/// How often a run reads all of them.
+/// Number of passes over all names per run.
 const ROUNDS: usize = 100;
 
 pub fn measure(report: &mut Report) {
@@ -42,7 +42,7 @@ pub fn measure(report: &mut Report) {
     scores(report);
 }
 
-/// The score of each set of the larger corpus, where it stands beside the workspace.
+/// Score of each set of the larger corpus, if it is present beside the workspace.
 fn scores(report: &mut Report) {
     let path = qm_testkit::checkout().join("..").join(judge::CASES);
     let Ok(cases) = std::fs::read_to_string(&path) else {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Rows as they were measured; each is also printed at once, so that a run that is cut short has told what it knows.
+/// Measured rows; each is also printed at once, so that an interrupted run has shown its results.
 #[derive(Default)]
 pub struct Report {
     rows: Vec<Row>,
@@ -15,7 +15,7 @@ struct Row {
 }
 
 impl Report {
-    /// `target` as the project states it; empty when there is none.
+    /// `target` is the project's stated goal; empty when there is none.
     pub fn add(&mut self, what: impl Into<String>, figure: impl Into<String>, target: impl Into<String>) {
         let row = Row {
             what: what.into(),
@@ -45,7 +45,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// The middle of the sorted values.
+/// Median of the values.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

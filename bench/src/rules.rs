@@ -1,5 +1,5 @@
-//! Rules over 5,000 torrents: how many conditions are judged a second, what an edge costs of a ratio that crosses nothing, and what
-//! 20 rules that have nothing to do cost an idle server, each of whose torrents they are done with.
+//! Rules on 5,000 torrents: conditions evaluated per second, cost of an edge of a ratio that crosses no
+//! threshold, and cost of 20 finished rules on an idle server.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -19,9 +19,9 @@ use crate::server::cpu_seconds;
 const TORRENTS: u32 = 5000;
 const RULES: u64 = 20;
 const RUNS: usize = 9;
-/// Time until an engine that nobody looks at is read at its quiet pace.
+/// Time until an unwatched engine is polled at its quiet interval.
 const UNTIL_QUIET: Duration = Duration::from_secs(35);
-/// Seconds from pass to pass.
+/// Seconds between two passes.
 const A_PASS: f64 = 1.8;
 
 sql! {
@@ -31,7 +31,7 @@ sql! {
     RUN = "SELECT COUNT(*) FROM automation_runs";
 }
 
-/// Rules as people write them: numbers, words, and a pattern in every fifth.
+/// Typical rules: numbers, words, and a pattern in every fifth.
 fn rules() -> Vec<Conditions> {
     (0..RULES)
         .map(|number| {
@@ -51,7 +51,7 @@ fn rules() -> Vec<Conditions> {
         .collect()
 }
 
-/// Nanoseconds of one rule and torrent.
+/// Nanoseconds per rule and torrent.
 fn each(
     torrents: &[Torrent],
     rules: &[Conditions],
@@ -93,7 +93,7 @@ pub async fn measure(report: &mut Report, seconds: u64) {
     }
 }
 
-/// A torrent that has all it wants.
+/// A complete torrent.
 fn complete(number: u32) -> Torrent {
     Torrent {
         progress: 1.0,
@@ -102,7 +102,7 @@ fn complete(number: u32) -> Torrent {
     }
 }
 
-/// Rules that hold for every torrent, and a ledger that has them all.
+/// Rules that match every torrent, and a ledger with all pairs.
 async fn done_with_all(db: &Db) {
     let told = "a row is written";
     let mut tx = db.begin_write().await.expect("a write");
@@ -119,7 +119,7 @@ async fn done_with_all(db: &Db) {
     tx.commit().await.expect("a commit");
 }
 
-/// CPU seconds of this process in 60 s, of which so many are waited for. The torrent client of the test is among it.
+/// CPU seconds of this process per 60 s, measured over `seconds`. Includes the torrent client of the test.
 async fn cpu(seconds: u64) -> f64 {
     let begun = cpu_seconds(std::process::id());
     tokio::time::sleep(Duration::from_secs(seconds)).await;

@@ -1,4 +1,4 @@
-//! The measured process: the release binary with a data directory of its own.
+//! The measured process: the release binary with its own data directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,10 +20,10 @@ pub struct Server {
     dir: TempDir,
 }
 
-/// CPU seconds a process has used, user and system.
+/// CPU seconds used by a process, user and system.
 pub fn cpu_seconds(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name in parentheses may hold blanks; fields count from behind it. Linux ticks 100 times a second.
+    // The name in parentheses may contain blanks; fields are counted after it. Linux has 100 ticks a second.
     let fields: Vec<&str> = stat
         .rsplit(')')
         .next()
@@ -39,7 +39,7 @@ pub fn cpu_seconds(pid: u32) -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// A built server and its plugins.
+/// A built server with its plugins.
 #[derive(Clone, Debug)]
 pub struct Build {
     pub binary: PathBuf,
@@ -47,13 +47,13 @@ pub struct Build {
 }
 
 impl Build {
-    /// The one that `cargo xtask bench` built.
+    /// The server built by `cargo xtask bench`.
     pub fn measured() -> Build {
         Self::named("QM_SERVER", "QM_PLUGINS_DIR")
             .expect("QM_SERVER and QM_PLUGINS_DIR: call `cargo xtask bench`")
     }
 
-    /// An earlier one to compare it with, where somebody named one.
+    /// An earlier server to compare with, if one is named.
     pub fn baseline() -> Option<Build> {
         Self::named("QM_BASELINE", "QM_BASELINE_PLUGINS")
     }
@@ -65,7 +65,7 @@ impl Build {
         })
     }
 
-    /// The command line of a server on `port` with its data in `dir`.
+    /// Command line of a server on `port` with its data in `dir`.
     pub fn command(&self, dir: &Path, port: u16) -> Command {
         let mut command = Command::new(&self.binary);
         command
@@ -83,7 +83,7 @@ impl Build {
     }
 }
 
-/// Starts a server and ends it when every plugin is compiled: it answers before that.
+/// Starts a server and stops it once every plugin is compiled, which is after its first answer.
 pub async fn first_start(build: &Build, dir: &Path, http: &Http, env: &[(&str, &str)]) {
     let port = free_port();
     let mut command = build.command(dir, port);
@@ -106,7 +106,7 @@ pub async fn first_start(build: &Build, dir: &Path, http: &Http, env: &[(&str, &
     process.kill();
 }
 
-/// Waits for the server on `port` and answers an access token of its administrator.
+/// Waits for the server on `port`; returns an access token of its administrator.
 async fn log_in(http: &Http, port: u16) -> String {
     let url = format!("http://127.0.0.1:{port}/api/auth/login");
     until("the server to log us in", || async {
@@ -125,15 +125,15 @@ impl Server {
         Self::start_of(&Build::measured(), &[]).await
     }
 
-    /// A server of this build with these variables, its plugins compiled before.
+    /// A server of this build with these variables and compiled plugins.
     pub async fn start_of(build: &Build, env: &[(&str, &str)]) -> Server {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        // The compiler's memory stays with the process that compiled; what is measured is every start but the first.
+        // The compiler's memory stays in the process that compiled; every start but the first is measured.
         first_start(build, dir.path(), &Http::new(), env).await;
         Self::start_in(build, dir, env).await
     }
 
-    /// A server without plugins on a database of the caller's.
+    /// A server without plugins on the caller's database.
     pub async fn start_on(database_url: &str) -> Server {
         Self::start_with(&[("DATABASE_URL", database_url)]).await
     }
@@ -152,7 +152,7 @@ impl Server {
         Self::start_in(&Build::measured(), dir, &env).await
     }
 
-    /// A server with the plugins of `plugins`, compiled before.
+    /// A server with the compiled plugins of `plugins`.
     pub async fn start_beside(plugins: &Path) -> Server {
         let build = Build {
             plugins: plugins.to_owned(),
@@ -176,12 +176,12 @@ impl Server {
         }
     }
 
-    /// Stops the process as it is, or lets it go on: what is measured beside it has the machine for itself.
+    /// Suspends or resumes the process, so that another measurement has the machine to itself.
     pub fn freeze(&self, frozen: bool) {
         self.process.signal(if frozen { "STOP" } else { "CONT" });
     }
 
-    /// Its database, where no other was named.
+    /// Its database, unless another was named.
     pub fn database(&self) -> PathBuf {
         self.dir.path().join("quartermaster.db")
     }
@@ -206,19 +206,19 @@ impl Server {
         self.process.resident_bytes() as f64 / (1024.0 * 1024.0)
     }
 
-    /// What is resident, and how much of it is the process's own.
+    /// Resident memory, and the process's own share of it.
     pub fn memory(&self) -> String {
         let own = self.process.own_bytes() as f64 / (1024.0 * 1024.0);
         format!("{:.0} MiB ({own:.0} its own)", self.resident_mib())
     }
 
-    /// Forgets the peak so far, such as that of the login; answers what is resident now.
+    /// Resets the peak, e.g. that of the login; returns the present resident memory.
     pub fn settled_mib(&self) -> f64 {
         self.process.forget_peak();
         self.resident_mib()
     }
 
-    /// The most it ever had, or had since [`Server::settled_mib`].
+    /// Peak memory, since the start or since [`Server::settled_mib`].
     pub fn peak_mib(&self) -> f64 {
         self.process.peak_resident_bytes() as f64 / (1024.0 * 1024.0)
     }
@@ -256,7 +256,7 @@ impl Server {
         reply.json()
     }
 
-    /// Adds the default engine, waits until its list holds `torrents`, and gives its id.
+    /// Adds the default engine, waits until its list holds `torrents`, and returns its id.
     pub async fn add_engine(&self, kind: &str, config: &Value, torrents: u64) -> String {
         let id = self
             .create_engine(&json!({ "name": kind, "kind": kind, "config": config, "isDefault": true }))
@@ -269,7 +269,7 @@ impl Server {
         id
     }
 
-    /// Adds an engine that need not answer.
+    /// Adds an engine that may not answer.
     pub async fn add_neighbour(&self, kind: &str, config: &Value) -> String {
         self.create_engine(&json!({ "name": "neighbour", "kind": kind, "config": config }))
             .await

@@ -1,4 +1,4 @@
-//! From process start to the first 200 on `/api/system/live`, with compiled plugins in the cache.
+//! Time from process start to the first 200 on `/api/system/live`, with compiled plugins in the cache.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ pub async fn measure(report: &mut Report) {
     let mut seconds = Vec::new();
     for run in 0..=RUNS {
         let took = once(&build, dir.path()).as_secs_f64();
-        // The first one migrates and seeds.
+        // The first start migrates and seeds.
         if run == 0 {
             report.add(
                 "first start ever: database made, admin hashed; plugins are compiled after it",
@@ -38,7 +38,7 @@ pub async fn measure(report: &mut Report) {
     );
 }
 
-/// One start, ended as soon as it answers.
+/// One start, stopped at its first answer.
 pub fn once(build: &Build, dir: &Path) -> Duration {
     let port = free_port();
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! The data set of titles on both databases: imported from files that are made up in the format of the real ones, and searched.
+//! Data set of titles on both databases: imported from generated files in the real format, and searched.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::server::Server;
 
 const SEED: u64 = 7;
 const PROVIDER: &str = "/api/media/providers/titledb";
-/// Searches of one kind.
+/// Searches of each kind.
 const SEARCHES: u64 = 2_000;
 const AT_ONCE: [usize; 2] = [1, 4];
 const LOOK: Duration = Duration::from_millis(100);
 
-/// `smaller`: the data set is so many times smaller.
+/// `smaller` divides the size of the data set.
 pub async fn measure(report: &mut Report, smaller: u64) {
-    // Where files are that the server may read.
+    // A directory that the server may read.
     let files = tempfile::tempdir_in("/var/tmp").expect("a temporary directory");
     let large = Size::LARGE;
     let size = Size {
@@ -87,7 +87,7 @@ async fn import(report: &mut Report, backend: Backend, server: &Server, files: &
     );
 }
 
-/// What people look for: a whole title, the beginning of one, a part of one, one that is misspelt, one with a year and a type.
+/// Search texts: a whole title, its beginning, a part of it, a misspelt one, one with a year and a type.
 fn question(number: u64, titles: u64) -> String {
     let title = title_name(SEED, number.wrapping_mul(7_919) % titles + 1);
     let letters: Vec<char> = title.chars().collect();
@@ -118,7 +118,8 @@ async fn searches(report: &mut Report, backend: Backend, server: &Server, titles
             tokio::spawn(async move {
                 let (mut took, mut found) = (Vec::new(), 0);
                 for number in (task..SEARCHES).step_by(at_once) {
-                    // An address of its own each: thirty from one a minute is all the throttle lets through.
+                    // A separate address each, because the throttle allows thirty searches per address and
+                    // minute.
                     let [_, a, b, c] = ADDRESS.fetch_add(1, Ordering::Relaxed).to_be_bytes();
                     let begun = Instant::now();
                     let reply = http

@@ -1,4 +1,4 @@
-//! Puts what a new plugin is made of into the program: the files of `files/`, and the contract as it stands in `wit/`.
+//! Embeds the templates of plugins into the program: the files of `files/`, and the contract from `wit/`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn main() {
     std::fs::write(out.join("files.rs"), text).expect("cargo's own folder");
 }
 
-/// Every file below `folder`; what is linked to elsewhere is listed there.
+/// Every file below `folder`, following links.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     for entry in entries {

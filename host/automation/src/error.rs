@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area and the answer that the caller gets for each.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -21,16 +21,16 @@ pub enum AutomationError {
         "The rules would have {0} conditions with the operator matches, and {MAX_PATTERNS} are the most: join some, or delete a rule"
     )]
     TooManyPatterns(usize),
-    /// Names the parameter, and what may stand in it.
+    /// Names the parameter, and the allowed placeholders.
     #[error("{0}")]
     Placeholder(String),
-    /// The plugin of an action may yet come up.
+    /// Plugins are still being compiled, so the action may appear soon.
     #[error(transparent)]
     Settling(#[from] Settling),
-    /// The rule would do what its caller may not do by hand. Names the permissions by the action that stands for them.
+    /// The rule would do more than its caller may. Lists the missing permissions by action.
     #[error("Missing permission(s) {0}. A rule does only what its author may")]
     Powers(String),
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -53,7 +53,7 @@ impl AutomationError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             AutomationError::NoSuchRule => "not_found.automation_rule",

@@ -1,4 +1,4 @@
-//! Automation: rules of a trigger, conditions and actions, run by themselves.
+//! Automation: rules of a trigger, conditions and actions that run automatically.
 //!
 //! A *decision* that a rule is to run is a row (`automation_runs`), stored before anything is done: for an edge in the
 //! transaction by which the event is consumed, for what is complete already (the backfill) by a pass over the torrents that

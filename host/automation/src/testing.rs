@@ -1,4 +1,4 @@
-//! The area over actions and torrents in memory, for its own tests.
+//! The area with fake actions and torrents in memory, for its own tests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,13 +25,13 @@ use crate::service::edges::{Edges, Occasions};
 use crate::service::{Automation, AutomationDeps, Caller};
 
 qm_kernel::events! {
-    /// Torrents were added once more.
+    /// Torrents were added again.
     pub struct Renewed: "torrent.renewed" about "engine" {
         engine_id: String,
         hashes: Vec<String>,
     }
 
-    /// What the torrents tell.
+    /// Event of the torrents: rules are due.
     pub struct Due: "torrent.rules_due" about "torrent" {
         trigger: String,
         engine_id: String,
@@ -40,14 +40,14 @@ qm_kernel::events! {
         rules: Vec<String>,
     }
 
-    /// What shows tell.
+    /// Event of the shows.
     pub struct ShowEnded: "rss.show.ended" about "show" {
         title: String,
         to: String,
     }
 }
 
-/// State of everybody's account.
+/// State of all accounts.
 #[derive(Clone, Copy, Debug)]
 pub enum Account {
     Gone,
@@ -55,7 +55,7 @@ pub enum Account {
     Of(Role),
 }
 
-/// Takes tokens at their word, and says of authors what a test wants; by itself that they are administrators.
+/// Trusts every token and gives authors the account state that the test sets; administrators by default.
 #[derive(Default)]
 pub struct Authors(Mutex<Option<Account>>);
 
@@ -81,8 +81,8 @@ impl Acting for Authors {
     }
 }
 
-/// Actions that do what `do` of their parameters says: nothing, `fail` (with `text`), `hang` (until they are let go) or
-/// `panic`; and remember what they were asked.
+/// Fake actions that obey the parameter `do`: nothing, `fail` (with `text`), `hang` (until released) or
+/// `panic`; they record each call.
 #[derive(Default)]
 pub struct FakeActions {
     pub ran: Mutex<Vec<String>>,
@@ -90,13 +90,13 @@ pub struct FakeActions {
     hanging: Mutex<usize>,
     pub go: Notify,
     gone: Mutex<Vec<String>>,
-    /// Their plugins are being compiled still.
+    /// True while their plugins are being compiled.
     pub compiles: AtomicBool,
     pub compiled: Notify,
 }
 
 impl FakeActions {
-    /// What ran since the last look: `action:first two digits of the hash:tag`.
+    /// Actions that ran since the last call: `action:first two digits of the hash:tag`.
     pub fn ran(&self) -> Vec<String> {
         std::mem::take(&mut *self.ran.lock().unwrap())
     }
@@ -105,12 +105,12 @@ impl FakeActions {
         std::mem::take(&mut *self.calls.lock().unwrap())
     }
 
-    /// Whatever hung was killed.
+    /// Ends all hanging actions.
     pub fn reset(&self) {
         *self.hanging.lock().unwrap() = 0;
     }
 
-    /// The plugin of an action is no longer there.
+    /// Removes the plugin of an action.
     pub fn unload(&self, id: &str) {
         self.gone.lock().unwrap().push(id.to_owned());
     }
@@ -197,7 +197,7 @@ impl Actions for FakeActions {
     }
 }
 
-/// A torrent and its JSON, the same in memory as long as it does not change.
+/// A torrent and its JSON, at the same place in memory until it changes.
 struct Entry {
     torrent: Torrent,
     json: Vec<u8>,
@@ -238,12 +238,12 @@ impl TorrentList for FakeList {
     }
 }
 
-/// One engine, `e`.
+/// The list of one engine, `e`.
 #[derive(Default)]
 pub struct FakeLists(Mutex<Option<Arc<FakeList>>>);
 
 impl FakeLists {
-    /// Adds a torrent, or puts it into the place of the one with its hash.
+    /// Adds or replaces a torrent.
     pub fn put(&self, torrent: Torrent) {
         self.put_all(vec![torrent]);
     }
@@ -260,7 +260,7 @@ impl FakeLists {
         }));
     }
 
-    /// The engine was not read yet.
+    /// Resets the engine to the state before its first read.
     pub fn clear(&self) {
         *self.0.lock().unwrap() = None;
     }
@@ -347,7 +347,7 @@ pub fn torrent_ref(n: u16) -> TorrentRef {
     }
 }
 
-/// The area, with nothing of it running by itself.
+/// The area without background loops.
 pub struct House {
     pub app: Arc<Automation>,
     pub book: Arc<RuleBook>,
@@ -393,7 +393,7 @@ impl House {
         }
     }
 
-    /// Killed and started again: memory is lost.
+    /// The same database after a crash: memory is lost.
     pub async fn restarted(&self) -> Self {
         Self::over(
             &self.db,
@@ -412,7 +412,7 @@ impl House {
         }
     }
 
-    /// A rule of a trigger with these actions, whose priority is `priority`.
+    /// Creates a rule with this trigger, priority, conditions and actions.
     pub async fn rule(&self, trigger: &str, priority: i64, conditions: Value, actions: Value) -> Rule {
         let change = RuleChange {
             name: Some(format!("rule {priority}")),
@@ -429,7 +429,7 @@ impl House {
         self.app.update(self.caller(), &rule.id, change).await.unwrap()
     }
 
-    /// The torrents tell of an edge, at this position of the outbox.
+    /// Passes an edge event of a torrent, at this outbox position.
     pub async fn edge(&self, trigger: &str, n: u16, position: i64, rules: &[&Rule]) {
         let due = Due {
             trigger: trigger.to_owned(),
@@ -450,7 +450,7 @@ impl House {
         tx.commit().await.unwrap();
     }
 
-    /// Torrents of an engine are told to have been added once more.
+    /// Passes an event that torrents of an engine were added again.
     pub async fn renewed(&self, engine_id: &str, torrents: &[u16]) {
         let renewed = Renewed {
             engine_id: engine_id.to_owned(),
@@ -466,7 +466,7 @@ impl House {
         tx.commit().await.unwrap();
     }
 
-    /// A show is told to have ended.
+    /// Passes an event that a show has ended.
     pub async fn show_ended(&self, title: &str) {
         let ended = ShowEnded {
             title: title.to_owned(),
@@ -493,13 +493,13 @@ impl House {
         lines
     }
 
-    /// Status and message of each line, in any order.
-    pub async fn told(&self, rule: &Rule) -> Vec<(String, Option<String>)> {
+    /// Status and message of each log line, in any order.
+    pub async fn log_messages(&self, rule: &Rule) -> Vec<(String, Option<String>)> {
         let lines = self.log(rule).await.into_iter();
         lines.map(|line| (line.status, line.message)).collect()
     }
 
-    /// The audit rows of rules that ran.
+    /// Audit rows of executed rules.
     pub async fn audited(&self) -> Vec<AuditRecord> {
         let mut tx = self.db.begin_read().await.unwrap();
         let mut rows = AuditTrail::newest(&mut tx, 1000).await.unwrap();
@@ -508,7 +508,7 @@ impl House {
     }
 }
 
-/// Waits for a condition, with a deadline that ends a test which hangs: it judges no speed, and machines that run all tests are busy.
+/// Waits for a condition, with a deadline only for tests that hang: a busy machine may be slow.
 pub async fn until(what: &str, holds: impl Fn() -> bool) {
     let waiting = async {
         while !holds() {

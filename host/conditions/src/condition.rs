@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::pattern::{Pattern, PatternError};
 use crate::value::{Record, Seen};
 
-/// What a condition does with a field and a value.
+/// Comparison of a field with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     Eq,
@@ -49,7 +49,7 @@ impl Operator {
     }
 }
 
-/// A condition, its value made ready for comparing.
+/// A condition with its prepared value.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
     pub(crate) field: String,
@@ -60,17 +60,17 @@ pub(crate) struct Condition {
 
 #[derive(Clone, Debug)]
 enum Ready {
-    /// Compared as it is.
+    /// Compared by type and value.
     Value,
     Number(f64),
     Text(String),
     Pattern(Box<Pattern>),
-    /// Never holds, and why.
+    /// Never true, with the reason.
     Never(Cow<'static, str>),
 }
 
 impl Condition {
-    /// Anything that stands in a list of conditions; what is no condition never holds.
+    /// Compiles any JSON in a list of conditions; an invalid condition is never true.
     pub(crate) fn compile(source: &Value) -> Self {
         let never = |why: &'static str| Self {
             field: String::new(),
@@ -105,7 +105,7 @@ impl Condition {
         }
     }
 
-    /// Why it never holds, where that is so whatever the record.
+    /// Reason why it is never true for any record.
     pub(crate) fn never(&self) -> Option<&str> {
         match &self.ready {
             Ready::Never(why) => Some(why),
@@ -117,14 +117,14 @@ impl Condition {
         self.judge(&record.field(&self.field))
     }
 
-    /// Nothing holds on what is unknown, whatever the operator, but for the question whether it is: `eq` null.
+    /// An unknown value satisfies no condition except the test for unknown: `eq` null.
     fn judge(&self, seen: &Seen<'_>) -> bool {
         if seen.is_unknown() {
             return self.asks_for_null() && *seen == Seen::Null;
         }
         match (&self.ready, self.operator) {
-            (Ready::Value, Some(Operator::Neq)) => !seen.is(&Seen::given(self.value.as_ref())),
-            (Ready::Value, _) => seen.is(&Seen::given(self.value.as_ref())),
+            (Ready::Value, Some(Operator::Neq)) => !seen.equals(&Seen::given(self.value.as_ref())),
+            (Ready::Value, _) => seen.equals(&Seen::given(self.value.as_ref())),
             (Ready::Number(right), Some(operator)) => operator.orders(seen.as_number(), *right),
             (Ready::Text(right), _) => seen.as_text().contains(right.as_str()),
             (Ready::Pattern(pattern), _) => pattern.is_in(&seen.as_text()),
@@ -203,12 +203,12 @@ fn never_matches(error: &PatternError) -> Cow<'static, str> {
     format!("its pattern {error}").into()
 }
 
-/// How one condition came out.
+/// Evaluation of one condition, for display.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
-    /// The value of the field; none where there is no such field.
+    /// Value of the field; `None` where the field is missing.
     pub seen: Option<Value>,
-    /// `value`, `number`, `text`, `pattern`; `nothing` where it never holds.
+    /// `value`, `number`, `text`, `pattern`; `nothing` for a condition that is never true.
     pub compared_as: &'static str,
     /// The field's side of the comparison, as it was compared.
     pub left: String,
@@ -219,17 +219,17 @@ pub struct Explained {
     pub reason: Option<String>,
 }
 
-/// Conditions that have to hold together.
+/// Conditions of which all must be true.
 #[derive(Clone, Debug, Default)]
 pub struct Conditions(Vec<Condition>);
 
 impl Conditions {
-    /// Compiles whatever stands in a rule.
+    /// Compiles the conditions of a rule.
     pub fn compile(sources: &[Value]) -> Self {
         Self(sources.iter().map(Condition::compile).collect())
     }
 
-    pub(crate) fn of(list: Vec<Condition>) -> Self {
+    pub(crate) fn from_list(list: Vec<Condition>) -> Self {
         Self(list)
     }
 
@@ -237,23 +237,23 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// Whether all of them hold. They are asked in their order, until one does not.
+    /// True when all conditions are true. They are evaluated in order up to the first that is false.
     pub fn hold(&self, record: &(impl Record + ?Sized)) -> bool {
         self.0.iter().all(|condition| condition.holds(record))
     }
 
-    /// Whether one of them is about this field.
+    /// True when a condition uses this field.
     pub fn involve(&self, field: &str) -> bool {
         self.0.iter().any(|condition| condition.field == field)
     }
 
-    /// Whether one of them is about a field of these.
+    /// True when a condition uses one of these fields.
     pub fn involve_any(&self, fields: &[&str]) -> bool {
         fields.iter().any(|field| self.involve(field))
     }
 
-    /// Whether they hold now and did not while `field` was `before`, all else being equal. The conditions on that field are
-    /// asked first: where it did not cross anything, nothing else is looked at.
+    /// True when the conditions are true now and were false while `field` was `before`, all else being equal.
+    /// Conditions on that field come first: if its change crossed no threshold, the others are not evaluated.
     pub fn have_risen(&self, record: &(impl Record + ?Sized), field: &str, before: &Seen<'_>) -> bool {
         let now = record.field(field);
         let mut crossed = false;
@@ -271,7 +271,7 @@ impl Conditions {
                 .all(|condition| condition.holds(record))
     }
 
-    /// How each of them came out, in their order; all are asked.
+    /// Evaluation of each condition, in order.
     pub fn explain(&self, record: &(impl Record + ?Sized)) -> Vec<Explained> {
         self.0.iter().map(|condition| condition.explain(record)).collect()
     }
@@ -299,7 +299,7 @@ mod tests {
         Conditions::compile(&[condition]).hold(&record(field))
     }
 
-    /// The kinds of values there are, one of each, and a second one of those that have an order.
+    /// One value of each kind, and a second one of kinds with an order.
     fn kinds() -> Vec<Option<Value>> {
         vec![
             None,
@@ -318,7 +318,7 @@ mod tests {
         ]
     }
 
-    /// For each operator, a row a kind of field and a column a kind of value, in the order of `kinds`.
+    /// For each operator, a row per kind of field and a column per kind of value, in the order of `kinds`.
     const TABLE: &[(&str, [&str; 13])] = &[
         //            -n tf 21 2a _[ [[ {     (missing null true false 2 10.5 "2" "abc" "" [] [2] ["a",null] {})
         (
@@ -576,7 +576,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever it is compared with and however: a rule must not act on what nobody knows.
+        /// For every comparison: a rule must not act on unknown values.
         #[test]
         fn nothing_holds_on_what_is_unknown(
             op in prop::sample::select(Operator::WORDS),

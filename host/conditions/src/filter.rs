@@ -1,5 +1,5 @@
-//! Conditions that somebody sends with a request, to see what they choose. Unlike those of a rule, which may be stored before
-//! they make sense, they are refused where they cannot mean anything, by their place in the list.
+//! Conditions in a request, which filter a list. Unlike those of a stored rule, invalid ones are refused, by
+//! their place in the list.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::condition::{Condition, Conditions, Operator};
 use crate::value::Record;
 
-/// Conditions of one filter.
+/// Largest number of conditions.
 pub const MAX_CONDITIONS: usize = 20;
-/// Bytes of a filter as text.
+/// Largest size of a filter in bytes.
 const MAX_BYTES: usize = 8 * 1024;
 
-/// Why a filter is refused; it follows the name of what held it.
+/// Reason to refuse a filter; it follows the name of the parameter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     #[error("must be a JSON array of conditions like {{\"field\":\"ratio\",\"op\":\"gte\",\"value\":2}}")]
@@ -28,7 +28,7 @@ pub enum FilterError {
     Condition { at: usize, fault: String },
 }
 
-/// The conditions of a filter. Two filters of the same text are equal.
+/// Conditions of a filter. Filters with the same text are equal.
 #[derive(Clone)]
 pub struct Filter {
     text: Arc<str>,
@@ -36,7 +36,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Reads a filter; `is_field` says which fields there are.
+    /// Parses a filter; `is_field` tells if a field exists.
     pub fn read(text: &str, is_field: &dyn Fn(&str) -> bool) -> Result<Self, FilterError> {
         if text.len() > MAX_BYTES {
             return Err(FilterError::TooLong(text.len()));
@@ -54,7 +54,7 @@ impl Filter {
             .collect::<Result<Vec<Condition>, FilterError>>()?;
         Ok(Self {
             text: text.into(),
-            conditions: Arc::new(Conditions::of(list)),
+            conditions: Arc::new(Conditions::from_list(list)),
         })
     }
 
@@ -62,7 +62,7 @@ impl Filter {
         self.conditions.hold(record)
     }
 
-    /// Whether one of its conditions is about a field of these.
+    /// True when a condition uses one of these fields.
     pub fn involves_any(&self, fields: &[&str]) -> bool {
         self.conditions.involve_any(fields)
     }

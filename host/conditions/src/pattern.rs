@@ -1,22 +1,23 @@
-//! Regular expressions as ECMAScript reads them without the flags `u`, `s` and `m`, case-insensitive and unanchored, put into
-//! the words of an engine whose time is linear.
+//! Regular expressions in ECMAScript syntax without the flags `u`, `s` and `m`, case-insensitive and
+//! unanchored, translated for an engine with linear time.
 //!
-//! What such an engine cannot do (backreferences, looking ahead or behind) is refused, and so is what ECMAScript refuses.
+//! Backreferences and lookaround, which such an engine cannot do, are refused, and so are expressions that
+//! ECMAScript refuses.
 
 use std::fmt::Write as _;
 
 use regex::{Regex, RegexBuilder};
 
-/// Characters of a pattern.
+/// Largest number of characters of a pattern.
 pub const MAX_CHARS: usize = 1000;
-/// Bytes of a compiled pattern, and of what matching it keeps.
+/// Largest size of a compiled pattern in bytes, and of its matching state.
 pub const MAX_COMPILED: usize = 128 * 1024;
-/// Bytes of a text that are looked at.
+/// Number of bytes of a text that are searched.
 pub const MAX_TEXT: usize = 16 * 1024;
-/// Groups inside each other.
+/// Largest nesting depth of groups.
 const MAX_DEPTH: u32 = 64;
 
-/// Why a pattern matches nothing.
+/// Reason why a pattern is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     #[error("has {0} characters; {MAX_CHARS} is the most")]
@@ -55,7 +56,7 @@ impl Pattern {
             })
     }
 
-    /// Whether it matches somewhere in the text, of which the first [`MAX_TEXT`] bytes count.
+    /// True when it matches anywhere in the first [`MAX_TEXT`] bytes of the text.
     pub fn is_in(&self, text: &str) -> bool {
         self.0.is_match(&text[..text.floor_char_boundary(MAX_TEXT)])
     }
@@ -67,19 +68,19 @@ const WORD: &str = "0-9A-Z_a-z";
 const SPACES: &str =
     r"\t\n\x0B\x0C\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
 
-/// What an escape stands for.
+/// Meaning of an escape.
 enum Escape {
     Letter(char),
-    /// A set, and whether it is the rest that is meant.
+    /// A set; `true` for its complement.
     Set(&'static str, bool),
 }
 
-/// Writes a pattern anew, character by character.
+/// Rewrites a pattern character by character.
 struct Translator {
     letters: Vec<char>,
     at: usize,
     out: String,
-    /// What stands before may be repeated.
+    /// True when the preceding element may be repeated.
     repeatable: bool,
 }
 
@@ -159,7 +160,7 @@ impl Translator {
         Ok(())
     }
 
-    /// `{2}`, `{2,}` or `{2,5}` after its brace; anything else is no repetition, and its brace a letter.
+    /// `{2}`, `{2,}` or `{2,5}` after its brace; anything else is a literal brace.
     fn count(&mut self) -> Option<String> {
         let rest: String = self.letters[self.at..].iter().take(16).collect();
         let inside = rest.split_once('}')?.0;
@@ -179,7 +180,7 @@ impl Translator {
             }
         }
         if self.eat("?<") {
-            // The name of a group matters to nobody here.
+            // The name of a group is not used.
             while self.next().ok_or(PatternError::Invalid("a group has no name"))? != '>' {}
         } else if !self.eat("?:") && self.peek() == Some('?') {
             return Err(PatternError::Invalid("there is nothing to repeat"));
@@ -202,7 +203,7 @@ impl Translator {
             Some('k') => return Err(PatternError::Unsupported("a named backreference")),
             _ => match self.escaped()? {
                 Escape::Letter(letter) => self.push_letter(letter),
-                // Folding case would add letters of other alphabets to it.
+                // Case folding would add letters of other alphabets.
                 Escape::Set(set, rest) => {
                     let not = if rest { "^" } else { "" };
                     self.plain(&format!("(?-i:[{not}{set}])"), true);
@@ -212,7 +213,7 @@ impl Translator {
         Ok(())
     }
 
-    /// What follows a backslash, in a class and outside of it.
+    /// The escape after a backslash, inside and outside of a class.
     fn escaped(&mut self) -> Result<Escape, PatternError> {
         let letter = self
             .next()
@@ -244,7 +245,7 @@ impl Translator {
         })
     }
 
-    /// So many hexadecimal digits, or nothing is read.
+    /// Reads this number of hexadecimal digits, or nothing.
     fn hex(&mut self, digits: usize) -> Option<u32> {
         let text: String = self.letters.get(self.at..self.at + digits)?.iter().collect();
         let is_hex = text.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -253,7 +254,7 @@ impl Translator {
         Some(number)
     }
 
-    /// After `\u`: a character, or the two halves of one.
+    /// After `\u`: a character, or a surrogate pair.
     fn unit(&mut self) -> Result<Escape, PatternError> {
         let Some(unit) = self.hex(4) else {
             return Ok(Escape::Letter('u'));
@@ -276,7 +277,7 @@ impl Translator {
     fn class(&mut self) -> Result<(), PatternError> {
         let rest = self.eat("^");
         if self.eat("]") {
-            // Nothing, or anything at all.
+            // The empty class, or its complement.
             self.plain(
                 if rest {
                     r"[\x00-\x{10FFFF}]"
@@ -306,7 +307,7 @@ impl Translator {
                 class.push('-');
                 push_code(&mut class, *last);
             } else {
-                // Beside a set the dash is a letter.
+                // Beside a set the dash is a literal.
                 push_member(&mut class, &first);
                 push_code(&mut class, '-');
                 push_member(&mut class, &last);
@@ -343,7 +344,7 @@ fn push_member(class: &mut String, member: &Escape) {
     }
 }
 
-/// A letter that means nothing but itself: as it is where it surely has no meaning, by its number elsewhere.
+/// A literal character: unchanged if it surely has no special meaning, else by its code.
 fn push_code(out: &mut String, letter: char) {
     if letter.is_ascii_alphanumeric() || (!letter.is_ascii() && !letter.is_whitespace()) {
         out.push(letter);
@@ -418,7 +419,7 @@ mod tests {
         assert!(matches!(Pattern::compile(&deep), Err(PatternError::Invalid(_))));
     }
 
-    /// A search that backtracks would still be at it when the sun goes out: some of these take 2ⁿ steps for n letters.
+    /// A backtracking engine would practically never end: some of these take 2ⁿ steps for n letters.
     #[test]
     fn what_takes_others_for_ever_is_a_walk_over_the_text() {
         let text = "a".repeat(MAX_TEXT - 1) + "b";

@@ -1,10 +1,10 @@
-//! What a condition sees of a field, and what that is as a number, as a text, and compared as it is.
+//! Values of fields in conditions, and their conversion to number and text.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-/// Something whose fields conditions ask for, by their names at its top: a path into a field is no name.
+/// A record whose top-level fields conditions read by name; a path into a field is no name.
 pub trait Record {
     fn field(&self, name: &str) -> Seen<'_>;
 }
@@ -12,9 +12,9 @@ pub trait Record {
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen<'a> {
-    /// There is no such field: as good as unknown.
+    /// The field is missing; it counts as unknown.
     Missing,
-    /// It is unknown.
+    /// The value is unknown.
     Null,
     Flag(bool),
     Number(f64),
@@ -25,7 +25,7 @@ pub enum Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    pub fn of(value: &'a Value) -> Self {
+    pub fn from_json(value: &'a Value) -> Self {
         match value {
             Value::Null => Seen::Null,
             Value::Bool(flag) => Seen::Flag(*flag),
@@ -37,35 +37,35 @@ impl<'a> Seen<'a> {
 
     /// A value that may be missing.
     pub fn given(value: Option<&'a Value>) -> Self {
-        value.map_or(Seen::Missing, Seen::of)
+        value.map_or(Seen::Missing, Seen::from_json)
     }
 
     pub fn text(text: &'a str) -> Self {
         Seen::Text(Cow::Borrowed(text))
     }
 
-    /// No condition on it holds, but for the question whether it is unknown.
+    /// True for an unknown value: only the test for unknown is true on it.
     pub const fn is_unknown(&self) -> bool {
         matches!(self, Seen::Missing | Seen::Null)
     }
 
-    /// A flag that may be unknown, which is then null.
+    /// A flag; `None` becomes null.
     pub fn flag_or_null(flag: Option<bool>) -> Self {
         flag.map_or(Seen::Null, Seen::Flag)
     }
 
-    /// A text that may be unknown, which is then null.
+    /// A text; `None` becomes null.
     pub fn text_or_null(text: Option<&'a str>) -> Self {
         text.map_or(Seen::Null, Seen::text)
     }
 
-    /// A number that may be unknown, which is then null.
+    /// A number; `None` becomes null.
     pub fn number_or_null(number: Option<f64>) -> Self {
         number.map_or(Seen::Null, Seen::Number)
     }
 
     /// Equal in type and value. Lists and objects are equal to nothing.
-    pub fn is(&self, other: &Seen<'_>) -> bool {
+    pub fn equals(&self, other: &Seen<'_>) -> bool {
         match (self, other) {
             (Seen::Missing, Seen::Missing) | (Seen::Null, Seen::Null) => true,
             (Seen::Flag(a), Seen::Flag(b)) => a == b,
@@ -77,7 +77,8 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// As a number; NaN where it is none or unknown. An empty text is 0, and so is false; a list counts as its text.
+    /// As a number; NaN for a non-number or unknown value. An empty text and false are 0; a list counts as
+    /// its text.
     pub fn as_number(&self) -> f64 {
         match self {
             Seen::Missing | Seen::Null => f64::NAN,
@@ -107,7 +108,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// As JSON, for people; none where it is missing.
+    /// As JSON for display; `None` for a missing field.
     pub fn to_json(&self) -> Option<Value> {
         Some(match self {
             Seen::Missing => return None,
@@ -127,13 +128,13 @@ impl Record for Map<String, Value> {
     }
 }
 
-/// The number as an integer, where it is one that a double holds exactly.
+/// The number as an integer, if a double holds it exactly.
 fn whole(number: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
-/// The text form of a list or an object: items comma-joined, of which null has no text.
+/// Text form of a list or an object: comma-joined items, with null as an empty text.
 fn push_tree(text: &mut String, tree: &Value) {
     match tree {
         Value::Object(_) => text.push_str("[object Object]"),
@@ -147,11 +148,11 @@ fn push_tree(text: &mut String, tree: &Value) {
                 }
             }
         }
-        scalar => text.push_str(&Seen::of(scalar).as_text()),
+        scalar => text.push_str(&Seen::from_json(scalar).as_text()),
     }
 }
 
-/// The shortest decimal form; very large and very small numbers with an exponent, as ECMAScript writes them.
+/// Shortest decimal form; very large and very small numbers with an exponent, as in ECMAScript.
 fn text_of(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();
@@ -177,7 +178,7 @@ fn text_of(number: f64) -> String {
     }
 }
 
-/// The number that a text is: trimmed, decimal with an exponent or hexadecimal after `0x`; an empty text is 0.
+/// Number of a text: trimmed, decimal with an exponent or hexadecimal after `0x`; an empty text is 0.
 fn number_of(text: &str) -> f64 {
     let text = text
         .trim_matches(|letter: char| letter.is_whitespace() && letter != '\u{85}' || letter == '\u{feff}');
@@ -194,7 +195,7 @@ fn number_of(text: &str) -> f64 {
                     .fold(0.0, |sum, digit| sum * 16.0 + f64::from(digit))
             });
     }
-    // What Rust reads beyond that are words: `inf`, `nan`.
+    // Rust also accepts the words `inf` and `nan`.
     let is_decimal = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '+' | '-' | 'e' | 'E');
     if !text.chars().all(is_decimal) {
         return f64::NAN;
@@ -228,7 +229,7 @@ mod tests {
             (json!([["8"]]), 8.0),
             (json!([null]), 0.0),
         ] {
-            let number = Seen::of(&value).as_number();
+            let number = Seen::from_json(&value).as_number();
             assert!(
                 (number - expected).abs() < 1e-12 || number.to_bits() == expected.to_bits(),
                 "{value}: {number}"
@@ -252,7 +253,7 @@ mod tests {
             json!("\u{85}"),
             json!(null),
         ] {
-            assert!(Seen::of(&value).as_number().is_nan(), "{value}");
+            assert!(Seen::from_json(&value).as_number().is_nan(), "{value}");
         }
         assert!(Seen::Missing.as_number().is_nan());
     }
@@ -275,7 +276,7 @@ mod tests {
             (json!({ "a": 1 }), "[object Object]"),
             (json!("as it is"), "as it is"),
         ] {
-            assert_eq!(Seen::of(&value).as_text(), expected, "{value}");
+            assert_eq!(Seen::from_json(&value).as_text(), expected, "{value}");
         }
         assert_eq!(Seen::Missing.as_text(), "undefined");
         let tags = ["a".to_owned(), "b".to_owned()];

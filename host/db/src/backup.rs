@@ -1,11 +1,11 @@
-//! The SQLite file as a file: copied while it is in use, and replaced by a copy.
+//! Copy and replacement of the SQLite database file.
 //!
 //! A copy is made by `VACUUM INTO`: one read transaction, so it is one state of the database however much is written
 //! meanwhile, it holds every commit acknowledged before it began, and no writer waits for it. (Copying the file with
 //! other tools would miss what still lies in the write-ahead log.) What is copied is checked before, the copy is
 //! checked after, and only a whole one gets its name.
 //!
-//! A restored file never meets a write-ahead log that is not its own: that would be applied to it.
+//! A restored file never meets the write-ahead log of another database, which SQLite would apply to it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -26,7 +26,7 @@ const LOG: &str = "-wal";
 const INDEX: &str = "-shm";
 /// Time limit on waiting for another process, for an operation on the whole file.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Most names that are tried for an unfinished copy: copies that were killed may have left files under some.
+/// Largest number of names tried for an unfinished copy: killed copies may have left files.
 const ATTEMPTS: u32 = 100;
 
 /// An SQLite database by its file.
@@ -53,8 +53,8 @@ pub struct Restored {
 }
 
 impl SqliteFile {
-    /// The file `url` names; `None` for PostgreSQL.
-    pub fn of(url: &str) -> Result<Option<Self>, DbError> {
+    /// The database file that `url` names; `None` for PostgreSQL.
+    pub fn from_url(url: &str) -> Result<Option<Self>, DbError> {
         match url.split_once(':') {
             Some(("sqlite", rest)) => Ok(Some(Self {
                 path: sqlite_path(rest)?,
@@ -111,7 +111,8 @@ impl SqliteFile {
 
     async fn restore_alone(&self, from: &Path, stamp: &str) -> Result<Restored, DbError> {
         let part = Part::make(&self.path)?;
-        // A database copied by hand may have its log beside it; a backup has none, and then nothing is written there.
+        // A database copied by hand may have its log beside it; a backup has none, and then nothing is
+        // written there.
         let has_log = std::fs::metadata(beside(from, LOG)).is_ok_and(|log| log.len() > 0);
         let mut source = connect(from, options(from).read_only(true).immutable(!has_log)).await?;
         let copied = copy(&mut source, from, &part).await;
@@ -126,8 +127,8 @@ impl SqliteFile {
         })
     }
 
-    /// Folds the log into the file, alone, and answers whether all of the database is in its one file then. A damaged
-    /// database is `false`; one that somebody has open is refused.
+    /// Merges the log into the file, exclusively; true if the file then holds the whole database. `false` for
+    /// a damaged database; one that is open elsewhere is refused.
     async fn fold_log(&self) -> Result<bool, DbError> {
         if !self.path.exists() {
             return Ok(false);
@@ -148,7 +149,7 @@ impl SqliteFile {
         }
     }
 
-    /// The last step: the old database gets its second name, then the new one takes the first in one rename.
+    /// Last step: the old database gets its second name, then the new one takes the first by one rename.
     fn replace(&self, part: Part, stamp: &str, whole: bool) -> Result<Option<PathBuf>, DbError> {
         let kept = beside(&self.path, &format!(".replaced-{stamp}"));
         let failed = |error: io::Error| refuse(&self.path, &io_advice(&error));
@@ -180,7 +181,7 @@ impl SqliteFile {
         Ok(existed.then_some(kept))
     }
 
-    /// Refuses to take the database itself, or what belongs to it, for a copy.
+    /// Refuses the database itself, or one of its files, as the copy.
     fn refuse_own(&self, copy: &Path) -> Result<(), DbError> {
         let identity = |path: &Path| std::fs::metadata(path).map(|found| (found.dev(), found.ino()));
         let Ok(copy_is) = identity(copy) else {
@@ -200,7 +201,7 @@ impl SqliteFile {
     }
 }
 
-/// The arguments by which PostgreSQL's own tools reach the database of `url`, without its password.
+/// Arguments by which PostgreSQL's own tools connect to `url`, without its password.
 pub fn postgres_arguments(url: &str) -> Result<String, DbError> {
     let options = postgres_options(url)?;
     let host = options
@@ -227,7 +228,7 @@ fn shell_word(text: &str) -> String {
     }
 }
 
-/// A copy in the making, under a name of its own beside the one it is to get. Dropped, it is gone.
+/// An unfinished copy, under a temporary name beside its final one. Dropping it removes the file.
 struct Part {
     path: PathBuf,
     file: File,
@@ -255,7 +256,7 @@ impl Part {
         ))
     }
 
-    /// Brings it to the disk and gives it its name. Answers its size.
+    /// Syncs the copy to disk and renames it. Returns its size.
     fn publish(self, to: &Path, overwrite: bool) -> Result<u64, DbError> {
         let publish = || {
             self.file.sync_all()?;
@@ -274,7 +275,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // After a rename neither is there.
+        // After a rename neither exists.
         drop(std::fs::remove_file(&self.path));
         drop(std::fs::remove_file(beside(&self.path, "-journal")));
     }
@@ -298,7 +299,7 @@ async fn copy(source: &mut SqliteConnection, shown: &Path, part: &Part) -> Resul
     applied
 }
 
-/// Whether the database is sound and ours; answers its migrations.
+/// Checks that the database is undamaged and ours; returns its migrations.
 async fn check(connection: &mut SqliteConnection, shown: &Path) -> Result<Applied, DbError> {
     let complaints: Vec<(String,)> = sqlx::query_as("PRAGMA integrity_check(1)")
         .fetch_all(&mut *connection)
@@ -316,7 +317,8 @@ async fn check(connection: &mut SqliteConnection, shown: &Path) -> Result<Applie
         .ok_or_else(|| refuse(shown, "it is not a database of Quartermaster"))
 }
 
-/// What is no SQLite file at all is told apart before SQLite sees it: an empty one would pass for a new database.
+/// Recognises a file that is no SQLite database before SQLite opens it: an empty one would pass for a new
+/// database.
 fn check_header(path: &Path) -> Result<(), DbError> {
     const HEADER: &[u8] = b"SQLite format 3\0";
     let mut start = Vec::new();

@@ -9,9 +9,9 @@ use tokio::runtime::Handle;
 
 type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Begins to its end, whoever waits for it. A caller who goes away meanwhile, such as a request whose client left, would
-/// otherwise leave a connection in the pool that is in a transaction nobody knows of (sqlx issue 4393): whoever got it next
-/// would write into that one, or could not write at all.
+/// Completes the begin of a transaction even if the caller goes away. Otherwise a dropped request could leave
+/// a pooled connection inside an unknown transaction (sqlx issue 4393): its next user would write into that
+/// one, or could not write at all.
 pub(crate) async fn begin<DB: sqlx::Database>(
     pool: &Pool<DB>,
     begin: &'static str,
@@ -20,8 +20,8 @@ pub(crate) async fn begin<DB: sqlx::Database>(
     ToItsEnd(Some(Transaction::begin(connection, Some(begin.into())))).await
 }
 
-/// Work that goes on in a task of its own when it is dropped before its end. It needs no task where nobody drops it, which
-/// is nearly always: every request that asks the database begins here.
+/// Future that continues in a task of its own when it is dropped before its end. Usually nothing drops it, so
+/// no task is needed: every request that uses the database begins here.
 struct ToItsEnd<T: Send + 'static>(Option<Pending<T>>);
 
 impl<T: Send + 'static> Future for ToItsEnd<T> {
@@ -29,7 +29,7 @@ impl<T: Send + 'static> Future for ToItsEnd<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let Some(work) = self.0.as_mut() else {
-            // Never: nobody polls a future that has ended.
+            // Unreachable: a completed future is not polled.
             return Poll::Pending;
         };
         let done = ready!(work.as_mut().poll(cx));

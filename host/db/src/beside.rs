@@ -1,8 +1,9 @@
-//! A store beside the database, for data that can be made again: it is large, written at once by an import, and read only
-//! afterwards.
+//! A store beside the database, for data that can be created again: large, written by an import in one go,
+//! and then only read.
 //!
-//! On SQLite it is a file of its own, so that an import never holds the database's only writer; on PostgreSQL a schema of its
-//! own in the same database, with connections of its own. Whoever owns the store makes its tables: no migration knows them.
+//! On SQLite it is a file of its own, so that an import never blocks the database's only writer; on
+//! PostgreSQL a schema of its own in the same database, with separate connections. The owner of the store
+//! creates its tables: no migration knows them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,13 +30,13 @@ pub struct Beside<'a> {
     pub access: Access,
 }
 
-/// What is done with a store.
+/// Purpose of opening a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It is written by one importer, and made when it is missing. A kill loses no commit; on SQLite a power cut may damage
-    /// the file, which must not be trusted then.
+    /// Written by one importer, and created if missing. A kill loses no commit; on SQLite a power cut may
+    /// damage the file, which must not be trusted then.
     Load,
-    /// It is complete, and nobody changes it in place: on SQLite the file must be there.
+    /// Complete and not changed in place: on SQLite the file must exist.
     Read,
 }
 
@@ -50,7 +51,7 @@ impl Db {
             Some(options) => {
                 let more = match place.access {
                     Access::Load => "SET synchronous_commit = off; SET maintenance_work_mem = '64MB'",
-                    // What a search is best answered by depends on its words.
+                    // The best plan of a search depends on its words.
                     Access::Read => "SET plan_cache_mode = force_custom_plan",
                 };
                 let begin = format!(
@@ -73,7 +74,7 @@ impl Db {
     }
 }
 
-/// One connection. The journal takes pages that were there before only, so appending costs it next to nothing.
+/// One connection. The journal holds only pages that existed before, so appending costs it almost nothing.
 async fn load_sqlite(path: &Path) -> Result<Pools, DbError> {
     let file = path.to_owned();
     FILES.run_for(None, move |_| claim_file(&file)).await??;

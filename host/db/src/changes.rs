@@ -1,25 +1,25 @@
-//! Whether anything was committed since the last look: loops that follow what others change ask this before they query.
+//! Detection of commits since the last look, so that polling loops can skip their queries.
 //!
-//! On SQLite this process counts its own transactions, and every commit of a command beside it is written to the log file
-//! next to the database, whose length and time of change one `stat` tells. On PostgreSQL nothing as cheap is known, and the
-//! answer is always that something may have changed.
+//! On SQLite this process counts its own transactions, and every commit of another process is written to the
+//! log file beside the database, whose length and modification time one `stat` tells. On PostgreSQL there is
+//! nothing as cheap, and the answer is always that something may have changed.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Shortest time between a change of the log and a look that may trust it. What was written is seen only once the disk has
-/// it, and file systems count time in steps of some milliseconds.
+/// Age from which the log's modification time is trusted. A write becomes visible only once it is on disk,
+/// and file systems count time in steps of some milliseconds.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Counts transactions of this process that may have written.
+/// Counter of this process's transactions that may have written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writes(Arc<AtomicU64>);
 
 impl Writes {
-    /// Counts when it is dropped.
-    pub fn one(&self) -> Write {
+    /// Guard that counts when it is dropped.
+    pub fn begin(&self) -> Write {
         Write(self.clone())
     }
 }
@@ -33,7 +33,7 @@ impl Drop for Write {
     }
 }
 
-/// What one loop has seen of the database, see [`Db::changes`](crate::Db::changes).
+/// State of the database that one loop has seen, see [`Db::changes`](crate::Db::changes).
 #[derive(Debug)]
 pub struct Changes {
     log: Option<Arc<Path>>,
@@ -41,12 +41,12 @@ pub struct Changes {
     seen: Option<State>,
 }
 
-/// Writes of this process; length of the log and time of its last change.
+/// Number of this process's writes; length and modification time of the log.
 #[derive(Debug, PartialEq, Eq)]
 struct State(u64, u64, SystemTime);
 
 impl Changes {
-    /// `log`: SQLite's write-ahead log; `None` where every look is worth it.
+    /// `log`: SQLite's write-ahead log; `None` where every look must query.
     pub(crate) const fn new(log: Option<Arc<Path>>, writes: Writes) -> Self {
         Self {
             log,
@@ -55,8 +55,8 @@ impl Changes {
         }
     }
 
-    /// Whether something may have been committed since the last call that said so. True the first time. Whoever gets a
-    /// true and then fails to read calls [`Changes::forget`].
+    /// True when a commit may have happened since the last call that returned true; always the first time.
+    /// Call [`Changes::forget`] if the following read fails.
     pub fn any(&mut self) -> bool {
         let now = self.state();
         if now.is_some() && now == self.seen {
@@ -67,7 +67,7 @@ impl Changes {
         true
     }
 
-    /// Makes the next call say that something may have changed.
+    /// Makes the next call return true.
     pub fn forget(&mut self) {
         self.seen = None;
     }

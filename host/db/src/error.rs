@@ -1,15 +1,15 @@
-//! What can go wrong with the database. `Display` names no SQL, no value and no password; the cause is the source.
+//! Errors of the database. `Display` names no SQL, no value and no password; the cause is the source.
 
 use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
-    /// Found while opening: what failed and what to do about it, in one line.
+    /// Failure while opening, with a remedy, in one line.
     #[error("{0}")]
     Open(String),
 
-    /// A copy of the file could not be made or taken over: what failed and what to do about it, in one line.
+    /// A copy of the file could not be created or restored; with a remedy, in one line.
     #[error("{0}")]
     Copy(String),
 
@@ -27,11 +27,11 @@ pub enum DbError {
     )]
     Changed { name: String },
 
-    /// Nothing came free in time, or two transactions stood in each other's way. Trying again helps.
+    /// No connection was free in time, or two transactions conflicted. A retry helps.
     #[error("the database is busy")]
     Busy(#[source] sqlx::Error),
 
-    /// The server or the file has gone.
+    /// The server or the file is gone.
     #[error("the database cannot be reached")]
     Unreachable(#[source] sqlx::Error),
 
@@ -54,11 +54,11 @@ pub enum DbError {
     #[error("expected {expected} affected rows, found {found}")]
     Affected { expected: u64, found: u64 },
 
-    /// PostgreSQL keeps no NUL in a text; what is asked for with one cannot exist there.
+    /// PostgreSQL stores no NUL in texts, so no row can match one.
     #[error("a text holds a NUL character")]
     Nul(#[source] sqlx::Error),
 
-    /// Work on what was read found no place.
+    /// No lane was free for work on the rows.
     #[error(transparent)]
     Lane(#[from] LaneError),
 
@@ -90,13 +90,13 @@ impl DbError {
         }
     }
 
-    /// A row like it exists already.
+    /// True when an equal row exists.
     pub fn is_unique_violation(&self) -> bool {
         self.as_database()
             .is_some_and(sqlx::error::DatabaseError::is_unique_violation)
     }
 
-    /// A row with this value in `table.column`, a column that is UNIQUE by itself, exists already.
+    /// True when a row with this value in `table.column`, a column that is UNIQUE by itself, exists.
     pub fn is_unique_violation_of(&self, table: &str, column: &str) -> bool {
         let Some(error) = self.as_database().filter(|error| error.is_unique_violation()) else {
             return false;
@@ -107,7 +107,7 @@ impl DbError {
         }
     }
 
-    /// A row names another that does not exist.
+    /// True when a row refers to another that does not exist.
     pub fn is_foreign_key_violation(&self) -> bool {
         self.as_database()
             .is_some_and(sqlx::error::DatabaseError::is_foreign_key_violation)
@@ -150,7 +150,8 @@ pub(crate) enum Class {
     Statement,
 }
 
-/// Sorts a database's own code: SQLite's result codes are numbers, PostgreSQL's SQLSTATEs have five characters.
+/// Classifies a database's error code: SQLite's result codes are numbers, PostgreSQL's SQLSTATEs have five
+/// characters.
 pub(crate) fn class(error: &dyn sqlx::error::DatabaseError) -> Class {
     let Some(code) = error.code() else {
         return Class::Statement;

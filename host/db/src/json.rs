@@ -6,7 +6,7 @@ use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Encode, Type};
 
-/// A value kept as JSON text. A text that is not of `T`'s shape is an error of that column.
+/// A value stored as JSON text. A text of another shape than `T` is an error of that column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 

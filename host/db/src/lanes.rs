@@ -1,6 +1,6 @@
-//! The lane of files that are claimed, or made, before they are opened.
+//! Lane for claiming and creating files before they are opened.
 //!
-//! Bounds: two at once, eight that wait.
+//! Bounds: two at once, eight waiting.
 
 use qm_lanes::{Bounds, Lane};
 

@@ -47,7 +47,7 @@ pub use tx::{Affected, Tx};
 
 #[doc(hidden)]
 pub mod private {
-    //! What the macros expand to.
+    //! Items that expanded macros refer to.
     pub use crate::tx::Connection;
     pub use linkme;
     pub use sqlx;

@@ -1,4 +1,5 @@
-//! One server a database file: an advisory lock on a small file beside it, gone with the process however that ends.
+//! Lock of a database file for one server: an advisory lock on a small file beside it, released however the
+//! process ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -8,16 +9,17 @@ use std::path::{Path, PathBuf};
 use crate::error::DbError;
 use crate::open::file_refusal;
 
-/// Held until dropped. The file stays: taking it away would let two processes lock two files of one name.
+/// Held until dropped. The file stays: removing it would let two processes lock two files of the same name.
 pub(crate) struct FileLock {
     file: File,
     path: PathBuf,
-    /// Whether this lock's file was not there before.
+    /// True when this lock's file was newly created.
     made: bool,
 }
 
 impl FileLock {
-    /// Locks the database at `database`, which need not exist yet, out of every other process that does the same.
+    /// Locks the database at `database`, which need not exist yet, against every other process that does the
+    /// same.
     pub(crate) fn take(database: &Path) -> Result<Self, DbError> {
         // A link to the file is the same database.
         let real = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned());
@@ -29,7 +31,8 @@ impl FileLock {
                 Err(TryLockError::WouldBlock) => return Err(held(database, &mut lock.file)),
                 Err(TryLockError::Error(error)) => return Err(file_refusal(database, &error)),
             }
-            // One that failed to start may have taken its file away between our opening and our locking.
+            // A failed start of another process may have removed its file between our opening and our
+            // locking.
             if lock.is_in_place() {
                 lock.sign();
                 return Ok(lock);
@@ -59,7 +62,7 @@ impl FileLock {
         matches!((ours, there), (Ok(ours), Ok(there)) if ours == there)
     }
 
-    /// Leaves word who holds it, for the message the next one shows. It is the lock that counts.
+    /// Writes the holder into the file, for the next one's error message. Only the lock itself counts.
     fn sign(&mut self) {
         let signed = self
             .file
@@ -68,7 +71,7 @@ impl FileLock {
         drop(signed);
     }
 
-    /// Gives it up and leaves nothing behind that was not there before.
+    /// Releases the lock and removes files that it created.
     pub(crate) fn discard(self) {
         if self.made {
             drop(std::fs::remove_file(&self.path));
@@ -101,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes a lock that was given up. A process that a neighbour starts holds it too, from its fork to its exec.
+    /// Takes a released lock. A process that a neighbour starts holds it too, from its fork to its exec.
     fn take_again(database: &Path) -> FileLock {
         let begun = Instant::now();
         loop {

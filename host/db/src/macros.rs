@@ -56,7 +56,7 @@ macro_rules! opt {
     };
 }
 
-/// The row there must be: `Result<UserRow, DbError>`.
+/// The row, which must exist: `Result<UserRow, DbError>`.
 #[macro_export]
 macro_rules! one {
     ($tx:expr, $row:ty, $statement:expr $(, $bind:expr)* $(,)?) => {

@@ -31,12 +31,12 @@ const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations \
 /// one server migrate one after the other. (On SQLite the write transaction itself does that.)
 const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7381462019)";
 
-/// The migrations a database holds, as it tells them.
+/// Migrations recorded in a database.
 #[derive(Clone, Debug)]
 pub(crate) struct Applied(Vec<(i64, String, String)>);
 
 impl Applied {
-    /// `None` when it is not a database this program, of whatever version, has made.
+    /// `None` when no version of this program has created the database.
     pub(crate) async fn read(connection: &mut sqlx::SqliteConnection) -> Option<Self> {
         let rows = sqlx::query_as(APPLIED.text).fetch_all(connection).await.ok()?;
         let ours = |rows: &Vec<(i64, String, String)>| {
@@ -60,17 +60,17 @@ pub(crate) fn known_to_us(applied: &Applied) -> Result<(), DbError> {
     pending(Backend::Sqlite, MIGRATIONS, &applied.0).map(drop)
 }
 
-/// A database that lacks migrations.
+/// A database with pending migrations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outdated {
-    /// The version of the last migration it holds; `None` for a new database.
+    /// Version of the last applied migration; `None` for a new database.
     pub version: Option<i64>,
-    /// The last migration it lacks.
+    /// The last pending migration.
     pub target: &'static str,
 }
 
 impl Db {
-    /// What [`Db::migrate`] would start from; `None` when nothing is pending. Changes nothing.
+    /// The state from which [`Db::migrate`] would start; `None` when nothing is pending. Changes nothing.
     pub async fn outdated(&self) -> Result<Option<Outdated>, DbError> {
         outdated(self, MIGRATIONS).await.map_err(explain)
     }
@@ -78,14 +78,14 @@ impl Db {
     /// Brings the schema up to what this program needs. Changes nothing when it is there already.
     pub async fn migrate(&self) -> Result<(), DbError> {
         if apply(self, MIGRATIONS).await.map_err(explain)? {
-            // Whoever is killed later need not find all of it in the log again.
+            // Merged now, so that a later kill need not replay all of it.
             self.fold_log().await;
         }
         Ok(())
     }
 }
 
-/// Start-up shows one line, so that line has to hold the reason.
+/// Start-up shows one line, so the line must hold the reason.
 fn explain(error: DbError) -> DbError {
     match error {
         DbError::Storage(source) => DbError::Open(format!(
@@ -130,7 +130,7 @@ async fn outdated(db: &Db, known: &[Migration]) -> Result<Option<Outdated>, DbEr
     }))
 }
 
-/// Whether there was anything to apply.
+/// Applies pending migrations; `false` if there were none.
 async fn apply(db: &Db, known: &[Migration]) -> Result<bool, DbError> {
     let mut tx = db.begin_write().await?;
     if db.backend() == Backend::Postgres {

@@ -1,15 +1,15 @@
-//! Which of several servers on one PostgreSQL is active: one row, `node_lease`, and the fence that every write of a server
-//! passes at its commit.
+//! Election of the active server among several on one PostgreSQL: one row, `node_lease`, and the fence that
+//! every write of a server passes at its commit.
 //!
-//! Time is the database's: the end of a lease is reckoned by its clock alone, so that clocks of nodes may differ as they
-//! like. A take-over locks the table in EXCLUSIVE mode; a commit locks it in ROW SHARE mode and then reads whose term it is.
-//! The two modes exclude each other, and neither hinders readers, dumps or the renewal of the lease. So whatever a server
-//! commits is committed before it is succeeded, or not at all, also by a process that was stopped between any two
-//! instructions.
+//! Only the database's clock counts for the end of a lease, so the clocks of the nodes may differ. A
+//! take-over locks the table in EXCLUSIVE mode; a commit locks it in ROW SHARE mode and then reads the
+//! present term. The two modes exclude each other, and neither blocks readers, dumps or the renewal of the
+//! lease. So a server's commit happens before its successor takes over, or not at all, even for a process
+//! that was stopped between any two instructions.
 //!
-//! SQLite knows none of this: there a server has its file to itself, by a lock on it.
+//! SQLite needs none of this: a server has its file to itself by a lock.
 //!
-//! Bounds: the lease has a connection of its own, so a busy pool costs no node its lease; each question to the database ends
+//! Bounds: the lease has its own connection, so a busy pool cannot cost a node its lease; each query ends
 //! after [`PATIENCE`].
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use crate::error::DbError;
 use crate::open::{Backend, Db};
 
-/// Time limit on a question about the lease.
+/// Time limit of a query on the lease.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The clock of the database, in milliseconds.
@@ -33,9 +33,10 @@ macro_rules! clock {
     };
 }
 
-// Only PostgreSQL ever sees these, so they are none of the portable statements that are prepared on both.
+// Only PostgreSQL runs these, so they are no portable statements, which are prepared on both databases.
 
-/// A session says how its transactions see the database: a fence that reads an older state would let everything pass.
+/// Sets the isolation of the session's transactions: a fence that reads an older state would let everything
+/// pass.
 const SESSION: &str = "SET default_transaction_isolation = 'read committed'; SET synchronous_commit = on";
 const EXISTS: &str = "SELECT to_regclass('node_lease') IS NOT NULL";
 const LOOK: &str = concat!(
@@ -43,8 +44,9 @@ const LOOK: &str = concat!(
     clock!(),
     " AS left_ms FROM node_lease WHERE one = 1"
 );
-/// What is still open of a server whose lease is over is ended: a process that was stopped in the middle of a transaction
-/// keeps nobody waiting. Sessions of another user are not ours to end; they end by themselves.
+/// Terminates the open sessions of a server whose lease is over: a process that was stopped inside a
+/// transaction must not block others. Sessions of another database user cannot be terminated; they end by
+/// themselves.
 const CUT_OFF: &str = concat!(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity, node_lease \
      WHERE one = 1 AND term = $1 AND (until <= ",
@@ -52,7 +54,7 @@ const CUT_OFF: &str = concat!(
     " OR $2) AND session <> '' AND application_name = session AND datname = current_database() \
      AND usename = current_user AND pid <> pg_backend_pid()"
 );
-/// Behind commits that are under way; behind those of strangers not for long.
+/// Waits for commits in progress, but only briefly for foreign ones.
 const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; LOCK TABLE node_lease IN EXCLUSIVE MODE";
 const TAKE: &str = concat!(
     "UPDATE node_lease SET term = term + 1, node = $3, address = $4, session = $5, place = $6, secrets = $7, until = ",
@@ -63,7 +65,7 @@ const TAKE: &str = concat!(
     clock!(),
     " OR $2) RETURNING term"
 );
-/// Also after its end, as long as nobody has taken over.
+/// Also allowed after its end, as long as no other server has taken over.
 const RENEW: &str = concat!(
     "UPDATE node_lease SET until = ",
     clock!(),
@@ -71,7 +73,7 @@ const RENEW: &str = concat!(
 );
 const GIVE_BACK: &str = "UPDATE node_lease SET until = 0 WHERE one = 1 AND term = $1";
 
-/// What keeps a server that was succeeded from writing, see [`Db::in_term`].
+/// Fence against writes of a replaced server, see [`Db::in_term`].
 pub(crate) struct Fence {
     commit: String,
     mandate: Mandate,
@@ -80,9 +82,9 @@ pub(crate) struct Fence {
 
 impl Fence {
     fn new(term: i64, mandate: Mandate, refused: Arc<Notify>) -> Self {
-        // In the words of the simple protocol all of it is one round trip, and ends at the first statement that fails. The
-        // second one sees whatever was committed before the first had its lock. The transaction that is chained is empty; it
-        // is what the driver believes to be in, and ends when the connection is put back.
+        // With the simple protocol all of it is one round trip, and ends at the first failing statement. The
+        // second statement sees everything committed before the first had its lock. The chained transaction
+        // is empty; the driver believes to be in it, and it ends when the connection is returned.
         let commit = format!(
             "LOCK TABLE node_lease IN ROW SHARE MODE; \
              SELECT 1 / COUNT(*) FROM node_lease WHERE one = 1 AND term = {term} /* by zero: another node is active */; \
@@ -115,7 +117,7 @@ impl Fence {
 /// PostgreSQL's word for a division by zero.
 const BY_ZERO: &str = "22012";
 
-/// A server as it enters itself into the lease.
+/// Entry of a server in the lease.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The name its operator gave it.
@@ -124,22 +126,22 @@ pub struct Node {
     pub address: String,
     /// Name of the server's sessions on the database, as [`Db::open_alone`] was told.
     pub session: String,
-    /// Its data directory as its machine knows it; empty when unknown.
+    /// Its data directory as its machine names it; empty when unknown.
     pub place: String,
     /// A fingerprint of its keys.
     pub secrets: String,
 }
 
-/// The server that has the lease, or had it last.
+/// The present or last holder of the lease.
 #[derive(Clone, Debug)]
 pub struct Holder {
-    /// 0: nobody ever had it.
+    /// 0: there was no holder yet.
     pub term: i64,
     pub name: String,
     pub address: String,
     pub place: String,
     pub secrets: String,
-    /// Time for which nobody else may take the lease; `None` once it is over or was given back.
+    /// Remaining time of the lease; `None` once it is over or was released.
     pub left: Option<Duration>,
 }
 
@@ -156,7 +158,7 @@ impl Db {
     pub fn lease(&self, node: Node, length: Duration) -> Option<Lease> {
         let options = self.postgres_options()?;
         Some(Lease {
-            // Not called as the others are: whoever cuts those off needs nothing of this one.
+            // Named differently from the other sessions: a take-over need not terminate this one.
             options: options.application_name("quartermaster lease"),
             connection: None,
             node,
@@ -164,8 +166,8 @@ impl Db {
         })
     }
 
-    /// The same database for the server of this term: what it writes is refused once another term has begun. `refused` is
-    /// woken then.
+    /// The database for the server of this term: its writes are refused once another term has begun, and
+    /// `refused` is notified.
     #[must_use]
     pub fn in_term(self, term: i64, mandate: Mandate, refused: Arc<Notify>) -> Db {
         self.fenced(Arc::new(Fence::new(term, mandate, refused)))
@@ -173,7 +175,7 @@ impl Db {
 }
 
 impl Lease {
-    /// The server whose lease is stored; `None` where the database knows no leases yet.
+    /// The stored holder; `None` where the database has no leases yet.
     pub async fn look(&mut self) -> Result<Option<Holder>, DbError> {
         self.ask(async |connection, _| {
             let exists: bool = sqlx::query_scalar(EXISTS).fetch_one(&mut *connection).await?;
@@ -195,11 +197,13 @@ impl Lease {
         .await
     }
 
-    /// Begins the next term after `seen`, if its lease is over; `surely`: also before, because whoever had it is known to be
-    /// gone. Answers the new term, or `None` where somebody else was faster, or came back.
+    /// Begins the next term after `seen`, if its lease is over; with `surely` even before, because the holder
+    /// is known to be gone. Returns the new term, or `None` where another server was faster, or the holder
+    /// came back.
     pub async fn take(&mut self, seen: i64, surely: bool) -> Result<Option<i64>, DbError> {
         self.ask(async |connection, lease| {
-            // Refused where the other node has another user of the database; then we wait, or the lock's time is up.
+            // Fails where the other node uses another database user; then we wait, or the lock's time limit
+            // ends.
             if let Err(error) = sqlx::query(CUT_OFF)
                 .bind(seen)
                 .bind(surely)
@@ -261,7 +265,8 @@ impl Lease {
         self.length
     }
 
-    /// Asks on the connection, which is made where there is none. After a failure there is none: the next one makes another.
+    /// Runs a query on the connection, opening it if needed. After a failure the connection is dropped, and
+    /// the next query opens another.
     async fn ask<T>(
         &mut self,
         question: impl AsyncFnOnce(&mut PgConnection, &Facts) -> Result<T, sqlx::Error>,
@@ -299,7 +304,7 @@ struct Facts {
 }
 
 impl Db {
-    /// Whether this process has the database to itself: what others hold in it, they left behind.
+    /// True when this process has the database to itself: foreign leases in it are abandoned.
     pub fn is_sole(&self) -> bool {
         match self.backend() {
             Backend::Sqlite => self.is_alone(),

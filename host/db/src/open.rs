@@ -31,14 +31,14 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit on waiting for another process that holds an SQLite file, such as a backup tool.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
-/// Looks at a closed pool for connections that are still open, a millisecond apart.
+/// Checks of a closed pool for open connections, a millisecond apart.
 const CLOSE_ATTEMPTS: u32 = 100;
-/// Time for which a write that succeeded is taken as proof that the database can be written.
+/// Time for which a successful write proves that the database is writable.
 const PROOF: Duration = Duration::from_mins(1);
 /// Statements kept prepared on each connection.
 const STATEMENT_CACHE: usize = 256;
-/// How long PostgreSQL waits in the middle of a transaction for what comes next. Ours never pause: a server that is stopped
-/// or cut off there must not hold for long what others wait for.
+/// Time after which PostgreSQL ends an idle transaction. Ours never pause: a server that is stopped or cut
+/// off in one must not block others for long.
 const POSTGRES_PAUSE: &str = "SET idle_in_transaction_session_timeout = '10s'";
 
 /// The database: pools, cheap to clone.
@@ -47,11 +47,11 @@ pub struct Db {
     pools: Pools,
     health: Arc<Health>,
     writes: Writes,
-    /// Who hears what transactions publish, see [`Db::telling`].
+    /// Receiver of published events, see [`Db::telling`].
     sink: Option<Arc<dyn EventSink>>,
-    /// Keeps other servers off the file, see [`Db::open_alone`].
+    /// Lock against other servers on the file, see [`Db::open_alone`].
     alone: Option<Arc<FileLock>>,
-    /// Refuses the writes of a server that was succeeded, see [`Db::in_term`].
+    /// Refuses the writes of a replaced server, see [`Db::in_term`].
     fence: Option<Arc<Fence>>,
 }
 
@@ -77,7 +77,7 @@ pub enum Backend {
 
 sql! {
     PING = "SELECT 1";
-    /// Changes nothing, yet has to reach the disk.
+    /// Changes nothing, but must reach the disk.
     TOUCH = "UPDATE schema_migrations SET name = name WHERE version = 1";
 }
 
@@ -129,8 +129,8 @@ impl Db {
         }
     }
 
-    /// The same database, whose transactions tell `sink` what they published, once they have committed. Without one
-    /// nobody in this process listens.
+    /// The same database, whose transactions pass their published events to `sink` after the commit. Without
+    /// a sink this process receives none.
     pub fn telling(self, sink: Arc<dyn EventSink>) -> Db {
         Db {
             sink: Some(sink),
@@ -145,7 +145,7 @@ impl Db {
         }
     }
 
-    /// Another store, whose writes are refused where those of this one are.
+    /// Another store with the same fence.
     pub(crate) fn with_pools(&self, pools: Pools) -> Db {
         Db {
             pools,
@@ -172,9 +172,9 @@ impl Db {
         }
     }
 
-    /// Publishes an event of what no transaction of ours changed: a file, a disk, a client. That has happened whatever the
-    /// database says: should it refuse, whoever listens in this process hears of it all the same, and consumers that read
-    /// the outbox do not.
+    /// Publishes an event outside our transactions: about a file, a disk, a client. It has happened in any
+    /// case: if the database refuses it, subscribers in this process still get it, but consumers of the
+    /// outbox do not.
     pub async fn tell(&self, event: DomainEvent) {
         let Some(plan) = plan(self.sink.as_deref(), &event) else {
             return;
@@ -218,7 +218,7 @@ impl Db {
         Changes::new(log, self.writes.clone())
     }
 
-    /// Begins a transaction that sees one state of the database and can change nothing.
+    /// Begins a read-only transaction on one snapshot of the database.
     pub async fn begin_read(&self) -> Result<Tx, DbError> {
         let connection = match &self.pools {
             Pools::Sqlite { read, .. } => Connection::Sqlite(begin(read, "BEGIN").await?),
@@ -234,7 +234,7 @@ impl Db {
     pub async fn begin_write(&self) -> Result<Tx, DbError> {
         let begun = match &self.pools {
             Pools::Sqlite { write, .. } => begin(write, "BEGIN IMMEDIATE").await.map(Connection::Sqlite),
-            // Said, whatever the server's default is: the fence reads what was committed meanwhile.
+            // Explicit, whatever the server's default is: the fence reads concurrent commits.
             Pools::Postgres(pool) => begin(pool, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
                 .await
                 .map(Connection::Postgres),
@@ -244,14 +244,14 @@ impl Db {
             self.health.note_error(&error);
             error
         })?;
-        let write = Some(self.writes.one());
+        let write = Some(self.writes.begin());
         let tx = Tx::new(connection, self.sink.clone(), self.health.clone(), write);
         Ok(tx.behind(self.fence.clone()))
     }
 
-    /// Whether the database answers and can be written. A write is tried when the last one failed for want of space or
-    /// the like, and when none has succeeded for a minute, so that asking often costs the disk little. Takes two
-    /// seconds at most.
+    /// True when the database answers and is writable. A write is tried after a failed one (e.g. a full
+    /// disk), and when none has succeeded for a minute, so that frequent checks cost the disk little. Takes
+    /// at most two seconds.
     pub async fn ping(&self) -> bool {
         let attempt = async {
             if !self.health.is_proved() {
@@ -265,7 +265,7 @@ impl Db {
         matches!(tokio::time::timeout(PING_TIMEOUT, attempt).await, Ok(Ok(())))
     }
 
-    /// Whether the database answers, within two seconds.
+    /// True when the database answers within two seconds.
     pub async fn answers(&self) -> bool {
         let attempt = async {
             let mut tx = self.begin_read().await?;
@@ -278,11 +278,11 @@ impl Db {
     pub fn pools(&self) -> Vec<PoolCounts> {
         match &self.pools {
             Pools::Sqlite { read, write, .. } => vec![
-                PoolCounts::of("read", read.size(), read.num_idle(), SQLITE_READERS),
-                PoolCounts::of("write", write.size(), write.num_idle(), 1),
+                PoolCounts::from_pool("read", read.size(), read.num_idle(), SQLITE_READERS),
+                PoolCounts::from_pool("write", write.size(), write.num_idle(), 1),
             ],
             Pools::Postgres(pool) => {
-                vec![PoolCounts::of(
+                vec![PoolCounts::from_pool(
                     "all",
                     pool.size(),
                     pool.num_idle(),
@@ -292,7 +292,7 @@ impl Db {
         }
     }
 
-    /// Folds SQLite's log into the file, as far as nobody reads at the moment. A log that stays does no harm.
+    /// Merges SQLite's log into the file, as far as no reader prevents it. A remaining log is harmless.
     pub(crate) async fn fold_log(&self) {
         if let Pools::Sqlite { write, .. } = &self.pools {
             let folded = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -304,7 +304,7 @@ impl Db {
         }
     }
 
-    /// Closes every connection, after the transactions under way; SQLite folds its log into the file.
+    /// Closes every connection, after the transactions in progress; SQLite merges its log into the file.
     pub async fn close(&self) {
         match &self.pools {
             Pools::Sqlite { read, write, .. } => {
@@ -316,7 +316,7 @@ impl Db {
     }
 }
 
-/// Closes a pool and every connection of it: one that is handed back at that very moment is missed the first time.
+/// Closes a pool and all its connections: one that is returned at that moment is missed the first time.
 async fn close<D: sqlx::Database>(pool: &sqlx::Pool<D>) {
     for _ in 0..CLOSE_ATTEMPTS {
         pool.close().await;
@@ -341,7 +341,7 @@ pub struct PoolCounts {
 }
 
 impl PoolCounts {
-    fn of(name: &'static str, open: u32, idle: usize, most: u32) -> Self {
+    fn from_pool(name: &'static str, open: u32, idle: usize, most: u32) -> Self {
         Self {
             name,
             open,
@@ -351,7 +351,7 @@ impl PoolCounts {
     }
 }
 
-/// Remembers when a write last succeeded, and that one failed for a reason that concerns every write until then.
+/// Times of the last successful write and of a failed one that concerns all writes.
 #[derive(Default)]
 pub(crate) struct Health {
     proved: Mutex<Option<Instant>>,
@@ -430,7 +430,7 @@ async fn open_sqlite(path: PathBuf) -> Result<Pools, DbError> {
     Ok(Pools::Sqlite { read, write, log })
 }
 
-/// Makes the file when it is missing, closed to everybody else, and finds out early what would stop SQLite.
+/// Creates the file if missing, private to its owner, and detects early what would stop SQLite.
 pub(crate) fn claim_file(path: &Path) -> Result<(), DbError> {
     use std::os::unix::fs::OpenOptionsExt as _;
 
@@ -450,7 +450,7 @@ pub(crate) fn claim_file(path: &Path) -> Result<(), DbError> {
     opened.map(drop).map_err(|error| file_refusal(path, &error))
 }
 
-/// What the system says of a database file or its directory, with the remedy.
+/// Error about a database file or its directory, with a remedy.
 pub(crate) fn file_refusal(path: &Path, error: &std::io::Error) -> DbError {
     use std::io::ErrorKind;
 
@@ -496,7 +496,7 @@ async fn open_postgres(url: &str, session: &str) -> Result<Pools, DbError> {
     let options = postgres_options(url)?
         .application_name(session)
         .statement_cache_capacity(STATEMENT_CACHE);
-    // One connection by itself first: the pool would go on trying in silence and then say only that it timed out.
+    // A single connection first: the pool would retry silently and then only report a time-out.
     let first = tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await;
     match first {
         Ok(Ok(connection)) => drop(connection.close().await),

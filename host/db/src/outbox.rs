@@ -1,5 +1,5 @@
-//! Events in the transaction that publishes them: those within a window of their kind are dropped, those that consumers
-//! must not miss are stored.
+//! Events of a transaction: repetitions within the window of their kind are dropped, and events for durable
+//! consumers are stored.
 //!
 //! Invariant: a position becomes visible only after every lower one. PostgreSQL gives the values of a sequence before the
 //! commit, so that a reader could pass one whose transaction is still open; here positions come from one row, which is
@@ -27,18 +27,18 @@ bulk! {
     APPEND = "INSERT INTO outbox (position, id, event_key, event) VALUES", 4, "";
 }
 
-/// What is done with an event when this process has nobody to tell: another one may have consumers for it.
+/// Plan for an event in a process without subscribers: another process may have consumers for it.
 pub(crate) const UNHEARD: Plan = Plan {
     window_secs: 0,
     stored: true,
 };
 
-/// What became of a transaction's events.
+/// Result of storing a transaction's events.
 #[derive(Default)]
-pub(crate) struct Kept {
-    /// To be told after the commit.
-    pub told: Vec<DomainEvent>,
-    /// Dropped: equal to one of before.
+pub(crate) struct StoredEvents {
+    /// Events to publish after the commit.
+    pub to_publish: Vec<DomainEvent>,
+    /// Dropped repetitions.
     pub repeated: Vec<DomainEvent>,
 }
 
@@ -49,10 +49,10 @@ struct Row {
     event: String,
 }
 
-/// Stores what is to be stored, as the last thing of a transaction.
-pub(crate) async fn keep(tx: &mut Tx, events: Vec<(Plan, DomainEvent)>) -> Result<Kept, DbError> {
+/// Stores the events, as the last step of a transaction.
+pub(crate) async fn keep(tx: &mut Tx, events: Vec<(Plan, DomainEvent)>) -> Result<StoredEvents, DbError> {
     let repeats = repeats(tx, &events).await?;
-    let mut kept = Kept::default();
+    let mut kept = StoredEvents::default();
     let mut rows = Vec::new();
     for ((plan, event), repeats) in events.into_iter().zip(repeats) {
         if repeats {
@@ -67,7 +67,7 @@ pub(crate) async fn keep(tx: &mut Tx, events: Vec<(Plan, DomainEvent)>) -> Resul
                 event: serde_json::to_string(&event).map_err(|error| DbError::Event(error.to_string()))?,
             });
         }
-        kept.told.push(event);
+        kept.to_publish.push(event);
     }
     if !rows.is_empty() {
         let count = rows.len() as i64;
@@ -90,7 +90,7 @@ pub(crate) async fn keep(tx: &mut Tx, events: Vec<(Plan, DomainEvent)>) -> Resul
     Ok(kept)
 }
 
-/// Which of the events are like one within the window of its kind. The windows of the others begin.
+/// True for each event that repeats one within the window of its kind. The windows of the others begin.
 async fn repeats(tx: &mut Tx, events: &[(Plan, DomainEvent)]) -> Result<Vec<bool>, DbError> {
     let mut repeats = vec![false; events.len()];
     let windowed = events
@@ -111,12 +111,12 @@ async fn repeats(tx: &mut Tx, events: &[(Plan, DomainEvent)]) -> Result<Vec<bool
     Ok(repeats)
 }
 
-/// What makes two events equal: the key and what it is about. An event about no resource is about its user.
+/// Identity of an event for windows: its key and resource. An event without a resource is about its user.
 fn occurrence(event: &DomainEvent) -> String {
     let about = match &event.resource_id {
         Some(id) => [event.resource_type.as_deref(), Some(id)],
         None => [None, event.subject_user_id.as_deref()],
     };
-    // As JSON, which keeps the three apart and has no NUL.
+    // As JSON, which separates the three and has no NUL.
     serde_json::json!([event.event_key, about]).to_string()
 }

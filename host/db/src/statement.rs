@@ -10,7 +10,7 @@ pub struct Statement {
     pub text: &'static str,
 }
 
-/// How a statement stands in the registry.
+/// Entry of a statement in the registry.
 pub struct Registered {
     /// Module path and name of the constant.
     pub name: &'static str,

@@ -1,4 +1,4 @@
-//! A transaction, owned, with the events that are stored by its commit and told after it, and what else is to follow it.
+//! An owned transaction, with events that its commit stores and publishes, and callbacks after the commit.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::node::Fence;
 use crate::open::Health;
 use crate::outbox;
 
-/// One transaction. Dropping it rolls back, and its events are never heard of.
+/// One transaction. Dropping it rolls back and discards its events.
 ///
 /// After a failed statement nothing can be committed, on either database: PostgreSQL gives such a transaction up,
 /// and SQLite follows suit here so that both behave alike.
@@ -21,9 +21,9 @@ pub struct Tx {
     sink: Option<Arc<dyn EventSink>>,
     then: Vec<Box<dyn FnOnce() + Send>>,
     health: Arc<Health>,
-    /// None where nothing can be written.
+    /// `None` in a read-only transaction.
     write: Option<Write>,
-    /// The check of a commit, on a server that another one may succeed.
+    /// Fence at the commit, on a server that may be replaced.
     fence: Option<Arc<Fence>>,
     aborted: bool,
 }
@@ -57,7 +57,7 @@ impl Tx {
         Self { fence, ..self }
     }
 
-    /// Queues an event: it is stored with this transaction and told once that has committed, and never otherwise.
+    /// Queues an event: it is stored with this transaction and published once that has committed.
     pub fn publish(&mut self, event: DomainEvent) {
         if let Some(plan) = plan(self.sink.as_deref(), &event) {
             self.queue(plan, event);
@@ -68,13 +68,13 @@ impl Tx {
         self.events.push((plan, event));
     }
 
-    /// Calls `then` right after the commit, and never where there is none: for what wakes somebody who is to look at what
-    /// was committed. It must not wait for anything.
+    /// Calls `then` right after the commit, and never without one: to wake a task that looks at the committed
+    /// rows. It must not block.
     pub fn after_commit(&mut self, then: impl FnOnce() + Send + 'static) {
         self.then.push(Box::new(then));
     }
 
-    /// Commits, then tells the queued events, in the order they were queued, to whom the database was opened to tell
+    /// Commits, then publishes the queued events, in order, to the sink of the database
     /// ([`Db::telling`](crate::Db::telling)).
     pub async fn commit(mut self) -> Result<(), DbError> {
         if self.aborted {
@@ -82,7 +82,7 @@ impl Tx {
         }
         let events = std::mem::take(&mut self.events);
         let kept = if events.is_empty() {
-            outbox::Kept::default()
+            outbox::StoredEvents::default()
         } else {
             outbox::keep(&mut self, events).await?
         };
@@ -94,7 +94,7 @@ impl Tx {
         }
         if let Some(sink) = sink {
             kept.repeated.iter().for_each(|event| sink.repeated(event));
-            kept.told.into_iter().for_each(|event| sink.publish(event));
+            kept.to_publish.into_iter().for_each(|event| sink.publish(event));
         }
         Ok(())
     }
@@ -105,7 +105,7 @@ impl Tx {
             (Connection::Postgres(transaction), None) => transaction.commit().await.map_err(DbError::from),
             (Connection::Postgres(transaction), Some(fence)) => fence.commit(transaction).await,
         };
-        // That something was read says nothing of whether anything can be written.
+        // A read does not prove that writes work.
         if self.write.is_some() {
             self.health.note(committed)
         } else {
@@ -130,7 +130,7 @@ impl Tx {
     }
 }
 
-/// What a transaction does with an event. Where nobody listens, it is kept for those who do on another server.
+/// Plan of a transaction for an event. Without a local sink it is stored for consumers on another server.
 pub(crate) fn plan(sink: Option<&dyn EventSink>, event: &DomainEvent) -> Option<Plan> {
     sink.map_or(Some(outbox::UNHEARD), |sink| sink.plan(event))
 }

@@ -1,18 +1,18 @@
-//! The generations of torrent clients that tests drive: which Debian release's client of which product, where it lies on
-//! this machine, and what a test's failure means when nobody has proven that version yet.
+//! Generations of torrent clients for tests: the client of each Debian release, its place on this machine,
+//! and the meaning of a failure with a version that is not proven yet.
 //!
 //! A client of this machine's own release is the one on the PATH. Those of other releases lie in roots that
 //! `cargo xtask setup test` makes under the cache, and run through that root's own dynamic loader: no chroot, so that
 //! paths, ports and processes are shared with the test. Never used by production code.
 //! Bounds: a program is asked for its version once a process.
 
-mod death;
+mod crash;
 mod ports;
 mod program;
 mod proven;
 mod suite;
 
-pub use death::died;
+pub use crash::died;
 pub use ports::free_port;
 pub use program::{Program, version};
 pub use suite::{Suite, suites};
@@ -31,7 +31,7 @@ pub enum Product {
 impl Product {
     pub const ALL: [Product; 3] = [Product::Rtorrent, Product::Qbittorrent, Product::Transmission];
 
-    /// The name in `tests/clients.toml`.
+    /// Name in `tests/clients.toml`.
     pub const fn name(self) -> &'static str {
         match self {
             Product::Rtorrent => "rtorrent",
@@ -40,7 +40,7 @@ impl Product {
         }
     }
 
-    /// The Debian package, and the program in it.
+    /// The Debian package, and its program.
     pub const fn program(self) -> &'static str {
         match self {
             Product::Rtorrent => "rtorrent",
@@ -49,7 +49,7 @@ impl Product {
         }
     }
 
-    /// What makes the program print its version and end.
+    /// Argument that makes the program print its version and end.
     const fn version_argument(self) -> &'static str {
         match self {
             Product::Rtorrent => "-h",
@@ -66,24 +66,24 @@ pub struct Generation {
 }
 
 impl Generation {
-    pub const fn of(product: Product, suite: Suite) -> Generation {
+    pub const fn new(product: Product, suite: Suite) -> Generation {
         Generation { product, suite }
     }
 
-    /// The one that tests use which are about something else than the client.
+    /// The generation for tests that are not about the client.
     pub const fn oldest(product: Product) -> Generation {
-        Generation::of(product, Suite::Bookworm)
+        Generation::new(product, Suite::Bookworm)
     }
 
-    /// Every generation that `tests/clients.toml` names.
+    /// Every generation in `tests/clients.toml`.
     pub fn recorded() -> Vec<Generation> {
         let pairs = Suite::ALL
             .into_iter()
-            .flat_map(|suite| Product::ALL.map(|product| Generation::of(product, suite)));
+            .flat_map(|suite| Product::ALL.map(|product| Generation::new(product, suite)));
         pairs.filter(|generation| generation.proven().is_some()).collect()
     }
 
-    /// The newest version that every test has passed with.
+    /// The newest version with which every test has passed.
     pub fn proven(self) -> Option<&'static str> {
         proven::version(self.suite.name(), self.product.name())
     }
@@ -115,12 +115,12 @@ impl Generation {
     }
 }
 
-/// Runs a test, whose failure counts only with a version that is not newer than the proven one.
+/// Runs a test whose failure counts only if the version is not newer than the proven one.
 fn judge(program: &Program, proven: &str, test: impl Fn(&Program)) {
     if !is_newer(program.version(), proven) {
-        death::take();
+        crash::take();
         let outcome = catch_unwind(AssertUnwindSafe(|| test(program)));
-        return match (outcome, death::take()) {
+        return match (outcome, crash::take()) {
             (Ok(()), _) => {}
             (Err(_), Some(death)) => {
                 say(&format!("{death}; the test is run once more"));
@@ -138,7 +138,7 @@ fn verdict(program: &Program, proven: &str, failure: Option<String>) -> String {
     format!("unproven: {program} (tests/clients.toml knows {proven}) {outcome}")
 }
 
-/// What a panic said.
+/// Message of a panic.
 fn reason(panic: &Box<dyn std::any::Any + Send>) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
@@ -146,11 +146,11 @@ fn reason(panic: &Box<dyn std::any::Any + Send>) -> String {
         .to_owned()
 }
 
-/// Prints a line that is seen although the test passes: what the print macros say would be swallowed.
+/// Prints a line that is visible although the test passes: output of the print macros would be captured.
 fn say(line: &str) {
     use std::io::Write as _;
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    // Nobody listens to a closed standard error.
+    // A closed standard error is ignored.
     let _ = writeln!(std::io::stderr(), "{test}: {line}");
 }
 
@@ -171,7 +171,7 @@ macro_rules! each_generation {
         mod $test {
             $(#[test]
             fn $name() {
-                $crate::Generation::of($crate::Product::$product, $crate::Suite::$suite).test(super::$test);
+                $crate::Generation::new($crate::Product::$product, $crate::Suite::$suite).test(super::$test);
             })+
         }
     };
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn only_a_newer_version_may_fail() {
-        let sid = Generation::of(Product::Rtorrent, Suite::Sid);
+        let sid = Generation::new(Product::Rtorrent, Suite::Sid);
         let run = |version: &str| {
             let program = Program::saying(sid, version);
             catch_unwind(|| judge(&program, "0.16.17", |_| panic!("on purpose"))).is_ok()

@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A port of 127.0.0.1 that was free a moment ago, from below the range outgoing connections take theirs from: nothing
-/// but another part can have it by the time ours binds it. Parts check that they could, where they can.
+/// A port of 127.0.0.1 that was free a moment ago, from below the range of outgoing connections, so that only
+/// another test process could take it before it is bound.
 ///
 /// # Panics
 /// When none of the 20,000 is free.
@@ -13,7 +13,7 @@ pub fn free_port() -> u16 {
     const FIRST: u32 = 10_000;
     const COUNT: u32 = 20_000;
     loop {
-        // Processes of one run start at different places, and no port is handed out twice soon.
+        // Processes of one run start at different places, and no port is used twice soon.
         let step = NEXT.fetch_add(1, Ordering::Relaxed);
         let port = FIRST + (std::process::id().wrapping_mul(7919).wrapping_add(step)) % COUNT;
         let port = u16::try_from(port).unwrap_or(u16::MAX);

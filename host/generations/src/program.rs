@@ -1,4 +1,4 @@
-//! A client's program on this machine: found, asked for its version, and started the way it needs.
+//! A client's program on this machine: its path, its version, and its start.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,13 +13,13 @@ use crate::{Generation, Product};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     generation: Generation,
-    /// None for a program of this machine's own release.
+    /// `None` for a program of this machine's own release.
     root: Option<PathBuf>,
     version: String,
 }
 
 impl Program {
-    /// One that is not there but says this version.
+    /// A missing program with this version.
     #[cfg(test)]
     pub(crate) fn saying(generation: Generation, version: &str) -> Program {
         Program {
@@ -33,7 +33,7 @@ impl Program {
         self.generation
     }
 
-    /// As the program says it.
+    /// Version text of the program.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -82,12 +82,12 @@ fn look(generation: Generation) -> Result<Program, String> {
     })
 }
 
-/// What a product's program in `root`, or the one on the PATH, says its version is.
+/// Version of a product's program in `root`, or of the one on the PATH.
 ///
 /// # Errors
-/// Why it does not: it is missing, or it lacks a library.
+/// When it is missing, or lacks a library.
 pub fn version(product: Product, root: Option<&Path>) -> Result<String, String> {
-    // qBittorrent makes its directories in the user's home before it says anything.
+    // qBittorrent creates directories in the user's home first.
     let home = std::env::temp_dir().join(format!("qm-version-{}", std::process::id()));
     std::fs::create_dir_all(&home).map_err(|error| format!("{}: {error}", home.display()))?;
     let mut command = command(product, root)?;
@@ -98,7 +98,7 @@ pub fn version(product: Product, root: Option<&Path>) -> Result<String, String> 
         .arg(product.version_argument())
         .env("HOME", &home)
         .output();
-    // One that stays behind is an empty profile in the directory for temporary files.
+    // A remaining one is an empty profile in the temporary directory.
     let _ = std::fs::remove_dir_all(&home);
     let output = output.map_err(|error| format!("{}: {error}", product.program()))?;
     let text = [output.stdout, output.stderr].concat();
@@ -125,7 +125,7 @@ fn launcher(root: &Path, program: &str) -> Result<Command, String> {
         .find_map(|directory| loader_in(directory))
         .ok_or_else(|| format!("no dynamic loader in {}", root.display()))?;
     let mut command = Command::new(loader);
-    // Whatever the root lacks must be missing, not taken from this machine's list of libraries.
+    // Libraries missing in the root must not be taken from this machine.
     command.args(["--inhibit-cache", "--argv0", program, "--library-path"]);
     command.arg(joined(&libraries)?).arg(file);
     let existing = |parts: &[&str]| -> Vec<PathBuf> {
@@ -134,7 +134,7 @@ fn launcher(root: &Path, program: &str) -> Result<Command, String> {
             .flat_map(|part| libraries.iter().map(move |lib| lib.join(part)));
         all.filter(|directory| directory.is_dir()).collect()
     };
-    // Modules that libraries load by a path they were built with.
+    // Modules that libraries load by a fixed path.
     command.env(
         "QT_PLUGIN_PATH",
         joined(&existing(&["qt6/plugins", "qt5/plugins"]))?,
@@ -143,7 +143,7 @@ fn launcher(root: &Path, program: &str) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Those of the root's own architecture, and private ones that a library of Qt's finds by a path it was built with.
+/// Directories of the root's own architecture, and private ones that a Qt library finds by a fixed path.
 fn library_directories(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for base in ["usr/lib", "lib"] {

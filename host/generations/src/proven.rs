@@ -1,9 +1,9 @@
-//! The versions that were proven, as `tests/clients.toml` has them, and the order of versions.
+//! Proven versions from `tests/clients.toml`, and the order of versions.
 
-/// Sections, and `key = "value"` in them: all of TOML that the file uses.
+/// The file uses only sections with `key = "value"` of TOML.
 const RECORD: &str = include_str!("../../../tests/clients.toml");
 
-/// What the record says of a product in a suite.
+/// Recorded version of a product in a suite.
 pub(crate) fn version(suite: &str, product: &str) -> Option<&'static str> {
     look_up(RECORD, suite, product)
 }
@@ -23,8 +23,8 @@ fn look_up<'a>(record: &'a str, suite: &str, product: &str) -> Option<&'a str> {
     None
 }
 
-/// Whether `version` comes after `proven`, number by number. What follows the numbers does not count: a `-beta.2` is
-/// not newer than the release it comes before.
+/// True when `version` comes after `proven`, number by number. A suffix does not count: a `-beta.2` is not
+/// newer than its release.
 pub(crate) fn is_newer(version: &str, proven: &str) -> bool {
     numbers(version) > numbers(proven)
 }
@@ -40,7 +40,7 @@ fn numbers(version: &str) -> Vec<u64> {
         .collect()
 }
 
-/// The version in what a client prints of itself: the first word that begins with a number, without a `v` before it.
+/// Version in a client's output: the first word that begins with a number, without a leading `v`.
 pub(crate) fn said_version(output: &str) -> Option<String> {
     output.split_whitespace().find_map(|word| {
         let word = word.strip_prefix('v').unwrap_or(word).trim_end_matches('.');

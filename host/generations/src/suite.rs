@@ -1,20 +1,20 @@
-//! Debian releases, and the directory of their roots.
+//! Debian releases, and the directories of their roots.
 
 use std::path::PathBuf;
 
-/// A release of Debian that brings a generation of clients.
+/// A Debian release with its generation of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Suite {
     Bookworm,
     Trixie,
-    /// It moves: what it brings today may be newer than what was proven.
+    /// It moves: its present version may be newer than the proven one.
     Sid,
 }
 
 impl Suite {
     pub const ALL: [Suite; 3] = [Suite::Bookworm, Suite::Trixie, Suite::Sid];
 
-    /// The name in the archive, in `tests/clients.toml`, and of the root.
+    /// Name in the archive, in `tests/clients.toml`, and of the root.
     pub const fn name(self) -> &'static str {
         match self {
             Suite::Bookworm => "bookworm",
@@ -23,13 +23,13 @@ impl Suite {
         }
     }
 
-    /// Whether this machine runs it: then its clients are installed, and no root is needed.
+    /// True when this machine runs it: then its clients are installed, and no root is needed.
     pub fn is_this_machine(self) -> bool {
         let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
         codename(&release) == Some(self.name())
     }
 
-    /// Where its root lies, or would lie.
+    /// Path of its root, existing or not.
     pub fn root(self) -> PathBuf {
         suites().join(self.name())
     }

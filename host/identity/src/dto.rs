@@ -1,4 +1,4 @@
-//! What the routes of identity take and answer.
+//! Request and answer bodies of the identity routes.
 
 pub mod account;
 pub mod api_keys;
@@ -25,7 +25,7 @@ impl Done {
     pub const YES: Done = Done { success: true };
 }
 
-/// What was changed or deleted.
+/// Id of the changed or deleted object.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccountId)]
 pub struct IdView {
@@ -36,7 +36,7 @@ pub struct IdView {
 /// `displayName` of a partial change: `null` and blank texts clear it.
 fn display_name_change(f: &mut Fields<'_>) -> Change<String> {
     if f.is_null("displayName") {
-        // Asked for all the same, so that the property counts as known.
+        // Parsed all the same, so that the property counts as known.
         let _ = display_name(f);
         return Change::Clear;
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with an account or a token, and how each failure reads on the wire.
+//! Errors of accounts and tokens, and the answer for each.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -19,7 +19,7 @@ pub enum IdentityError {
     InvalidRefreshToken,
     #[error("Refresh token reuse detected")]
     RefreshTokenReused,
-    /// By a new password, a logout, a deactivation, or with its family.
+    /// Revoked by a new password, a logout, a deactivation, or with its family.
     #[error("Refresh token has been revoked")]
     RefreshTokenRevoked,
     #[error("Refresh token expired")]
@@ -28,10 +28,10 @@ pub enum IdentityError {
     AccountDisabled,
     #[error("Current password is incorrect")]
     WrongCurrentPassword,
-    /// The token is good, but its user was deleted meanwhile.
+    /// The token is valid, but its user was deleted meanwhile.
     #[error("the user of this token no longer exists")]
     NoSuchUser,
-    /// The token allows it, but its user no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error("Username is already in use")]
@@ -66,7 +66,7 @@ pub enum IdentityError {
     SystemUser,
     #[error("Too many logins at once: try again in a moment")]
     Busy,
-    /// Wrong passwords or codes, one after another, and more of them waiting to be judged.
+    /// Several wrong passwords or codes in a row, while too many attempts wait.
     #[error("Too many attempts at this account: try again in a moment")]
     TooManyAttempts,
     #[error("role `{0}` is not in the database, run the seeding of the start first")]
@@ -90,7 +90,7 @@ pub enum IdentityError {
 }
 
 impl IdentityError {
-    /// A user could not be written: says which of the texts that are unique is another user's.
+    /// Converts a unique violation into an error that names the duplicate field.
     pub(crate) fn taken(error: DbError) -> Self {
         if error.is_unique_violation_of("users", "username") {
             IdentityError::UsernameTaken
@@ -143,7 +143,7 @@ impl IdentityError {
             IdentityError::Database(error) => error.kind(),
         }
     }
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             IdentityError::InvalidCredentials => "unauthorized.credentials",

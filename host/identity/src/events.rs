@@ -1,14 +1,14 @@
-//! The domain events of identity. Each is about a user, whom it concerns as well.
+//! Domain events of identity. Each is about a user, who is also the affected user.
 
 use qm_kernel::Role;
 use qm_kernel::event::EventSpec;
 
 qm_kernel::events! {
-    /// Several failed logins in a row on an existing account.
+    /// Several consecutive failed logins on an existing account.
     pub struct LoginFailed: "security.login_failed" about "user", once in 300 {
         username: String,
         display_name: Option<String>,
-        /// Failed logins since the last one that went well.
+        /// Failed logins since the last success.
         attempts: i64,
     }
 
@@ -25,16 +25,16 @@ qm_kernel::events! {
         display_name: Option<String>,
     }
 
-    /// A user's roles were set, to other ones or to the same.
+    /// A user's roles were set, possibly to the same ones.
     pub struct RoleChanged: "user.role_changed" about "user" {
         username: String,
         display_name: Option<String>,
-        /// The roles from now on.
+        /// The new roles.
         roles: Vec<Role>,
     }
 }
 
-/// To be registered with the bus.
+/// Events to register with the event bus.
 pub const EVENTS: &[EventSpec] = &[
     EventSpec::of::<LoginFailed>(),
     EventSpec::of::<PasswordChanged>(),

@@ -1,4 +1,4 @@
-//! Identity: who may come in, and as whom.
+//! Identity: authentication and user accounts.
 //!
 //! Owns users, roles, second factors, API keys, refresh tokens and the signing of access tokens.
 //! Invariants: a principal comes from the claims of its token alone; a password, a refresh token and an API key are

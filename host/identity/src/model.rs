@@ -1,4 +1,4 @@
-//! Domain types of identity and the pure rules on them.
+//! Domain types and pure rules of identity.
 
 pub mod answers;
 pub mod api_key;
@@ -9,7 +9,7 @@ pub mod totp;
 
 use qm_kernel::{PermissionSet, Role, Secret, Timestamp};
 
-/// A user with what their roles grant, freshly read.
+/// A user with the permissions of their roles, freshly read.
 #[derive(Clone, Debug)]
 pub struct Account {
     pub id: String,
@@ -35,7 +35,7 @@ pub struct NewUser {
     pub is_system: bool,
 }
 
-/// The administrator that seeding creates when no user has the name.
+/// Administrator that seeding creates when no user has the name.
 #[derive(Clone, Debug)]
 pub struct FirstAdmin {
     pub username: String,
@@ -44,7 +44,7 @@ pub struct FirstAdmin {
     pub password: Option<Secret>,
 }
 
-/// What a partial change does to a value that may be absent.
+/// Change of an optional value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change<T> {
     Keep,
@@ -63,7 +63,7 @@ impl<T> Change<T> {
     }
 }
 
-/// What a user sees of themselves.
+/// Profile as its owner sees it.
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub id: String,
@@ -77,12 +77,12 @@ pub struct Profile {
     pub created_at: Timestamp,
 }
 
-/// What a user may change about themselves.
+/// Changes that users may make to their own account.
 #[derive(Clone, Debug)]
 pub struct ProfileChange {
     pub email: Option<String>,
     pub display_name: Change<String>,
-    /// As the caller wrote it; see [`qm_kernel::timezone::choose`].
+    /// Text from the request; see [`qm_kernel::timezone::choose`].
     pub timezone: Change<String>,
 }
 
@@ -101,12 +101,12 @@ pub struct Listed {
     pub roles: Vec<Role>,
 }
 
-/// What an administrator may change about a user.
+/// Changes that administrators may make to a user.
 #[derive(Clone, Debug)]
 pub struct UserChange {
     pub email: Option<String>,
     pub display_name: Change<String>,
     pub is_active: Option<bool>,
-    /// Replaces the set; names as the caller wrote them.
+    /// Replaces all roles; names as in the request.
     pub role_names: Option<Vec<String>>,
 }

@@ -2,8 +2,8 @@
 
 pub mod addresses;
 pub mod api_keys;
-pub mod endings;
 pub mod roles;
 pub mod sealed;
+pub mod session_ends;
 pub mod tokens;
 pub mod users;

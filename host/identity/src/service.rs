@@ -3,7 +3,6 @@
 pub mod account;
 mod acting;
 pub mod api_keys;
-pub mod endings;
 pub mod guesses;
 pub mod holder;
 pub mod login;
@@ -12,6 +11,7 @@ pub mod password;
 mod people;
 pub mod seed;
 pub mod session;
+pub mod session_ends;
 pub mod token;
 pub mod two_factor;
 pub mod upkeep;
@@ -35,22 +35,22 @@ use crate::service::guesses::{Guesses, Pace};
 use crate::service::password::{HashCost, Passwords};
 use crate::service::token::TokenService;
 
-/// The parts of the server that this area works with.
+/// Dependencies of this area.
 pub struct IdentityDeps {
     pub db: Db,
     pub audit: Audit,
-    /// Seals and opens TOTP seeds.
+    /// Encrypts and decrypts TOTP seeds.
     pub cipher: Cipher,
     pub tokens: Arc<TokenService>,
     pub hash_cost: HashCost,
-    /// The delays after wrong passwords and codes.
+    /// Delays after wrong passwords and codes.
     pub pace: Pace,
     /// `JWT_REFRESH_TTL_DAYS`.
     pub refresh_ttl: Duration,
     pub ctx: Ctx,
 }
 
-/// Who asks, from where.
+/// The user behind a request and the client it came from.
 #[derive(Clone, Copy)]
 pub struct Caller<'a> {
     pub principal: &'a Principal,
@@ -63,7 +63,7 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Accounts and sessions. Cheap to clone.
+/// Service of accounts and sessions. Cheap to clone.
 #[derive(Clone)]
 pub struct Identity {
     inner: Arc<Inner>,
@@ -77,7 +77,7 @@ struct Inner {
     passwords: Passwords,
     guesses: Guesses,
     refresh_ttl: Duration,
-    /// Sessions have ended, by a commit of this process.
+    /// Notified when a commit of this process has ended sessions.
     sessions_ended: Arc<Notify>,
     ctx: Ctx,
 }
@@ -112,7 +112,7 @@ impl Identity {
         }
     }
 
-    /// Shows in `metrics` how many password hashes run and wait, and how many attempts are held back.
+    /// Registers the metrics of running and waiting password hashes, and of delayed attempts.
     pub fn register_metrics(&self, metrics: &Registry) -> Result<(), prometheus::Error> {
         type Read = fn(&Passwords) -> usize;
         let gauges: [(&str, &str, Read); 2] = [
@@ -142,7 +142,7 @@ impl Identity {
         Ok(())
     }
 
-    /// The user as of now, for `GET /api/auth/me`.
+    /// The user as stored now, for `GET /api/auth/me`.
     pub async fn account(&self, user_id: &str) -> Result<Account, IdentityError> {
         let mut tx = self.inner.db.begin_read().await?;
         let user = repo::users::find(&mut tx, user_id)
@@ -153,14 +153,14 @@ impl Identity {
 }
 
 impl Inner {
-    /// Publishes an event about the user `subject`, which the caller made happen, with `tx`.
+    /// Publishes an event about the user `subject`, caused by the caller, with `tx`.
     fn publish<E: Event>(&self, tx: &mut Tx, caller: Caller<'_>, subject: &str, payload: &E) {
         let event = DomainEvent::new(&self.ctx, Cause::request(caller.client), subject, payload);
         tx.publish(event.by(Some(caller.user_id())).concerning(subject));
     }
 }
 
-/// The row joined with what its roles grant.
+/// The user with the permissions of their roles.
 async fn account_of(tx: &mut Tx, user: UserRow) -> Result<Account, IdentityError> {
     let (roles, permissions) = repo::roles::granted_to(tx, &user.id).await?;
     let UserRow {

@@ -1,5 +1,5 @@
-//! Many logins at once, with the hashing cost of production: memory stays bounded and other work goes on.
-//! A process of its own, because it reads the process's peak memory.
+//! Many concurrent logins with the production hash cost: memory stays bounded and other work goes on. A
+//! separate process, because it reads the process's peak memory.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use qm_platform::{Audit, Cipher};
 
 const LOGINS: usize = 64;
 const PASSWORD: &str = "correct horse battery";
-/// Two hashes of 64 MiB and everything else; 64 of them would be 4 GiB.
+/// Two hashes of 64 MiB and everything else; 64 of them would need 4 GiB.
 const PEAK_MIB: u64 = 512;
 
 fn identity(db: Db) -> Identity {
@@ -35,7 +35,7 @@ fn identity(db: Db) -> Identity {
     })
 }
 
-/// Each from an address of its own: one address may hold its share of the queue only.
+/// A client with its own address, because each address has a limited share of the queue.
 fn client(number: usize) -> ClientInfo {
     let ip = IpAddr::V4(Ipv4Addr::new(127, 0, 1, number as u8));
     ClientInfo {
@@ -76,7 +76,7 @@ async fn a_flood_of_logins_is_bounded_and_starves_nobody() {
     let logins: Vec<_> = (0..LOGINS)
         .map(|number| {
             let (identity, done) = (identity.clone(), done.clone());
-            // Half of them guess at names that do not exist, which costs the same.
+            // Half of them use unknown names, which costs the same.
             let username = if number % 2 == 0 {
                 "admin".to_owned()
             } else {

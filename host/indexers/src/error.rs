@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area and the answer that the caller gets for each.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -10,7 +10,7 @@ use qm_ports::indexer::IndexerError;
 use qm_web::ApiError;
 
 use crate::model::indexer::MAX_INDEXERS;
-use crate::model::told::AggregatorError;
+use crate::model::reports::AggregatorError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum IndexerAreaError {
@@ -20,35 +20,36 @@ pub enum IndexerAreaError {
     Disabled,
     #[error("There are {MAX_INDEXERS} indexers already: delete one first.")]
     TooMany,
-    /// What was asked for, and what there is.
+    /// The requested protocol, and a list of the known ones.
     #[error("No installed plugin speaks the protocol \"{asked}\": there is {known}")]
     NoSuchImplementation { asked: String, known: String },
-    /// The plugin of a protocol may yet come up.
+    /// Plugins are still being compiled, so the protocol may appear soon.
     #[error(transparent)]
     Settling(#[from] Settling),
-    /// Every broken rule of a configuration.
+    /// Every violated rule of a configuration.
     #[error("{}", .0.join("; "))]
     Config(Vec<String>),
     #[error("The plugin of {0} cannot be used: {1}")]
     BadSchema(String, BadSchema),
-    /// It was not asked, or did not answer.
+    /// The indexer could not be asked, or did not answer.
     #[error("{message}")]
     Failed { message: String, source: IndexerError },
-    /// A link that no indexer owns was refused, or led to nothing.
+    /// A link outside every indexer's origin was refused, or led to no torrent.
     #[error("{message}")]
     Link { message: String, source: GuardError },
-    /// Most in an hour, and the minutes until another one may be named.
+    /// Limit of addresses per hour, and the minutes until another one is accepted.
     #[error(
         "You have named {most} different addresses of private networks within an hour: try again in {minutes} minutes, or \
          ask an administrator to enter this one"
     )]
     TooManyAddresses { most: usize, minutes: u64 },
-    /// The name of a URL of the link, and what is wrong with it.
+    /// Name of the URL field, and its fault.
     #[error("Invalid indexer proxy URL: {0} {1}")]
     LinkUrl(&'static str, &'static str),
     #[error("An indexer proxy API key is required to {0}")]
     NoLinkKey(&'static str),
-    /// It was dropped, or would go where it was not entered for.
+    /// The key was dropped after a change of the address, or would be sent to an origin it was not entered
+    /// for.
     #[error("The indexer proxy is not asked: {0}")]
     LinkKeyWanted(String),
     #[error("The link to the indexer proxy is disabled: enable it first")]
@@ -57,10 +58,10 @@ pub enum IndexerAreaError {
     LinkChanged,
     #[error("Its indexers are being imported already: try again in a minute")]
     Importing,
-    /// The aggregator did not answer, or nonsense.
+    /// The aggregator did not answer, or its answer was invalid.
     #[error(transparent)]
     Aggregator(#[from] AggregatorError),
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -87,7 +88,7 @@ impl IndexerAreaError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NoSuchIndexer => "not_found.indexer",
@@ -118,7 +119,7 @@ impl IndexerAreaError {
     }
 }
 
-/// Whose affair a failure is: the other side's, or that of who configured it.
+/// Error kind of a failed request: a fault of the upstream side, or of the configuration.
 pub const fn upstream(error: &IndexerError) -> ErrorKind {
     match error {
         IndexerError::Timeout(_) => ErrorKind::UpstreamTimeout,
@@ -140,7 +141,7 @@ pub const fn upstream(error: &IndexerError) -> ErrorKind {
     }
 }
 
-/// The word for a failure in the result of a search; never changes.
+/// Stable word for a failure in the result of a search; never changes.
 pub const fn word(error: &IndexerError) -> &'static str {
     match error {
         IndexerError::Unreachable(_) => "unreachable",

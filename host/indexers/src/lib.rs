@@ -1,16 +1,17 @@
 //! Indexers: the sites that list releases, as an administrator configures them, and what they find all together.
 //!
-//! How a site is spoken to is the affair of the plugin that speaks its protocol; this area keeps who is asked, with which key,
-//! how often, and how that went. A search asks all enabled indexers at once, each within its own time limit and its own budget
-//! of requests; one that fails is told in the result and holds up no other, and after some failures in a row it rests.
-//! Invariants: an API key is stored encrypted, never shown, and in no error; an indexer that said when to come back is not
-//! asked before; who changes one is judged in the transaction of the change; "nothing found" and "nobody could look" are told
-//! apart.
-//! Indexers of an aggregator are taken over as rows that follow it where nobody has touched them; its key goes to its own URL
-//! alone.
-//! Deliberately absent: results that are kept, a search by itself (that is acquisition's), pages beyond the first.
+//! Each protocol is implemented by a plugin; this area stores the configured indexers, their API keys, their
+//! request limits and their health. A search asks all enabled indexers at once, each within its own time
+//! limit and request budget. A failed one is reported in the result and delays no other; after several
+//! failures in a row it is left out for a while. Invariants: an API key is stored encrypted, never shown, and
+//! in no error; an indexer that asked for a pause is not asked before its end; the permissions of a user who
+//! changes one are checked in the transaction of the change; "nothing found" and "no indexer answered" are
+//! different results. Indexers of an aggregator are imported as rows that follow it as long as users do not
+//! change them; the aggregator's key is sent to its own URL only. Deliberately absent: stored results,
+//! automatic searches (those belong to acquisition), pages beyond the first.
 //!
-//! Bounds: [`model::indexer::MAX_INDEXERS`] indexers, [`service::AT_ONCE`] of them asked at a time for one search.
+//! Bounds: [`model::indexer::MAX_INDEXERS`] indexers, of which [`service::AT_ONCE`] are asked at a time for
+//! one search.
 //!
 //! Events: none.
 

@@ -1,4 +1,4 @@
-//! The area over protocols of the tests' making, for its own tests.
+//! The area with fake protocols, for its own tests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -21,14 +21,14 @@ sql! {
     AUDITED = "SELECT action || ' ' || result || ' ' || COALESCE(metadata, '') FROM audit_logs ORDER BY created_at, id";
 }
 
-/// Indexers by the host of their base URL; they do as they are told.
+/// Fake indexers by the host of their base URL.
 #[derive(Default)]
 pub struct FakeProtocols {
-    /// What a host answers instead of what it has.
+    /// Error that a host answers instead of its list.
     pub failures: Mutex<HashMap<String, IndexerError>>,
-    /// What a host lists.
+    /// Releases that a host lists.
     pub lists: Mutex<HashMap<String, Vec<Release>>>,
-    /// Configurations and questions of every call.
+    /// Configuration and query of every call.
     pub asked: Mutex<Vec<(Map<String, Value>, Option<Query>)>>,
 }
 
@@ -130,7 +130,7 @@ pub fn release(title: &str, seeders: Option<u32>) -> Release {
     }
 }
 
-/// The area on a database, and what it stands on.
+/// The area on a database, with its dependencies.
 pub struct House {
     pub app: Arc<Indexers>,
     pub db: Db,
@@ -155,7 +155,7 @@ impl House {
         }
     }
 
-    /// Keys and configurations as they are stored.
+    /// API keys and configurations as they are stored.
     pub async fn stored(&self) -> Vec<String> {
         let rows = all!(&mut self.db.begin_read().await.unwrap(), (String,), STORED).await;
         rows.unwrap().into_iter().map(|(text,)| text).collect()
@@ -167,7 +167,7 @@ impl House {
         rows.unwrap().into_iter().map(|(text,)| text).collect()
     }
 
-    /// What was audited, oldest first.
+    /// Audit entries, the oldest first.
     pub async fn audited(&self) -> Vec<String> {
         let rows = all!(&mut self.db.begin_read().await.unwrap(), (String,), AUDITED).await;
         rows.unwrap().into_iter().map(|(text,)| text).collect()

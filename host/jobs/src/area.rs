@@ -22,15 +22,15 @@ pub static AREA: AreaSpec = AreaSpec {
     make: Make::Plain(make),
 };
 
-/// In the order in which toolbars are given them.
+/// Context actions of a job, in the order in which toolbars show them.
 static CONTEXT_ACTIONS: &[ContextAction] = &[
-    one("jobs.cancel", &[Permission::JobsCancel], ("Ban", 10))
+    single_action("jobs.cancel", &[Permission::JobsCancel], ("Ban", 10))
         .capability("cancel")
         .destructive(),
-    one("jobs.pause", &[Permission::JobsPause], ("Pause", 20)).capability("pause"),
-    one("jobs.resume", &[Permission::JobsResume], ("Play", 30)).capability("resume"),
-    one("jobs.retry", &[Permission::JobsRetry], ("RotateCw", 40)).capability("retry"),
-    one("jobs.rerun", &[Permission::JobsRerun], ("RefreshCw", 50)).capability("rerun"),
+    single_action("jobs.pause", &[Permission::JobsPause], ("Pause", 20)).capability("pause"),
+    single_action("jobs.resume", &[Permission::JobsResume], ("Play", 30)).capability("resume"),
+    single_action("jobs.retry", &[Permission::JobsRetry], ("RotateCw", 40)).capability("retry"),
+    single_action("jobs.rerun", &[Permission::JobsRerun], ("RefreshCw", 50)).capability("rerun"),
     many(
         "jobs.cancelBulk",
         &[Permission::JobsBulkManage, Permission::JobsCancel],
@@ -52,7 +52,7 @@ static CONTEXT_ACTIONS: &[ContextAction] = &[
     .capability("rerun"),
 ];
 
-const fn one(
+const fn single_action(
     id: &'static str,
     permissions: &'static [Permission],
     shown: (&'static str, u16),
@@ -96,7 +96,7 @@ impl Closing for Jobs {
         self.drain();
     }
 
-    /// Its leases are prolonged by a loop, so it goes before those.
+    /// Releases the leases first: a background loop prolongs them, so they must go before the loops stop.
     async fn settle(&self) {
         self.shutdown().await;
     }

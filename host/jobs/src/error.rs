@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area and the answer that the caller gets for each.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -30,14 +30,15 @@ pub enum JobsError {
     },
     #[error("the {what} of a job of type `{type_key}` is nested too deeply to be read again")]
     TooDeep { what: &'static str, type_key: String },
-    /// It belongs to a job that is ending or just being made by somebody else; trying again helps.
+    /// The idempotency key belongs to a job that is ending, or that another request is creating; trying again
+    /// helps.
     #[error(
         "Another job with the idempotency key of `{0}` is being made or is ending at this moment: try again"
     )]
     KeyInUse(String),
     #[error("a job may not go from `{from}` to `{to}`")]
     IllegalMove { from: Status, to: Status },
-    /// Somebody else has taken it, or it was ended: nothing more may be written of this run.
+    /// Another worker has taken the job, or it has ended: this run must not write any more.
     #[error("job `{0}` is no longer this worker's")]
     LeaseLost(String),
     #[error("job `{id}` cannot be read: {reason}")]
@@ -63,12 +64,13 @@ impl JobsError {
         }
     }
 
-    /// Whether it says nothing of the job it was about: the database is busy or away, and trying again may help.
+    /// True for a passing fault of the database (busy or unreachable): it says nothing about the job, and a
+    /// retry may help.
     pub fn is_passing(&self) -> bool {
         matches!(self, JobsError::Database(error) if error.kind() == ErrorKind::Unavailable)
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub fn code(&self) -> &'static str {
         match self {
             JobsError::NotFound => "not_found.job",

@@ -1,4 +1,4 @@
-//! What tests and measurements of other crates need of this area.
+//! Helpers for tests and benchmarks of other crates: scripted job types and a stand-alone worker.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -14,16 +14,17 @@ use serde_json::{Value, json};
 
 use crate::model::job::Capabilities;
 use crate::model::pace::Pace;
-use crate::repo::filled;
+use crate::repo::sample_rows;
 use crate::service::context::{JobContext, Progress};
 use crate::service::retention;
 use crate::service::types::{Done, JobError, JobHandler, JobType};
 use crate::service::{Jobs, JobsDeps, lock};
 
-/// Adds `rows` jobs that removed old ones, completed at `at`. Once a database: their ids are fixed.
+/// Adds `rows` completed jobs of the retention type, completed at `at`. Call it once per database: the ids
+/// are fixed.
 pub async fn fill(db: &Db, rows: u64, at: Timestamp) -> Result<(), DbError> {
     let mut tx = db.begin_write().await?;
-    filled::fill(&mut tx, retention::TYPE, rows, at).await?;
+    sample_rows::fill(&mut tx, retention::TYPE, rows, at).await?;
     tx.commit().await
 }
 
@@ -80,7 +81,7 @@ impl JobHandler for Scripted {
                 let told = Progress {
                     unit: Some("files"),
                     message: Some(("jobs.test.copied", json!({ "count": 1 }))),
-                    ..Progress::of(1, 4)
+                    ..Progress::from_counts(1, 4)
                 };
                 job.progress(told.phase("copying")).await?;
             }
@@ -94,7 +95,8 @@ impl JobHandler for Scripted {
     }
 }
 
-/// A worker by itself, without the rest of a server, and its loops. It knows no types of its own yet and has not begun.
+/// A stand-alone worker without the rest of a server, and its loops. No job types are registered and it is
+/// not started.
 ///
 /// # Panics
 /// When the metrics of an empty registry cannot be made.
@@ -102,10 +104,10 @@ pub fn worker(db: &Db, pace: Pace) -> (Jobs, Background) {
     worker_of(db, pace, Ctx::system())
 }
 
-/// The same, by a clock of the caller's.
+/// As [`worker`], with the clock of the caller.
 ///
 /// # Panics
-/// As above.
+/// When the metrics of an empty registry cannot be made.
 pub fn worker_of(db: &Db, pace: Pace, ctx: Ctx) -> (Jobs, Background) {
     let ground = testing::ground(db, &ctx, Arc::new(Claims));
     let background = ground.background.clone();
@@ -118,10 +120,10 @@ pub fn worker_of(db: &Db, pace: Pace, ctx: Ctx) -> (Jobs, Background) {
     (jobs.expect("fresh metrics"), background)
 }
 
-/// How often each job was run.
+/// Number of runs of each job, by job id.
 pub type Runs = Arc<Mutex<HashMap<String, u32>>>;
 
-/// A type whose jobs do nothing but to be counted.
+/// A job type whose handler only counts its runs in `runs`.
 pub fn counting(key: &'static str, runs: &Runs) -> JobType {
     JobType {
         handler: Arc::new(Counting(runs.clone())),

@@ -1,5 +1,6 @@
-//! Two processes work off one PostgreSQL database, and one of them is killed: every job is done, once but for what the
-//! dead one had in hand, and none is stuck. The processes are this very program, begun again as [`worker`].
+//! Two processes work off one PostgreSQL database, and one of them is killed: every job is done once, except
+//! those that the killed process was running, and none is stuck. The processes are this test program, started
+//! again as [`worker`].
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -16,7 +17,7 @@ const TYPE: &str = "test.count";
 const JOBS: usize = 2000;
 /// Jobs of one process at once: as many may be under way when it dies.
 const PLACES: usize = 16;
-/// Says to a process of this program that it is a worker, and of which database.
+/// Environment variable with the database URL; tells a process of this program to be a worker.
 const URL: &str = "QM_JOBS_WORKER_URL";
 
 sql! {
@@ -28,7 +29,7 @@ sql! {
         GROUP BY job_id HAVING COUNT(*) > 1) twice";
 }
 
-/// Counts each run of each job, in a transaction of its own as an effect would be.
+/// Counts each run of each job, in a transaction of its own like a real effect.
 struct Counting(Db);
 
 #[async_trait]
@@ -66,7 +67,8 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-/// Not a test of its own: what [`a_worker_that_is_killed_costs_no_job`] starts twice. By itself it does nothing.
+/// Body of the child processes of [`a_worker_that_is_killed_costs_no_job`]; passes at once without the
+/// variable.
 #[test]
 fn worker() {
     let Ok(url) = std::env::var(URL) else { return };
@@ -91,7 +93,7 @@ fn start_worker(url: &str) -> Child {
         .expect("this program again")
 }
 
-/// (status, attempt) → how many.
+/// Number of jobs by (status, attempt).
 async fn ended(db: &Db) -> BTreeMap<(String, i64), i64> {
     let mut tx = db.begin_read().await.expect("the database");
     let rows = qm_db::all!(&mut tx, (String, i64, i64), ENDED)

@@ -1,5 +1,5 @@
-//! Which addresses are one caller's. An IPv6 network hands each of its members a block of 2^64 addresses, so what is
-//! counted by address is counted by block.
+//! Address blocks that count as one caller. An IPv6 network gives each of its members a block of 2^64
+//! addresses, so limits per address are counted per block.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ pub struct AddressBlock(IpAddr);
 
 impl AddressBlock {
     /// The block one caller holds. An IPv4 address inside IPv6 (`::ffff:198.51.100.7`) counts as the IPv4 address.
-    pub fn of(address: IpAddr) -> Self {
+    pub fn containing(address: IpAddr) -> Self {
         Self(mask(address, 64))
     }
 
@@ -58,7 +58,11 @@ mod tests {
             ("2001:db8:1:3::6", "2001:db8:1:3::", Some("2001:db8:1::")),
             ("::1", "::", Some("::")),
         ] {
-            assert_eq!(AddressBlock::of(ip(address)).first(), ip(block), "{address}");
+            assert_eq!(
+                AddressBlock::containing(ip(address)).first(),
+                ip(block),
+                "{address}"
+            );
             let site = site.map(|site| AddressBlock(ip(site)));
             assert_eq!(AddressBlock::site(ip(address)), site, "{address}");
         }

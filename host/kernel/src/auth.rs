@@ -1,4 +1,4 @@
-//! Who is asking. A principal is rebuilt from the access token's claims alone; nothing here reads a database.
+//! The caller of a request. A principal is made from the access token's claims alone, without the database.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Principal {
 pub struct ClientInfo {
     /// The address one trusted hop behind the peer.
     pub ip: IpAddr,
-    /// What audit rows show: the whole `X-Forwarded-For` text if there is one, else `ip`.
+    /// Address for audit rows: the whole `X-Forwarded-For` text if there is one, else `ip`.
     pub forwarded: String,
     pub user_agent: Option<String>,
     pub request_id: String,

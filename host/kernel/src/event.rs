@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 pub trait Event: Serialize + DeserializeOwned {
     /// The dotted name of the kind, e.g. `torrent.completed`.
     const KEY: &'static str;
-    /// What kind of thing the event is about, e.g. `torrent`.
+    /// Type of the resource the event is about, e.g. `torrent`.
     const RESOURCE: &'static str;
     /// Seconds in which another one about the same thing is dropped; 0 = never.
     const WINDOW_SECS: u32;
@@ -33,7 +33,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Whether every payload has a value for the field.
+    /// True when every payload has a value for the field.
     pub fn is_required(self) -> bool {
         !self.kind.starts_with("Option")
     }
@@ -128,7 +128,8 @@ impl DomainEvent {
             subject_user_id: None,
             resource_type: Some(Cow::Borrowed(E::RESOURCE)),
             resource_id: Some(about.into()),
-            // A struct of texts and numbers always has a JSON form; what had none would lack its fields and be refused.
+            // A struct of texts and numbers always has a JSON form; without one it would lack its fields and
+            // be refused.
             payload: serde_json::to_value(payload).unwrap_or_default(),
             correlation_id: cause.correlation_id,
             causation_id: cause.causation_id,
@@ -210,12 +211,12 @@ impl EventSpec {
     }
 }
 
-/// What a transaction does with an event beside telling it.
+/// Treatment of an event by its transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Seconds in which another one about the same thing is dropped; 0 = never.
     pub window_secs: u32,
-    /// Whether it goes to the outbox, for consumers that must not miss it.
+    /// True to store it in the outbox, for consumers that must not miss it.
     pub stored: bool,
 }
 

@@ -1,8 +1,8 @@
 //! The right of a server to act: on torrent clients, on files, on anything the database cannot guard.
 //!
-//! Of several servers on one database one is active, for as long as it prolongs a lease. What it writes into the database
-//! the database itself refuses once another one has taken over; what it does elsewhere it may do only while its mandate
-//! holds, which ends a little before the lease does. A server that is alone has its mandate for ever.
+//! Among several servers on one database one is active, as long as it prolongs a lease. After a take-over the
+//! database refuses its writes; outside the database it may act only while its mandate is valid, which ends a
+//! little before the lease. A server without others has a permanent mandate.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The end of a mandate that was taken away: nothing prolongs it.
+/// End of a revoked mandate: it cannot be prolonged.
 const TAKEN: u64 = 0;
-/// The end of a mandate that has none.
+/// End of a permanent mandate.
 const NEVER: u64 = u64::MAX;
 
-/// Whether this server may act. Clones are handles to the same mandate; asking costs a few nanoseconds.
+/// Right of this server to act. Clones are handles to the same mandate; a check takes a few nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Mandate(Arc<AtomicU64>);
 
 impl Mandate {
-    /// The mandate of a server that has the database for itself.
+    /// The mandate of a server that has the database to itself.
     pub fn for_ever() -> Self {
         Self(Arc::new(AtomicU64::new(NEVER)))
     }
 
-    /// A mandate up to a moment of [`Mandate::clock`].
+    /// A mandate that ends at this time of [`Mandate::clock`].
     pub fn until(end: Duration) -> Self {
         Self(Arc::new(AtomicU64::new(millis(end))))
     }
@@ -55,7 +55,7 @@ impl Mandate {
 
     /// Moves the end, unless the mandate was taken away or has no end.
     pub fn prolong(&self, end: Duration) {
-        // An error says that it stays as it was, which is what was asked for then.
+        // An error means that it stays unchanged, which is correct then.
         let _ = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| match now {
@@ -64,7 +64,7 @@ impl Mandate {
             });
     }
 
-    /// Takes it away, for good.
+    /// Revokes the mandate for good.
     pub fn take_away(&self) {
         self.0.store(TAKEN, Ordering::Release);
     }
@@ -76,7 +76,7 @@ impl Default for Mandate {
     }
 }
 
-/// Never one of the two ends that mean something else.
+/// Milliseconds, never equal to one of the two special values.
 fn millis(moment: Duration) -> u64 {
     u64::try_from(moment.as_millis())
         .unwrap_or(NEVER)

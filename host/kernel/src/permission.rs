@@ -33,9 +33,9 @@ macro_rules! catalogue {
 }
 
 impl Permission {
-    /// Whether what it allows gives or changes rights, credentials, stored secrets, plugins or settings. Every route
-    /// that needs such a permission and changes something judges its caller in its own transaction; a test attacks them
-    /// all with the token of somebody who has lost it.
+    /// True for a permission that gives or changes rights, credentials, stored secrets, plugins or settings.
+    /// Every route that needs such a permission and makes a change checks its caller in its own transaction;
+    /// a test attacks all of them with the token of a user who has lost it.
     pub const fn hands_out_power(self) -> bool {
         matches!(
             self,
@@ -46,7 +46,7 @@ impl Permission {
                 | Permission::SettingsManageRootPath
                 | Permission::SystemManage
                 | Permission::EnginesManage
-                // A rule goes on doing what its author may, when they are not there.
+                // A rule acts with its author's permissions later, without them.
                 | Permission::AutomationManage
                 | Permission::IndexersManage
                 | Permission::IntegrationsIndexerProxyManage
@@ -97,7 +97,7 @@ impl Role {
         Role::ALL.iter().copied().find(|role| role.name() == name)
     }
 
-    /// What the role holds by seed, in the order of the catalogue.
+    /// Permissions of the role by seed, in the order of the catalogue.
     pub fn permissions(self) -> impl Iterator<Item = Permission> {
         Permission::ALL
             .iter()

@@ -8,15 +8,15 @@ use zeroize::Zeroize;
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Secret(String);
 
-/// What every response shows instead of a secret. Sending it back means "keep the stored one".
+/// Text that every response shows instead of a secret. Sending it back means "keep the stored one".
 pub const MASK: &str = "••••••••";
 
-/// Whether a text that was sent is what a response showed in place of a secret: bullets and nothing else.
+/// True when a sent text is a mask: bullets and nothing else.
 pub fn is_mask(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|letter| letter == '•')
 }
 
-/// Whether a text that was sent leaves the secret that is stored in place: it is blank, or a mask.
+/// True when a sent text keeps the stored secret: it is blank, or a mask.
 pub fn keeps(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || is_mask(text)

@@ -40,7 +40,7 @@ impl Timestamp {
         )
     }
 
-    /// How long after `earlier`; zero when it is not.
+    /// Duration since `earlier`; zero when `earlier` is later.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0).max(0) as u64)
     }
@@ -48,7 +48,7 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An instant outside the calendar's range (a client's nonsense) shows as its nearest end.
+        // An instant outside the calendar's range (from an invalid client) shows as its nearest end.
         let clamped = jiff::Timestamp::from_millisecond(self.0).unwrap_or(if self.0 < 0 {
             jiff::Timestamp::UNIX_EPOCH
         } else {

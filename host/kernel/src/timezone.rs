@@ -7,12 +7,12 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// A text that names no zone.
+/// A text that is no time zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownZone;
 
-/// What somebody chose: `Ok(None)` follows the device (empty, or `auto` in any case), `Ok(Some)` is a zone spelt as the
-/// database spells it, `Err` is a text that names none.
+/// Parses a user's choice: `Ok(None)` follows the device (empty, or `auto` in any case), `Ok(Some)` is a zone
+/// in canonical spelling, `Err` an unknown name.
 pub fn choose(text: &str) -> Result<Option<String>, UnknownZone> {
     let name = text.trim();
     if name.is_empty() || name.eq_ignore_ascii_case("auto") {
@@ -27,18 +27,18 @@ pub fn choose(text: &str) -> Result<Option<String>, UnknownZone> {
         .ok_or(UnknownZone)
 }
 
-/// The zone of that name; where nobody chose one, or it is not known any more, the one of this machine.
+/// The zone of that name; this machine's zone if none was chosen, or the name is unknown.
 pub fn zone(name: Option<&str>) -> TimeZone {
     let named = name.and_then(|name| ZONES.get(name).ok());
     named.unwrap_or_else(TimeZone::system)
 }
 
-/// Whether `text` is a zone's name, spelt in any case.
+/// True when `text` is the name of a zone, in any case.
 pub fn is_zone(text: &str) -> bool {
     matches!(choose(text), Ok(Some(_)))
 }
 
-/// `+02:00`, `GMT-5`, `UTC+1`: the database knows some of these under old names, yet they are no places.
+/// `+02:00`, `GMT-5`, `UTC+1`: the database knows some of these under old names, but they are no places.
 fn is_bare_offset(name: &str) -> bool {
     let rest = ["GMT", "UTC"]
         .iter()

@@ -1,11 +1,11 @@
-//! The sign that work is not wanted any more.
+//! Signal to work that its result is not needed any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// From now on all work is unwanted: the process ends.
+/// Cancels all work, because the process ends.
 pub(crate) fn end_all() {
     ENDING.store(true, Ordering::SeqCst);
 }
@@ -14,17 +14,17 @@ pub(crate) fn is_ending() -> bool {
     ENDING.load(Ordering::Relaxed)
 }
 
-/// Says whether work is to end. Cheap to clone; all clones are one sign.
+/// Cancellation signal. Cheap to clone; all clones share one signal.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Asks the work to end.
+    /// Requests the end of the work.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work is to end: nobody waits for it, somebody asked, or the process ends.
+    /// True when the work must end: nobody waits for it, it was cancelled, or the process ends.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed) || is_ending()
     }

@@ -11,26 +11,26 @@ use crate::places::{Holder, Places, Queued};
 use crate::who::{Who, for_whom};
 use crate::work::{Answer, Work};
 
-/// How long work waits for a place before it is refused, unless a lane says otherwise.
+/// Default waiting time for a place before work is refused.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a lane may hold.
+/// Limits of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Pieces of work, and so threads, at once.
+    /// Number of concurrent pieces of work, and so of threads.
     pub places: usize,
-    /// Of these for one user.
+    /// Number of these places for one user.
     pub of_one: usize,
-    /// Pieces that wait for a place.
+    /// Length of the queue.
     pub waiting: usize,
-    /// Of these for one user.
+    /// Number of these queue entries for one user.
     pub waiting_of_one: usize,
-    /// What found no place for so long is refused. What the service does for itself waits as long as it takes.
+    /// Waiting time after which work is refused. Work of the service itself waits without limit.
     pub patience: Duration,
 }
 
 impl Bounds {
-    /// One user has up to three quarters of the places, and half of the queue.
+    /// One user may take three quarters of the places, and half of the queue.
     pub const fn new(places: usize, waiting: usize) -> Self {
         Self {
             places,
@@ -41,7 +41,7 @@ impl Bounds {
         }
     }
 
-    /// The same with other shares of one user.
+    /// The same limits with other shares of one user.
     pub const fn of_one(self, places: usize, waiting: usize) -> Self {
         Self {
             of_one: places,
@@ -55,20 +55,20 @@ const fn at_least_one(share: usize) -> usize {
     if share == 0 { 1 } else { share }
 }
 
-/// Why work was not done, or not to its end.
+/// Reason why work was not done, or not completed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaneError {
-    /// The name of the lane.
+    /// Name of the lane.
     #[error("Too much of this is being done already (`{0}`): try again in some seconds")]
     Full(&'static str),
     #[error("The service is ending")]
     Stopped,
-    /// What the panic said.
+    /// Message of the panic.
     #[error("the work failed: {0}")]
     Panicked(String),
 }
 
-/// Threads of a lane's own, started when there is something to do.
+/// A lane with its own threads, started on demand.
 pub struct Lane {
     name: &'static str,
     bounds: Bounds,
@@ -89,7 +89,8 @@ impl Lane {
         self.name
     }
 
-    /// Does work for whoever the task works for. Work that has not begun when the future is dropped never begins.
+    /// Runs work on behalf of the task's user. Work that has not begun when the future is dropped never
+    /// begins.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(Cancel) -> T + Send + 'static,
@@ -97,7 +98,7 @@ impl Lane {
         self.start(work)?.await
     }
 
-    /// Does work for this one, the service itself where there is none.
+    /// Runs work on behalf of `who`; `None` is the service itself.
     pub async fn run_for<T: Send + 'static>(
         &self,
         who: Option<Who>,
@@ -106,7 +107,7 @@ impl Lane {
         self.start_for(who, work)?.await
     }
 
-    /// Begins work at once, or as soon as there is a place. Dropping what is returned cancels it.
+    /// Starts work at once, or as soon as a place is free. Dropping the result cancels it.
     pub fn start<T: Send + 'static>(
         &self,
         work: impl FnOnce(Cancel) -> T + Send + 'static,
@@ -114,12 +115,12 @@ impl Lane {
         self.start_for(for_whom(), work)
     }
 
-    /// Begins work of the service itself that nobody waits for; false where it finds no place.
+    /// Starts work of the service itself without waiting for it; `false` when there is no place.
     pub fn begin(&self, work: impl FnOnce(Cancel) + Send + 'static) -> bool {
         self.start_for(None, work).map(Work::detach).is_ok()
     }
 
-    /// Begins work for this one, the service itself where there is none.
+    /// Starts work on behalf of `who`; `None` is the service itself.
     pub fn start_for<T: Send + 'static>(
         &self,
         who: Option<Who>,
@@ -131,12 +132,12 @@ impl Lane {
         let (answer, answered) = Answer::new();
         let (of_work, for_work, at) = (cancel.clone(), answer.clone(), shared.clone());
         let span = tracing::Span::current();
-        // Work that notes something in the database hands that to the runtime it was begun from.
+        // Work that stores something in the database needs the runtime it was started from.
         let runtime = tokio::runtime::Handle::try_current().ok();
         let run = move || {
             let _entered = runtime.as_ref().map(tokio::runtime::Handle::enter);
             let done = caught(|| span.in_scope(|| work(of_work)));
-            // First, for whoever hears the answer may count.
+            // Freed first, because the receiver of the answer may look at the counts.
             at.lock().free(ticket);
             for_work.give(done);
         };
@@ -151,7 +152,7 @@ impl Lane {
         Ok(Work::new(shared.clone(), ticket, cancel, answered, patience))
     }
 
-    /// What runs, what waits, and what was refused so far.
+    /// Present and refused work.
     pub fn count(&self) -> Count {
         self.shared().count()
     }
@@ -178,17 +179,17 @@ impl Lane {
     }
 }
 
-/// The load of a lane.
+/// Load of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     pub lane: &'static str,
     pub running: usize,
     pub waiting: usize,
-    /// Since the process began.
+    /// Refusals since the start of the process.
     pub refused: u64,
 }
 
-/// Every lane of the process that was used, by name; those of one name together.
+/// Load of every used lane of the process, by name; lanes with one name are summed.
 pub fn counts() -> Vec<Count> {
     let lanes: Vec<Arc<Shared>> = known().iter().filter_map(Weak::upgrade).collect();
     let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
@@ -206,7 +207,8 @@ pub fn counts() -> Vec<Count> {
     counts.into_values().collect()
 }
 
-/// Ends all lanes of the process: whoever waits is answered with [`LaneError::Stopped`], whatever hangs is left alone.
+/// Ends all lanes of the process: waiting callers get [`LaneError::Stopped`], and hanging threads are left
+/// alone.
 pub fn end() {
     cancel::end_all();
     let lanes: Vec<Arc<Shared>> = known().iter().filter_map(Weak::upgrade).collect();
@@ -221,7 +223,7 @@ fn known() -> MutexGuard<'static, Vec<Weak<Shared>>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a lane and its threads share.
+/// State shared by a lane and its threads.
 pub(crate) struct Shared {
     name: &'static str,
     bounds: Bounds,
@@ -252,7 +254,7 @@ impl Shared {
     fn take_in(self: &Arc<Self>, queued: Queued) -> Result<(), LaneError> {
         let ticket = queued.ticket;
         let mut places = self.lock();
-        // Under the lock: an end that comes now finds it in the queue.
+        // Under the lock: a concurrent end finds it in the queue.
         if cancel::is_ending() {
             return Err(LaneError::Stopped);
         }
@@ -274,7 +276,7 @@ impl Shared {
         }
         let mut places = self.lock();
         places.threads -= 1;
-        // Those that there are come to it, if there are any.
+        // Existing threads will take it, if there are any.
         if places.threads == 0 && places.withdraw(ticket).is_some() {
             places.refused += 1;
             return Err(self.full());
@@ -282,13 +284,13 @@ impl Shared {
         Ok(())
     }
 
-    /// The life of a thread.
+    /// Main loop of a thread.
     fn work(&self) {
         let mut places = self.lock();
         loop {
             if let Some(next) = places.next(&self.bounds) {
                 drop(places);
-                // What it answers with may panic when nobody takes it.
+                // Dropping an unwanted result may panic.
                 let _ = caught(next.work);
                 places = self.lock();
                 continue;
@@ -307,13 +309,13 @@ impl Shared {
         }
     }
 
-    /// Takes out what has not begun; false: it has.
+    /// Removes work that has not begun; `false` if it has.
     pub(crate) fn withdraw(&self, ticket: u64, is_refused: bool) -> bool {
         let mut places = self.lock();
         let withdrawn = places.withdraw(ticket);
         places.refused += u64::from(is_refused && withdrawn.is_some());
         drop(places);
-        // Its work is dropped here, outside of the lock.
+        // The work is dropped here, outside of the lock.
         withdrawn.is_some()
     }
 
@@ -332,7 +334,7 @@ impl Shared {
     }
 }
 
-/// What work came to; a panic is a value.
+/// Result of the work; a panic becomes an error.
 fn caught<T>(work: impl FnOnce() -> T) -> Result<T, LaneError> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|panic| {
         let said = panic

@@ -40,9 +40,9 @@ pub use work::Work;
 
 use std::time::Duration;
 
-/// What waits in one lane for the service itself; its loops and jobs are few.
+/// Queue length per lane for the service itself, whose loops and jobs are few.
 pub const HOUSE: usize = 1024;
-/// A thread without work ends after this.
+/// Idle time after which a thread ends.
 pub const IDLE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Places of a lane: who has them, and who comes next.
+//! Places of a lane and the order of its queue.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::HOUSE;
 use crate::lane::Bounds;
 use crate::who::Who;
 
-/// Who has a place, or waits for one; nobody is the service itself.
+/// Holder of a place or queue entry; `None` is the service itself.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Holder(pub Option<Who>);
 
@@ -17,7 +17,7 @@ impl Holder {
     }
 }
 
-/// A piece of work, until a thread takes it.
+/// Queued work.
 pub(crate) struct Queued {
     pub ticket: u64,
     pub who: Holder,
@@ -25,9 +25,9 @@ pub(crate) struct Queued {
     pub waiter: Arc<dyn Waiter>,
 }
 
-/// Whoever waits for work.
+/// A caller that waits for work.
 pub(crate) trait Waiter: Send + Sync {
-    /// There will be no answer.
+    /// Tells the caller that there will be no answer.
     fn send_away(&self);
 }
 
@@ -40,11 +40,11 @@ struct Held {
 #[derive(Default)]
 pub(crate) struct Places {
     pub queue: VecDeque<Queued>,
-    /// Those that were begun, with who waits for them.
+    /// Running work with its waiting callers.
     pub running: BTreeMap<u64, (Holder, Arc<dyn Waiter>)>,
     held: BTreeMap<Holder, Held>,
     pub threads: usize,
-    /// Threads that wait for work.
+    /// Number of idle threads.
     pub idle: usize,
     pub refused: u64,
 }
@@ -73,14 +73,14 @@ impl Places {
         }
     }
 
-    /// Whether one more of theirs may come in.
+    /// True when one more piece of the holder's work may enter.
     pub fn admits(&self, who: &Holder, bounds: &Bounds) -> bool {
         let held = self.held(who);
         if who.is_house() {
             return held.waiting < HOUSE;
         }
         let house = self.held(&Holder(None)).waiting;
-        // What finds a place at once does not wait.
+        // Work with a free place does not wait.
         let has_place = self.running.len() + self.queue.len() < bounds.places && held.running < bounds.of_one;
         has_place || (held.waiting < bounds.waiting_of_one && self.queue.len() - house < bounds.waiting)
     }
@@ -90,7 +90,8 @@ impl Places {
         self.queue.push_back(queued);
     }
 
-    /// What comes next: of those who may, whoever has least at work.
+    /// Takes the next work from the queue: among the holders with a free place, the one with the least
+    /// running work.
     pub fn next(&mut self, bounds: &Bounds) -> Option<Queued> {
         let may = self.queue.iter().enumerate().filter_map(|(place, queued)| {
             let running = self.held(&queued.who).running;
@@ -108,14 +109,14 @@ impl Places {
         Some(queued)
     }
 
-    /// Work has ended.
+    /// Ends a piece of work.
     pub fn free(&mut self, ticket: u64) {
         if let Some((who, _)) = self.running.remove(&ticket) {
             self.change(&who, |held| held.running -= 1);
         }
     }
 
-    /// Takes out what has not begun.
+    /// Removes work that has not begun.
     pub fn withdraw(&mut self, ticket: u64) -> Option<Queued> {
         let place = self.queue.iter().position(|queued| queued.ticket == ticket)?;
         let queued = self.queue.remove(place)?;
@@ -123,7 +124,7 @@ impl Places {
         Some(queued)
     }
 
-    /// How many are known who have something at work or waiting.
+    /// Number of holders with running or waiting work.
     #[cfg(test)]
     pub fn known(&self) -> usize {
         self.held.len()

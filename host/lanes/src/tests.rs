@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// No more than what a machine that is busy takes.
+/// Time limit that even a busy machine keeps.
 const SOON: Duration = Duration::from_mins(1);
 
 fn leaked(bounds: Bounds) -> &'static Lane {
@@ -23,7 +23,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     tokio::time::timeout(SOON, waiting).await.expect(what);
 }
 
-/// Work that hangs until it is let go of.
+/// Work that hangs until it is released.
 fn hang(
     lane: &'static Lane,
     who: Option<&str>,
@@ -72,7 +72,7 @@ async fn a_full_queue_refuses_at_once() {
         assert_eq!(refused, Err(LaneError::Full("test")), "{who}");
     }
     assert_eq!(lane.count().refused, 2);
-    // The service itself is not turned away because users are many.
+    // The service itself is not refused because of many users.
     let own = tokio::spawn(lane.run_for(None, |_| ()));
     until("it waits", || lane.count().waiting == 3).await;
     drop((end, waiting));
@@ -91,7 +91,7 @@ async fn what_finds_no_place_is_refused_when_patience_ends() {
     let late = lane.run_for(Some("b".into()), |_| ()).await;
     assert_eq!(late, Err(LaneError::Full("test")));
     assert_eq!((lane.count().waiting, lane.count().refused), (0, 1));
-    // What has begun is waited for, however long it takes.
+    // Running work is awaited without a limit.
     tokio::time::sleep(Duration::from_millis(60)).await;
     assert!(!ended.is_finished());
     drop(end);
@@ -157,7 +157,7 @@ async fn a_caller_that_goes_away_cancels_its_work() {
     until("what had begun ends", || seen.try_recv().is_ok()).await;
     until("the place is free", || lane.count().running == 0).await;
     assert_eq!(count(&began), 0, "it never began");
-    // By hand as well.
+    // Explicit cancellation too.
     let work = lane.start(|cancel| while !cancel.is_set() {}).expect("a place");
     work.cancel().set();
     assert_eq!(work.await, Ok(()));
@@ -168,7 +168,7 @@ async fn a_lane_that_hangs_holds_up_no_other_one_and_not_the_runtime() {
     let began: Arc<AtomicUsize> = Arc::default();
     let hung = leaked(Bounds::new(8, 8));
     let counted = began.clone();
-    // A runtime of its own, with one thread for what else blocks.
+    // A separate runtime, with one thread for other blocking work.
     let outcome = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -181,7 +181,7 @@ async fn a_lane_that_hangs_holds_up_no_other_one_and_not_the_runtime() {
             until("all hang", || count(&counted) == 8).await;
             let other = leaked(Bounds::new(1, 1)).run(|_| 3).await;
             let pool = tokio::fs::metadata("/").await.is_ok();
-            // They are never let go of.
+            // They are never released.
             std::mem::forget(hanging);
             (other, pool)
         });
@@ -203,7 +203,7 @@ async fn a_panic_is_a_value() {
             panic!("nobody took it");
         }
     }
-    // Whose answer nobody takes, and panics over it.
+    // Its result is not taken, and panics when dropped.
     let work = lane.start(|_| Bad).expect("a place");
     drop(work);
     until("the place is free", || lane.count().running == 0).await;
@@ -220,7 +220,7 @@ async fn work_is_for_whoever_the_task_works_for() {
     on_behalf("u".into(), async {
         assert_eq!(for_whom().as_deref(), Some("u"));
         let work = lane.start(|_| ()).expect("a place in the queue");
-        // One of two places is what a user may have.
+        // A user may have one of two places.
         assert_eq!((lane.count().running, lane.count().waiting), (1, 1));
         drop(end);
         assert_eq!(work.await, Ok(()));

@@ -1,4 +1,4 @@
-//! Whom work is done for.
+//! User on whose behalf work is done.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ tokio::task_local! {
     static WHO: Who;
 }
 
-/// A user by id, or where nobody is known an address.
+/// Id of a user, or an address for an anonymous caller.
 pub type Who = Arc<str>;
 
-/// Runs a future; the work that it begins in lanes is for this one, and takes of their share.
+/// Runs a future on behalf of `who`: its work in lanes counts for their share.
 pub async fn on_behalf<F: Future>(who: Who, future: F) -> F::Output {
     WHO.scope(who, future).await
 }
 
-/// Whom the running task works for; nobody is the service itself. A task that is spawned works for the service unless it
-/// takes this along.
+/// User on whose behalf the task runs; `None` is the service itself. A spawned task runs for the service
+/// unless it passes this along.
 pub fn for_whom() -> Option<Who> {
     WHO.try_with(Clone::clone).ok()
 }

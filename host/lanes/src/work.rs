@@ -1,4 +1,4 @@
-//! Work that somebody waits for.
+//! Work with a waiting caller.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::cancel::Cancel;
 use crate::lane::{LaneError, Shared};
 use crate::places::Waiter;
 
-/// The answer of work, once: what it came to, or that there is none.
+/// One-time answer of work: its result, or that there is none.
 pub(crate) struct Answer<T>(Mutex<Option<Sender<Result<T, LaneError>>>>);
 
 impl<T: Send + 'static> Answer<T> {
@@ -27,7 +27,7 @@ impl<T: Send + 'static> Answer<T> {
 
     pub fn give(&self, done: Result<T, LaneError>) {
         if let Some(sender) = self.take() {
-            // Nobody waits any more.
+            // The caller has gone.
             let _ = sender.send(done);
         }
     }
@@ -39,14 +39,14 @@ impl<T: Send + 'static> Waiter for Answer<T> {
     }
 }
 
-/// Work that was begun, or waits to be. Dropped, it is cancelled: what has not begun never begins, and what has sees its
+/// Started or queued work. Dropping it cancels it: queued work never begins, and running work sees its
 /// [`Cancel`] set.
 pub struct Work<T> {
     shared: Arc<Shared>,
     ticket: u64,
     cancel: Cancel,
     answered: Receiver<Result<T, LaneError>>,
-    /// When it is refused for want of a place.
+    /// Time at which it is refused for want of a place.
     refused: Option<Pin<Box<Sleep>>>,
     ended: bool,
 }
@@ -69,12 +69,12 @@ impl<T> Work<T> {
         }
     }
 
-    /// Lets it go on without anybody who waits.
+    /// Lets the work continue without a waiting caller.
     pub(crate) fn detach(mut self) {
         self.ended = true;
     }
 
-    /// The sign that tells the work to end.
+    /// Cancellation signal of the work.
     pub fn cancel(&self) -> Cancel {
         self.cancel.clone()
     }
@@ -98,7 +98,7 @@ impl<T> Future for Work<T> {
             this.ended = true;
             return Poll::Ready(Err(this.shared.full()));
         }
-        // It has begun; the answer wakes.
+        // It has begun; the answer will wake this task.
         Poll::Pending
     }
 }

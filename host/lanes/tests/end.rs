@@ -1,4 +1,4 @@
-//! The end of all lanes of a process, which this one has to itself.
+//! Test of ending all lanes of a process, in a process of its own.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn whoever_waits_is_sent_away_and_what_looks_at_its_sign_ends() {
     qm_lanes::end();
     assert_eq!(hung.await, Err(LaneError::Stopped));
     assert_eq!(queued.await, Err(LaneError::Stopped));
-    // Whoever waits is sent away, unless what they wait for saw its sign before they looked.
+    // Waiting callers are sent away, unless their work saw its signal first.
     assert!(matches!(long.await, Ok(()) | Err(LaneError::Stopped)));
     end.recv_timeout(Duration::from_mins(1)).expect("it ends");
     assert_eq!(LONG.run(|_| ()).await, Err(LaneError::Stopped));

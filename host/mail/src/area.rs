@@ -12,7 +12,7 @@ use crate::{Mail, MailDeps, routes};
 pub static AREA: AreaSpec = AreaSpec {
     name: "mail",
     events: &[],
-    // The password is a member of a setting, and those are known already.
+    // The password is a member of a setting, and settings list their secrets themselves.
     sealed: Vec::new,
     module: "system",
     modules: &[],

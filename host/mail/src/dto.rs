@@ -1,4 +1,4 @@
-//! The mail server as clients see and change it.
+//! Request and answer bodies about the mail server.
 
 use qm_kernel::Secret;
 use qm_kernel::secret::keeps;
@@ -65,7 +65,7 @@ impl MailServerView {
     }
 }
 
-/// What is to change of the mail server; what is absent stays.
+/// Changes of the mail server; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct MailServerPatch {
@@ -151,7 +151,7 @@ impl FromBody for MailServerPatch {
 }
 
 impl MailServerPatch {
-    /// With the password as it is to be stored.
+    /// The change, with the encrypted password.
     pub fn change(self, seal: impl FnOnce(&str) -> String) -> Change {
         let trimmed = |text: Option<String>| text.map(|text| text.trim().to_owned());
         let password = self.password.filter(|password| !keeps(password.expose()));
@@ -169,7 +169,7 @@ impl MailServerPatch {
     }
 }
 
-/// Who is to get a letter that tries the mail server.
+/// Recipient of a test mail.
 #[derive(ToSchema)]
 pub struct MailTrial {
     #[schema(max_length = 254, example = "jo@example.org")]

@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area and the answer that the caller gets for each.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -8,17 +8,17 @@ use qm_web::ApiError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MailAreaError {
-    /// What the mail server said, or did not say.
+    /// Error of the mail server or of the connection.
     #[error("{}", sentence(.0))]
     Mail(MailError),
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
     Database(#[from] DbError),
 }
 
-/// With a capital letter, as all that people read.
+/// The error with a capital letter, as a sentence for users.
 fn sentence(error: &MailError) -> String {
     let text = error.to_string();
     let mut letters = text.chars();
@@ -45,7 +45,7 @@ impl MailAreaError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             MailAreaError::Mail(error) => match error {

@@ -1,4 +1,4 @@
-//! Mail: the mail server that an administrator sets up, and letters by it.
+//! Mail: the configured mail server, and sending by it.
 //!
 //! One letter to one reader at a time, for whoever has leave to send one: plugins by their interface `mail`, and an
 //! administrator who tries it. The settings are read anew for each, so a change holds from the next letter on.

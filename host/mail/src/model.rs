@@ -1,40 +1,39 @@
-//! The mail server as it is stored: an object whose members come and go, so what is missing, or makes no sense, is as it is
-//! without.
+//! Stored settings of the mail server: a JSON object; missing or invalid members take their defaults.
 
 use qm_platform::origins::{self, Places, put_wanted, take_wanted};
 use serde_json::{Map, Value, json};
 
-/// Where most servers take letters of their own users.
+/// Default port for submission.
 const PORT: u16 = 587;
 
-/// The stored members, by name.
+/// Stored members by name.
 pub type Stored = Map<String, Value>;
 
 /// The mail server, without its password.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
-    /// Blank: none.
+    /// Blank: no server.
     pub host: String,
     pub port: u16,
-    /// TLS from the first byte; otherwise STARTTLS where it is offered.
+    /// TLS from the first byte; otherwise STARTTLS where the server offers it.
     pub secure: bool,
-    /// Somebody signs in.
+    /// True when the service signs in.
     pub auth: bool,
     pub user: String,
     /// Blank: the name of the service.
     pub from_name: String,
-    /// Blank: none.
+    /// Blank: no address.
     pub from_address: String,
-    /// Certificate by which it is trusted: a SHA-256, or PEM. Blank: what this machine trusts.
+    /// Pinned certificate: a SHA-256 or PEM. Blank: the trust store of this machine.
     pub certificate: String,
-    /// The password as it is stored.
+    /// Encrypted password.
     pub sealed: Option<String>,
     /// Secrets to enter again, because the address changed.
     pub wanted: Vec<String>,
 }
 
 impl Server {
-    pub fn of(stored: &Stored) -> Self {
+    pub fn from_stored(stored: &Stored) -> Self {
         let text = |name: &str| {
             let text = stored.get(name).and_then(Value::as_str).unwrap_or_default();
             text.trim().to_owned()
@@ -59,10 +58,10 @@ impl Server {
         }
     }
 
-    /// Where its password goes, and how.
+    /// Address to which the password is sent.
     fn places(&self) -> Places {
         let place = json!({ "host": self.host, "port": self.port, "secure": self.secure });
-        Places::of(None, place.as_object().unwrap_or(&Map::new()))
+        Places::in_config(None, place.as_object().unwrap_or(&Map::new()))
     }
 
     /// Mail can be sent.
@@ -71,7 +70,7 @@ impl Server {
     }
 }
 
-/// A change: what is none stays.
+/// Change of the settings; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
     pub host: Option<String>,
@@ -82,15 +81,15 @@ pub struct Change {
     pub from_name: Option<String>,
     pub from_address: Option<String>,
     pub certificate: Option<String>,
-    /// Sealed already.
+    /// Encrypted.
     pub password: Option<String>,
 }
 
 impl Change {
-    /// Makes the change. A password that was entered for another server, port or way to speak to it is dropped. Returns the names of
-    /// the members that were given.
+    /// Applies the change. A password that was entered for another host, port or encryption is dropped.
+    /// Returns the names of the changed members.
     pub fn apply(self, stored: &mut Stored) -> Vec<&'static str> {
-        let (before, was) = (stored.clone(), Server::of(stored));
+        let (before, was) = (stored.clone(), Server::from_stored(stored));
         let sent = self
             .password
             .clone()
@@ -116,7 +115,7 @@ impl Change {
             schema: Some(&schema),
             before: &before,
             sent: &sent.into_iter().collect(),
-            places: (&was.places(), &Server::of(stored).places()),
+            places: (&was.places(), &Server::from_stored(stored).places()),
         };
         let wanted = change.settle(stored, was.wanted);
         put_wanted(stored, &wanted);
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     fn server(stored: Value) -> Server {
-        Server::of(stored.as_object().unwrap())
+        Server::from_stored(stored.as_object().unwrap())
     }
 
     #[test]
@@ -186,9 +185,9 @@ mod tests {
                 ..Change::default()
             };
             moved.apply(&mut stored);
-            assert_eq!(Server::of(&stored).sealed.is_some(), kept, "{host}");
+            assert_eq!(Server::from_stored(&stored).sealed.is_some(), kept, "{host}");
         }
-        assert_eq!(Server::of(&stored).wanted, ["password"]);
+        assert_eq!(Server::from_stored(&stored).wanted, ["password"]);
         for kept in ["", " ", "••••"] {
             assert!(keeps(kept));
         }

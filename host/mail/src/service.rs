@@ -1,4 +1,4 @@
-//! Reading and changing the mail server, and sending by it.
+//! Reading and changing the settings of the mail server, and sending mail.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -18,20 +18,20 @@ use crate::dto::{MailServerPatch, MailServerView};
 use crate::error::MailAreaError;
 use crate::model::Server;
 
-/// Letters at a time.
+/// Concurrent mails.
 const AT_ONCE: usize = 4;
-/// The most that a letter waits for its turn.
+/// Longest wait of a mail for its turn.
 const WAIT: Duration = Duration::from_secs(30);
 
 const NEEDED: &[Permission] = &[Permission::MediaServerAnalyticsManageSettings];
 
-/// What the area is given.
+/// Dependencies of the area, supplied by the server.
 pub struct MailDeps {
     pub ground: Ground,
     pub net: Net,
 }
 
-/// The mail server and what is sent by it.
+/// The mail service.
 pub struct Mail {
     db: Db,
     ctx: Ctx,
@@ -57,11 +57,11 @@ impl Mail {
         })
     }
 
-    /// The server as it is stored, and the name of the service.
+    /// Stored settings, and the product name.
     async fn stored(&self) -> Result<(Server, String), DbError> {
         let mut tx = self.db.begin_read().await?;
-        let mut server = Server::of(&self.settings.get(&mut tx, &MAIL).await?);
-        // What no key opens is as good as none.
+        let mut server = Server::from_stored(&self.settings.get(&mut tx, &MAIL).await?);
+        // A password that cannot be decrypted counts as none.
         server.sealed = server
             .sealed
             .filter(|sealed| self.cipher.decrypt(sealed).is_some());
@@ -99,7 +99,7 @@ impl Mail {
         self.server().await
     }
 
-    /// Sends a letter that says nothing but that it arrived.
+    /// Sends a test mail.
     pub async fn try_out(&self, caller: &Principal, recipient: String) -> Result<(), MailAreaError> {
         judge_alone(&*self.acting, &self.db, caller, NEEDED).await?;
         let product: String = {
@@ -121,7 +121,7 @@ impl Mail {
         self.send(&letter).await.map_err(MailAreaError::Mail)
     }
 
-    /// The server to send by, and the letter with its sender.
+    /// The server, and the mail with its sender.
     async fn addressed(&self, letter: &Letter) -> Result<(MailServer, Outgoing), MailError> {
         let (server, product) = self.stored().await.map_err(|error| {
             tracing::warn!(

@@ -1,4 +1,4 @@
-//! What a candidate asks of a name.
+//! Candidates: conditions on the name of a release.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,18 +9,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::core::Core;
 use crate::text::{compact, is_format};
 
-/// Characters of a candidate's name.
+/// Largest number of characters of a candidate's name.
 pub const MAX_NAME_CHARS: usize = 200;
-/// Characters of a candidate's pattern, of whichever type.
+/// Largest number of characters of a candidate's pattern.
 pub const MAX_PATTERN_CHARS: usize = qm_conditions::pattern::MAX_CHARS;
-/// Required terms of a candidate, and as many excluded ones.
+/// Largest number of required terms, and of excluded terms.
 pub const MAX_TERMS: usize = 50;
-/// Characters of a term, and of a value of the quality rules.
+/// Largest number of characters of a term, and of a value of the quality rules.
 pub const MAX_TERM_CHARS: usize = 200;
-/// Feeds that a candidate is limited to.
+/// Largest number of feeds that a candidate is limited to.
 pub const MAX_FEEDS: usize = 500;
 
-/// How a candidate's pattern is compared with a name.
+/// Comparison of a candidate's pattern with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchType {
@@ -51,7 +51,7 @@ impl MatchType {
         Self::FuzzyMatch,
     ];
 
-    /// The word that stands for it in JSON and in the database.
+    /// Its word in JSON and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ExactText => "exact_text",
@@ -71,7 +71,7 @@ impl fmt::Display for MatchType {
     }
 }
 
-/// `Err` for a word that is no match type.
+/// `Err` for an unknown word.
 impl FromStr for MatchType {
     type Err = ();
 
@@ -80,7 +80,7 @@ impl FromStr for MatchType {
     }
 }
 
-/// Title that the name of a rule says: its words before those that tell of a format. `None` without a letter or a digit.
+/// Title in the name of a rule: its words before those about the format. `None` without a letter or a digit.
 fn title_in(name: &str) -> Option<String> {
     let words: Vec<&str> = name.split_whitespace().collect();
     let is_format = |word: &&str| is_format(&compact(word));
@@ -93,34 +93,34 @@ fn title_in(name: &str) -> Option<String> {
     title.chars().any(char::is_alphanumeric).then_some(title)
 }
 
-/// One entry of a list of preferences.
+/// One entry of a preference list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub id: String,
-    /// The smallest is tried first; of equal ones the one that comes first in the list.
+    /// The smallest is tried first; equal ones in the order of the list.
     pub priority_order: i64,
     pub name: String,
     pub description: Option<String>,
     pub enabled: bool,
     pub match_type: MatchType,
     pub pattern: Option<String>,
-    /// Every one must be part of the name.
+    /// All must occur in the name.
     pub required_terms: Vec<String>,
-    /// None may be part of the name.
+    /// None may occur in the name.
     pub excluded_terms: Vec<String>,
     pub quality_rules: QualityRules,
     pub size_rules: SizeRules,
     pub feed_scope: FeedScope,
-    /// A regular expression that must not match; only candidates made of a simple filter have one. An invalid one
-    /// excludes nothing.
+    /// A regular expression that must not match; only candidates made from a simple filter have one. An
+    /// invalid one excludes nothing.
     pub exclude_regex: Option<String>,
 }
 
-/// What a release must be. Numbers are also read from texts of digits; keys that are not listed are ignored.
+/// Required properties of a release. Numbers may be texts of digits; unknown keys are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QualityRules {
-    /// A text that must be part of the name.
+    /// A text that must occur in the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quality: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,14 +131,14 @@ pub struct QualityRules {
     pub resolution: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "number")]
     pub season: Option<u32>,
-    /// Without a season also the number of an episode that is counted over all seasons.
+    /// Without a season also the absolute number of an episode.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "number")]
     pub episode: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "number")]
     pub year: Option<u32>,
 }
 
-/// Bounds of a release's size, inclusive. A release whose size nobody knows is within them.
+/// Limits of a release's size, inclusive. An unknown size matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SizeRules {
@@ -148,7 +148,7 @@ pub struct SizeRules {
     pub max_bytes: Option<u64>,
 }
 
-/// Which feeds a candidate looks at; none named are all.
+/// Feeds that a candidate is limited to; an empty list means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FeedScope {
@@ -169,7 +169,7 @@ where
         Float(f64),
         Text(String),
     }
-    /// The largest whole number that a float tells apart from its neighbours.
+    /// The largest whole number that a float represents exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let number = match Option::<Written>::deserialize(deserializer)? {
         None => return Ok(None),
@@ -186,17 +186,17 @@ where
         .ok_or_else(|| D::Error::custom("a whole number that is not negative is expected"))
 }
 
-/// Why a candidate is not stored.
+/// Reason why a candidate is not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The field's name as it is serialised.
+    /// Name of the serialised field.
     pub field: &'static str,
-    /// One sentence for a person.
+    /// One short sentence for users.
     pub reason: String,
 }
 
 impl Candidate {
-    /// The candidate as a rule of this name has it asked: one of a smart type that names no title is about that of the rule.
+    /// The candidate as used by a rule of this name: one of a smart type without a title takes the rule's.
     pub fn of_rule(mut self, name: &str) -> Self {
         let is_smart = matches!(
             self.match_type,
@@ -212,7 +212,7 @@ impl Candidate {
         self
     }
 
-    /// Reason for which it matches nothing, whatever it is asked; `None` where it may match something.
+    /// Reason why it can never match; `None` where it may match.
     pub fn complaint(&self) -> Option<String> {
         match Core::compile(self.match_type, self.pattern.as_deref(), &self.quality_rules) {
             Core::Nothing(reason) => Some(reason),
@@ -220,8 +220,8 @@ impl Candidate {
         }
     }
 
-    /// Whether its parts are within their bounds. A pattern that is no regular expression passes: such a candidate may be
-    /// stored, and fails with a reason wherever it is asked.
+    /// Checks the limits of its parts. An invalid regular expression passes: such a candidate may be stored,
+    /// and fails with a reason whenever it is used.
     pub fn check(&self) -> Result<(), Refused> {
         within("name", "The candidate name", &self.name, MAX_NAME_CHARS)?;
         for pattern in [&self.pattern, &self.exclude_regex].into_iter().flatten() {

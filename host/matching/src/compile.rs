@@ -1,4 +1,4 @@
-//! A list that is compiled once.
+//! Compiled preference lists.
 
 use qm_conditions::pattern::Pattern;
 
@@ -7,18 +7,18 @@ use crate::core::Core;
 use crate::sample::Prepared;
 use crate::text::{Script, compact, normalize};
 
-/// Candidates of a list.
+/// Largest number of candidates in a list.
 pub const MAX_CANDIDATES: usize = 100;
 
-/// A list of candidates in the order of their priority, ready to be asked.
+/// Compiled candidates in order of priority.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
     pub(crate) rules: Vec<Rule>,
 }
 
 impl Compiled {
-    /// Candidates of equal priority keep their order. Never fails: a candidate that is beyond a bound, or whose pattern is
-    /// no valid one, fails with a reason whenever it is asked.
+    /// Candidates of equal priority keep their order. Never fails: a candidate beyond a limit or with an
+    /// invalid pattern fails with a reason whenever it is used.
     pub fn new(mut candidates: Vec<Candidate>) -> Self {
         candidates.sort_by_key(|candidate| candidate.priority_order);
         let rules = candidates.into_iter().enumerate();
@@ -36,7 +36,7 @@ impl Compiled {
         self.rules.len()
     }
 
-    /// By priority.
+    /// Candidates by priority.
     pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         self.rules.iter().map(|rule| &rule.candidate)
     }
@@ -88,7 +88,7 @@ impl Rule {
         }
     }
 
-    /// How the check of its pattern is called.
+    /// Label of the check of its pattern.
     pub(crate) fn label(&self) -> &'static str {
         match self.candidate.match_type {
             MatchType::ExactText => "exact text",
@@ -102,12 +102,12 @@ impl Rule {
     }
 }
 
-/// A text that is part of a name or is not.
+/// A required or excluded term.
 #[derive(Clone, Debug)]
 pub(crate) struct Term {
-    /// As it was written.
+    /// Original text.
     pub(crate) written: String,
-    /// Normalized; `None` where nothing would be left, so that it is looked for as it was written.
+    /// Normalized; `None` where nothing would remain, so that the original text is searched.
     words: Option<(Script, String)>,
     lower: String,
 }
@@ -115,7 +115,7 @@ pub(crate) struct Term {
 impl Term {
     /// `None` for a blank text.
     fn new(written: &str) -> Option<Self> {
-        let script = Script::of(written);
+        let script = Script::of_text(written);
         let words = normalize(written, script);
         let lower = written.trim().to_lowercase();
         (!lower.is_empty()).then(|| Self {
@@ -133,15 +133,15 @@ impl Term {
     }
 }
 
-/// A value of the quality rules, with what it was written as.
+/// A value of the quality rules, with its original text.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) written: String,
-    /// In the words of the quick view.
+    /// Value in the vocabulary of the quick view.
     pub(crate) value: String,
 }
 
-/// Quality rules in the words of the quick view.
+/// Quality rules in the vocabulary of the quick view.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wants {
     pub(crate) resolution: Option<Wanted>,
@@ -152,7 +152,7 @@ pub(crate) struct Wants {
 
 impl Wants {
     fn new(rules: &QualityRules) -> Self {
-        // A value is what the quick view would read it as, so that `4K` is `2160p` and `H.265` is `x265`.
+        // A value is parsed by the quick view, so that `4K` becomes `2160p` and `H.265` becomes `x265`.
         let wanted =
             |rule: &Option<String>, read: fn(&str) -> Option<&'static str>, same: fn(&str) -> &str| {
                 let written = rule.as_deref()?.trim();
@@ -175,7 +175,7 @@ impl Wants {
     }
 }
 
-/// Sources that are the same for a rule have one name.
+/// One name for sources that are equal to a rule.
 pub(crate) fn source(read: &str) -> &str {
     match read {
         "web" => "webdl",

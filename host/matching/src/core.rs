@@ -1,4 +1,4 @@
-//! What each match type compares.
+//! Comparison for each match type.
 
 use qm_conditions::pattern::Pattern;
 use qm_release::ContentType;
@@ -8,18 +8,18 @@ use crate::filter::escape;
 use crate::sample::Prepared;
 use crate::text::{Script, Title, is_episode, is_format, normalize};
 
-/// Of the words of a fuzzy pattern so many in a hundred must be there.
+/// Percentage of the words of a fuzzy pattern that must occur.
 const FUZZY_SHARE: usize = 70;
 
 /// A compiled pattern of one type.
 #[derive(Clone, Debug)]
 pub(crate) enum Core {
-    /// Matches nothing, and why.
+    /// Never matches, with the reason.
     Nothing(String),
     Exact(Script, String),
     Contains {
         script: Script,
-        /// Words that must stand before the marker of an episode.
+        /// Words that must occur before the marker of an episode.
         title: Vec<String>,
         anywhere: Vec<String>,
     },
@@ -33,7 +33,7 @@ pub(crate) enum Core {
     },
 }
 
-/// A title, and which episode of it.
+/// A title with its episode.
 #[derive(Clone, Debug)]
 pub(crate) struct Show {
     script: Script,
@@ -42,7 +42,7 @@ pub(crate) struct Show {
     episode: Option<u32>,
 }
 
-/// The number of an episode in a fuzzy pattern.
+/// Number of an episode in a fuzzy pattern.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Number {
     Season(u32, u32),
@@ -61,7 +61,7 @@ impl Core {
         if pattern.trim().is_empty() {
             return Self::Nothing("the pattern is empty".to_owned());
         }
-        let script = Script::of(pattern);
+        let script = Script::of_text(pattern);
         let words = normalize(pattern, script);
         let by_words = !matches!(kind, MatchType::Regex | MatchType::Wildcard);
         if by_words && words.is_empty() {
@@ -75,15 +75,15 @@ impl Core {
             MatchType::SmartEpisodeMatch => Self::Show(Show {
                 season: quality.season,
                 episode: quality.episode,
-                ..Show::of(script, &words)
+                ..Show::from_words(script, &words)
             }),
-            MatchType::SmartMovieMatch => Self::Movie(Show::of(script, &words), quality.year),
+            MatchType::SmartMovieMatch => Self::Movie(Show::from_words(script, &words), quality.year),
             MatchType::FuzzyMatch => fuzzy(pattern, script, &words),
         }
     }
 
-    /// Asks the pattern. `say` hears of each comparison whether it passed, and how to tell it; the first that fails is
-    /// the last.
+    /// Evaluates the pattern. `say` receives each comparison with its result and a description; the first
+    /// failure is the last call.
     pub(crate) fn ask(&self, name: &Prepared<'_>, mut say: impl FnMut(bool, &dyn Fn() -> String)) -> bool {
         let mut told = |passed: bool, detail: &dyn Fn() -> String| {
             say(passed, detail);
@@ -145,14 +145,14 @@ fn expression(source: &str) -> Core {
     }
 }
 
-/// `*` for anything, `?` for one character, the rest for itself.
+/// Regular expression for a wildcard pattern: `*` for anything, `?` for one character, the rest literally.
 fn of_wildcard(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut letters = pattern.chars().peekable();
     while let Some(letter) = letters.next() {
         match letter {
             '*' => {
-                // Several mean no more than one.
+                // Several are the same as one.
                 while letters.next_if_eq(&'*').is_some() {}
                 out.push_str(".*");
             }
@@ -206,7 +206,7 @@ fn fuzzy(pattern: &str, script: Script, normalized: &str) -> Core {
     }
 }
 
-/// Words without those that only tell the number of an episode: `s01e02`, `s01`, `e02`, `season 1`, `episode 2`.
+/// Words without episode numbers: `s01e02`, `s01`, `e02`, `season 1`, `episode 2`.
 fn without_numbers(words: &[String]) -> Vec<String> {
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|digit| digit.is_ascii_digit());
     let is_marker = |word: &str| {
@@ -229,7 +229,7 @@ fn without_numbers(words: &[String]) -> Vec<String> {
 type Say<'a> = &'a mut dyn FnMut(bool, &dyn Fn() -> String) -> bool;
 
 impl Show {
-    fn of(script: Script, normalized: &str) -> Self {
+    fn from_words(script: Script, normalized: &str) -> Self {
         Self {
             script,
             title: Title::new(normalized),
@@ -251,12 +251,12 @@ impl Show {
         })
     }
 
-    /// Names that put a group or a site in front, and those of anime, which have no marker that would end the title: their
-    /// title is what the full reader takes for it.
+    /// For names with a group or site in front, and for anime without a marker after the title: the title is
+    /// taken from the full parser.
     fn is_read_as(&self, title: &Title, name: &Prepared<'_>) -> bool {
         let bracketed = name.title().trim_start().starts_with(['[', '【', '(', '{']);
         let has_marker = name.text(self.script).has_marker;
-        // `S2 - 09` and `2nd Season - 09` are no markers as others are.
+        // `S2 - 09` and `2nd Season - 09` are no normal markers.
         let is_unmarked = name.parsed().episode.is_none();
         if !bracketed && has_marker && !is_unmarked {
             return false;
@@ -282,19 +282,19 @@ impl Show {
         };
         let read = episode_in(name);
         if self.season.is_none() && read.is_none() {
-            // A name that counts over all seasons.
+            // A name with absolute numbers.
             return absolute(wanted, name, told);
         }
         equal("episode", wanted, read, told)
     }
 }
 
-/// The season of the quick view, else that of the full reading, which knows `S2 - 09`.
+/// Season of the quick view, or else of the full parser, which knows `S2 - 09`.
 fn season_in(name: &Prepared<'_>) -> Option<u32> {
     name.parsed().season.or_else(|| name.release().season)
 }
 
-/// The episode of the quick view, else one that the full reading counts within a season.
+/// Episode of the quick view, or else one of the full parser counted within a season.
 fn episode_in(name: &Prepared<'_>) -> Option<u32> {
     let of_season = || {
         let release = name.release();
@@ -317,7 +317,8 @@ fn absolute(wanted: u32, name: &Prepared<'_>, told: Say<'_>) -> bool {
     equal("episode", wanted, read.or_else(|| numbers.first().copied()), told)
 }
 
-/// The year of the quick view, which is the first of the name; or that of the full reading, which knows a year that is a title.
+/// Year of the quick view, which is the first in the name; or of the full parser, which recognises a year as
+/// a title.
 fn year_of(wanted: Option<u32>, name: &Prepared<'_>, told: Say<'_>) -> bool {
     let Some(wanted) = wanted else {
         return true;
@@ -354,7 +355,7 @@ fn shares(words: &[String], script: Script, name: &Prepared<'_>, told: Say<'_>) 
     })
 }
 
-/// A text as sentences tell it.
+/// A text in quotes for sentences.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 120;
     if text.chars().count() <= LONGEST {

@@ -1,20 +1,20 @@
-//! The simple filter of a rule without candidates, and patterns made of texts.
+//! Simple filter of a rule without candidates, and patterns made from texts.
 
 use qm_conditions::pattern::Pattern;
 
 use crate::candidate::{Candidate, MatchType};
 
-/// Two regular expressions, case-insensitive and unanchored: one that must match, one that must not.
+/// Two regular expressions, case-insensitive and unanchored: one that must match, and one that must not.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// `None` matches nothing: neither expression is there, or one of them is no valid one.
+    /// `None` matches nothing: both expressions are missing, or one is invalid.
     judged: Option<(Option<Pattern>, Option<Pattern>)>,
 }
 
 impl Filter {
-    /// An expression that is absent or blank is not asked; with neither, or with an invalid one, no name matches.
+    /// A blank expression is ignored; with neither, or with an invalid one, no name matches.
     pub fn compile(include: Option<&str>, exclude: Option<&str>) -> Self {
-        let (include, exclude) = (said(include), said(exclude));
+        let (include, exclude) = (non_blank(include), non_blank(exclude));
         let compiled = |source: Option<&str>| source.map(Pattern::compile).transpose().ok();
         let judged = (include.is_some() || exclude.is_some())
             .then(|| Some((compiled(include)?, compiled(exclude)?)))
@@ -30,15 +30,15 @@ impl Filter {
     }
 }
 
-fn said(source: Option<&str>) -> Option<&str> {
+fn non_blank(source: Option<&str>) -> Option<&str> {
     source.filter(|source| !source.trim().is_empty())
 }
 
 impl Candidate {
-    /// The simple filter as a candidate, so that its decisions can be explained as those of any other. `None` with neither
-    /// expression. An invalid exclusion excludes nothing here; see [`Filter`] for what decides about a grab.
+    /// The simple filter as a candidate, so that its decisions can be explained like others. `None` without
+    /// expressions. An invalid exclusion excludes nothing here; [`Filter`] decides about grabs.
     pub fn of_filter(include: Option<&str>, exclude: Option<&str>) -> Option<Self> {
-        let (include, exclude) = (said(include), said(exclude));
+        let (include, exclude) = (non_blank(include), non_blank(exclude));
         (include.is_some() || exclude.is_some()).then(|| Self {
             id: "legacy".to_owned(),
             priority_order: 1,
@@ -57,14 +57,14 @@ impl Candidate {
     }
 }
 
-/// A regular expression that matches a text whatever parts its words: `Harbor Nine` becomes `Harbor[\s._-]+Nine`. Characters
-/// with a meaning in expressions mean themselves; white space around the text is left out.
+/// A regular expression that matches a text with any separators: `Harbor Nine` becomes `Harbor[\s._-]+Nine`.
+/// Special characters are escaped; surrounding white space is dropped.
 pub fn convert_to_regex(text: &str) -> String {
     let words: Vec<String> = text.split_whitespace().map(escape).collect();
     words.join(r"[\s._-]+")
 }
 
-/// The text as an expression that matches it and nothing else.
+/// An expression that matches exactly this text.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! The order of the questions, and what is kept of their answers.
+//! Evaluation order of checks, and the recorded results.
 
 use crate::compile::{Compiled, Rule, Wanted, source};
 use crate::core::quoted;
@@ -6,7 +6,7 @@ use crate::outcome::{Check, ListResult, Outcome, Verdict, Winner};
 use crate::sample::Prepared;
 use crate::text::Script;
 
-/// The candidate that matches, without a record of why the others do not.
+/// The matching candidate, without a record of the others.
 pub fn matches<'a>(list: &'a Compiled, name: &Prepared<'_>) -> Option<Winner<'a>> {
     let winner = list
         .rules
@@ -18,7 +18,7 @@ pub fn matches<'a>(list: &'a Compiled, name: &Prepared<'_>) -> Option<Winner<'a>
     })
 }
 
-/// The candidate that matches, and what each candidate looked at.
+/// The matching candidate, and the checks of each candidate.
 pub fn evaluate(list: &Compiled, name: &Prepared<'_>) -> ListResult {
     let mut winner = None;
     let candidates = list
@@ -65,7 +65,7 @@ fn outcome(rule: &Rule, result: Verdict, reason: String, checks: Vec<Check>) -> 
     }
 }
 
-/// Who hears of the answers.
+/// Receiver of check results.
 trait Hearer {
     /// The detail is made only if it is kept.
     fn hear(&mut self, label: &'static str, passed: bool, detail: &dyn Fn() -> String);
@@ -76,7 +76,7 @@ trait Hearer {
     }
 }
 
-/// Nobody.
+/// Receiver that discards results.
 struct Unheard;
 
 impl Hearer for Unheard {
@@ -93,7 +93,7 @@ impl Hearer for Vec<Check> {
     }
 }
 
-/// Asks one candidate; the first question that fails ends it.
+/// Evaluates one candidate; the first failing check ends it.
 fn judge(rule: &Rule, name: &Prepared<'_>, hearer: &mut impl Hearer) -> Verdict {
     if !rule.candidate.enabled {
         return Verdict::Disabled;
@@ -150,7 +150,7 @@ fn quality(rule: &Rule, name: &Prepared<'_>, hearer: &mut impl Hearer) -> bool {
         wanted.as_ref().is_none_or(|wanted| {
             let read = read(name);
             let value = if label == "source" { read.map(source) } else { read };
-            // Nearly every remux is named after its disc too, which the quick view sees first.
+            // Nearly every remux names its disc too, which the quick view finds first.
             let remux = label == "source" && wanted.value == "remux" && name.text(Script::Latin).has("remux");
             hearer.asks(label, remux || value == Some(&wanted.value), &|| match read {
                 _ if remux => "remux".to_owned(),

@@ -1,11 +1,13 @@
-//! Lists of preferences: which candidate of a rule the name of a release matches, and why the others do not.
+//! Preference lists: the candidate of a rule that matches the name of a release, and the reasons why others
+//! do not.
 //!
-//! A list is compiled once ([`Compiled`]) and asked of as many names as there are; a name is prepared once ([`Prepared`]) and
-//! shown to as many lists as there are. [`matches()`] answers which candidate won, [`evaluate`] also what each candidate
-//! looked at. Beside them stand the simple filter of rules without candidates ([`Filter`]), the making of a pattern
-//! out of a text ([`convert_to_regex`]) and candidates suggested from a name ([`analyze`]).
+//! A list is compiled once ([`Compiled`]) and used for any number of names; a name is prepared once
+//! ([`Prepared`]) and used for any number of lists. [`matches()`] returns the matching candidate,
+//! [`evaluate`] also the checks of each candidate. Further: the simple filter of rules without candidates
+//! ([`Filter`]), a pattern from a text ([`convert_to_regex`]) and candidates suggested from a name
+//! ([`analyze`]).
 //!
-//! Candidates are tried by their priority, the smallest number first; the first that matches wins, so at most one does.
+//! Candidates are tried by priority, the smallest number first; the first match wins, so at most one matches.
 //!
 //! Pure: no I/O, no clock; nothing panics on any text. Patterns run on an engine whose time is linear in the text. Bounds: a
 //! list has [`MAX_CANDIDATES`], a candidate [`MAX_TERMS`] of each kind, [`MAX_TERM_CHARS`] characters each, and a pattern of

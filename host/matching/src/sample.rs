@@ -1,4 +1,4 @@
-//! A name as the rules see it.
+//! A release name prepared for rules.
 
 use std::sync::OnceLock;
 
@@ -6,18 +6,18 @@ use qm_release::{QuickView, Release};
 
 use crate::text::{Script, Text};
 
-/// The name of a release, with what its feed told.
+/// Name of a release, with data from its feed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample<'a> {
-    /// Of it the first [`qm_release::MAX_NAME`] bytes count.
+    /// Title; the first [`qm_release::MAX_NAME`] bytes are used.
     pub title: &'a str,
     /// Bytes.
     pub size: Option<u64>,
-    /// `None` where no feed is concerned: then every candidate looks at it.
+    /// `None` without a feed: then every candidate is tried.
     pub feed_id: Option<&'a str>,
 }
 
-/// A sample with its readings, each made when a candidate first asks for it and shared by all.
+/// A sample with its parsed forms, each made on first use and shared by all candidates.
 #[derive(Debug)]
 pub struct Prepared<'a> {
     sample: Sample<'a>,
@@ -56,12 +56,12 @@ impl<'a> Prepared<'a> {
         self.sample.feed_id
     }
 
-    /// The quick view of the name, by which quality rules are judged.
+    /// Quick view of the name, used by quality rules.
     pub fn parsed(&self) -> &QuickView {
         self.quick.get_or_init(|| qm_release::quick(self.title()))
     }
 
-    /// The name, read in full.
+    /// The name, parsed in full.
     pub fn release(&self) -> &Release {
         self.full
             .get_or_init(|| Box::new(qm_release::parse(self.title())))
@@ -75,7 +75,7 @@ impl<'a> Prepared<'a> {
         text.get_or_init(|| Text::new(self.title(), script))
     }
 
-    /// The name in lower case, its separators kept.
+    /// The name in lower case with its separators.
     pub(crate) fn lower(&self) -> &str {
         self.lower.get_or_init(|| self.title().to_lowercase())
     }

@@ -13,7 +13,7 @@ use crate::judge::matches;
 use crate::sample::{Prepared, Sample};
 use crate::text::compact;
 
-/// How surely a suggested candidate matches what was meant and nothing else.
+/// Probability that a suggested candidate matches only the intended releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
@@ -37,7 +37,7 @@ pub struct SmartCandidate {
 }
 
 impl SmartCandidate {
-    /// As an enabled candidate of a list.
+    /// The suggestion as an enabled candidate of a list.
     pub fn into_candidate(self, id: String, priority_order: i64) -> Candidate {
         Candidate {
             id,
@@ -62,13 +62,13 @@ impl SmartCandidate {
     }
 }
 
-/// What a name says, and the candidates that would find releases like it.
+/// A parsed name, and candidates that find similar releases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Analysis {
     pub source_name: String,
     pub parsed_metadata: Release,
-    /// Of the reading, 0 to 100.
+    /// Confidence of the parser, 0 to 100.
     pub confidence_score: u8,
     pub recommended_candidates: Vec<SmartCandidate>,
     pub explanations: Vec<Explanation>,
@@ -76,9 +76,9 @@ pub struct Analysis {
     pub warnings: Vec<String>,
 }
 
-/// Reads a name and suggests candidates, the best first: by title and number, by regular expression, by words, by most of the
-/// words. Each matches the name it was made of; where that cannot be, `warnings` says so. A name without a title has no
-/// candidates.
+/// Parses a name and suggests candidates, the best first: by title and number, by regular expression, by
+/// words, by most of the words. Each matches its own name; where that is impossible, `warnings` says so. A
+/// name without a title has no candidates.
 pub fn analyze(torrent_name: &str) -> Analysis {
     let source_name = torrent_name.trim().to_owned();
     let name = Prepared::new(Sample {
@@ -113,13 +113,13 @@ pub fn analyze(torrent_name: &str) -> Analysis {
     }
 }
 
-/// A word of format as the name writes it.
+/// A word about the format, as the name writes it.
 struct Written {
     at: usize,
     text: String,
 }
 
-/// What suggestions are made of.
+/// Input of the suggestions.
 struct Suggestions<'a> {
     title: &'a str,
     name: &'a Prepared<'a>,
@@ -131,7 +131,7 @@ struct Suggestions<'a> {
 impl<'a> Suggestions<'a> {
     fn new(title: &'a str, name: &'a Prepared<'a>) -> Self {
         let (release, quick) = (name.release(), name.parsed());
-        // What the quick view tells otherwise would fail the candidate on its own name.
+        // A different value in the quick view would make the candidate fail on its own name.
         let agreed = |full: Option<&'static str>, quick: Option<&'static str>| {
             let (full, quick) = (full?, quick?);
             let value = compact(full);
@@ -176,7 +176,7 @@ impl<'a> Suggestions<'a> {
         self.name.release()
     }
 
-    /// Season and episode, by the quick view where it has them.
+    /// Season and episode, by the quick view if it has them.
     fn episode(&self) -> Option<(u32, u32)> {
         let quick = self.name.parsed();
         let release = self.release();
@@ -226,7 +226,7 @@ impl<'a> Suggestions<'a> {
         })
     }
 
-    /// The number as the name writes it, with what stands for it in a pattern.
+    /// The number as the name writes it, as part of a pattern.
     fn number(&self) -> Option<String> {
         let release = self.release();
         match release.content_type {
@@ -274,7 +274,7 @@ impl<'a> Suggestions<'a> {
                 Confidence::Medium,
             )
         };
-        // Names whose words are not parted by dots, or with something between the title and the number.
+        // Names without dots between words, or with text between title and number.
         [
             (r"\.", r"\."),
             (r"\.", r".*"),
@@ -302,7 +302,7 @@ impl<'a> Suggestions<'a> {
             )
         };
         let all = suggestion(self.number());
-        // A number that is written in several words ("Season 2 Episode 7") is not looked for among words of the title.
+        // A number in several words ("Season 2 Episode 7") is not searched among words of the title.
         if all.is_of(self.name) {
             all
         } else {
@@ -352,7 +352,7 @@ fn suggested(
     }
 }
 
-/// Spellings of what the reader calls by one name, each with its expression.
+/// Spellings of a value of the parser, each with its expression.
 static SPELLINGS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
     [
         ("2160p", "2160p|4k|uhd"),
@@ -368,7 +368,7 @@ static SPELLINGS: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
     .collect()
 });
 
-/// How the name writes a value of the reader, and where.
+/// Spelling and position of a value in the name.
 fn written(value: &'static str, name: &str) -> Option<Written> {
     let key = compact(value);
     let found = match SPELLINGS.iter().find(|(value, _)| *value == key) {
@@ -381,7 +381,7 @@ fn written(value: &'static str, name: &str) -> Option<Written> {
     Some(Written { at, text })
 }
 
-/// The first place of whole words that match an expression.
+/// First match of an expression at word boundaries.
 fn find(pattern: &str, name: &str) -> Option<(usize, String)> {
     let found = words(pattern)?.find(name)?;
     Some((found.start(), found.as_str().to_owned()))

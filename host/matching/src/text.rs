@@ -1,23 +1,23 @@
-//! Names and patterns as words: lower case, without separators, and which of the words are the title.
+//! Names and patterns as words: lower case, without separators, and with the words of the title marked.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Which letters are letters.
+/// Alphabet used for words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// `a` to `z` and digits; every other character parts words.
+    /// `a` to `z` and digits; every other character separates words.
     Latin,
-    /// Of every script: for patterns that would have no letters left otherwise.
+    /// Letters of every script, for patterns that would have no letters left otherwise.
     Any,
 }
 
 impl Script {
-    /// The letters by which a pattern or a term is compared: a text that has letters but none from `a` to `z` would be
-    /// nothing, or a bare number, among Latin ones, and would match what it does not mean.
-    pub(crate) fn of(text: &str) -> Self {
+    /// Alphabet of a pattern or term: one with letters but none from `a` to `z` would be empty, or a bare
+    /// number, in Latin, and would match unintended names.
+    pub(crate) fn of_text(text: &str) -> Self {
         let has_latin = text.bytes().any(|letter| letter.is_ascii_alphabetic());
         if !has_latin
             && text
@@ -38,26 +38,26 @@ impl Script {
     }
 }
 
-/// A text as titles are folded everywhere, with the letters of a script.
+/// A normalized text, with the letters of a script.
 pub(crate) fn normalize(text: &str, script: Script) -> String {
     qm_titles::folded_by(text, |letter| script.has(letter), qm_release::MAX_NAME)
 }
 
-/// [`normalize`] of Latin letters, without its spaces.
+/// [`normalize`] for Latin letters, without spaces.
 pub(crate) fn compact(text: &str) -> String {
     let mut text = normalize(text, Script::Latin);
     text.retain(|letter| letter != ' ');
     text
 }
 
-/// Words that tell of a release's format and stand in no title, sorted.
+/// Words about a release's format that occur in no title, sorted.
 const FORMAT: &[&str] = &[
     "1080i", "1080p", "10bit", "2160p", "480p", "720p", "av1", "avc", "bdrip", "bluray", "brrip", "dvd",
     "dvdrip", "h264", "h265", "hdr", "hdr10", "hdrip", "hdtv", "hevc", "multi", "proper", "remux", "repack",
     "web", "webdl", "webrip", "x264", "x265", "xvid",
 ];
 
-/// Whether a normalized word is one of format, or the number of an episode: `s01e02`, `1x02`.
+/// True for a normalized word about the format, or an episode number: `s01e02`, `1x02`.
 pub(crate) fn is_format(word: &str) -> bool {
     FORMAT.binary_search(&word).is_ok() || is_episode(word)
 }
@@ -81,32 +81,32 @@ fn is_year(word: &str) -> bool {
         && word.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Words in their order without one leading article; a lone article stays.
+/// Words without one leading article; a lone article stays.
 pub(crate) fn without_article<'a>(words: &[&'a str]) -> Vec<&'a str> {
     let from = usize::from(words.len() > 1 && matches!(words[0], "the" | "a" | "an"));
     words[from..].to_vec()
 }
 
-/// The first marker of an episode in a normalized name: what stands before is about the show.
+/// First marker of an episode in a normalized name: the show's title stands before it.
 static MARKER: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"s[0-9]{1,2} ?e[0-9]|(?-u:\b)[0-9]{1,2}x[0-9]|(?-u:\b)season(?-u:\b)";
     Regex::new(pattern).unwrap_or_else(|error| unreachable!("{pattern}: {error}"))
 });
 
-/// Where a word of a text stands.
+/// Byte range of a word.
 type Place = Range<usize>;
 
-/// A name, normalized once and asked many times.
+/// A name, normalized once and used many times.
 #[derive(Debug)]
 pub(crate) struct Text {
     letters: String,
-    /// All words in their order.
+    /// All words in order.
     words: Vec<Place>,
-    /// All words, sorted by what they are.
+    /// All words, sorted alphabetically.
     sorted: Vec<Place>,
-    /// The words before the first marker, sorted; all where there is none.
+    /// Words before the first marker, sorted; all words without a marker.
     region: Vec<Place>,
-    /// The words of the title: the region without a leading article, up to a year or a word of format.
+    /// Words of the title: from the start without an article up to a year or a format word.
     title: Vec<Place>,
     pub(crate) has_marker: bool,
 }
@@ -161,7 +161,7 @@ impl Text {
         self.is_among(&self.sorted, word)
     }
 
-    /// Whether a word stands before the first marker.
+    /// True when the word occurs before the first marker.
     pub(crate) fn has_in_region(&self, word: &str) -> bool {
         self.is_among(&self.region, word)
     }
@@ -172,7 +172,7 @@ impl Text {
             .is_ok()
     }
 
-    fn is(&self, place: &Place, word: &str) -> bool {
+    fn is_word(&self, place: &Place, word: &str) -> bool {
         &self.letters[place.clone()] == word
     }
 
@@ -192,18 +192,21 @@ impl Text {
                 .title
                 .iter()
                 .zip(title)
-                .all(|(place, word)| self.is(place, word))
+                .all(|(place, word)| self.is_word(place, word))
     }
 
-    /// Whether the name begins with these words, apart from an article, and goes on with what ends a title.
+    /// True when the name begins with these words, apart from an article, and an end of a title follows.
     fn begins_with(&self, title: &[String]) -> bool {
         let article = self.words.len() > 1
             && ["the", "a", "an"]
                 .iter()
-                .any(|article| self.is(&self.words[0], article));
+                .any(|article| self.is_word(&self.words[0], article));
         let words = &self.words[usize::from(article)..];
         words.len() >= title.len()
-            && words.iter().zip(title).all(|(place, word)| self.is(place, word))
+            && words
+                .iter()
+                .zip(title)
+                .all(|(place, word)| self.is_word(place, word))
             && words.get(title.len()).is_none_or(|place| {
                 let next = &self.letters[place.clone()];
                 next == "season" || is_year(next) || is_format(next)
@@ -211,16 +214,16 @@ impl Text {
     }
 }
 
-/// The title of a show or a movie that names are compared with.
+/// Title of a show or movie, for comparison with names.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
     words: Vec<String>,
-    /// A year or a word of format stands in it, so that no title that was cut out of a name could equal it.
+    /// True when it contains a year or a format word, so that no title extracted from a name could equal it.
     holds_a_cut: bool,
 }
 
 impl Title {
-    /// Of normalized text.
+    /// `normalized` is the normalized text.
     pub(crate) fn new(normalized: &str) -> Self {
         let words: Vec<&str> = normalized.split(' ').filter(|word| !word.is_empty()).collect();
         let words: Vec<String> = without_article(&words).into_iter().map(str::to_owned).collect();
@@ -231,14 +234,14 @@ impl Title {
         }
     }
 
-    /// Whether a name is one of this title: the words before the marker, up to a year or a word of format, are exactly
-    /// these. A title that itself holds such a word (`Charlotte's Web`, `Atlas 2023`) must begin the name, and be
-    /// followed by nothing, a year, a word of format or a marker.
+    /// True when a name has this title: the words before the marker, up to a year or a format word, are
+    /// exactly these. A title with such a word (`Charlotte's Web`, `Atlas 2023`) must begin the name,
+    /// followed by nothing, a year, a format word or a marker.
     pub(crate) fn is_of(&self, name: &Text) -> bool {
         name.title_is(&self.words) || (self.holds_a_cut && name.begins_with(&self.words))
     }
 
-    /// Whether another normalized title is the same.
+    /// True when another normalized title is the same.
     pub(crate) fn equals(&self, normalized: &str) -> bool {
         let words: Vec<&str> = normalized.split(' ').filter(|word| !word.is_empty()).collect();
         without_article(&words) == self.words
@@ -286,7 +289,7 @@ mod tests {
             ("Harbor Nine", "Harbor.Nine.1080p.WEB", true),
             ("Harbor Nine", "Harbor.Nine.Returns.1080p.WEB", false),
             ("Harbor", "Harbor.Nine.S01E01", false),
-            // Words that cut a title and stand in it.
+            // Words that end a title and occur in it.
             ("Charlotte's Web", "Charlottes.Web.2006.1080p.BluRay", true),
             ("Charlotte's Web", "Charlottes.Web.Diaries.2006", false),
             ("Atlas 2023", "Atlas.2023.S02E03.1080p", true),
@@ -295,7 +298,7 @@ mod tests {
             ("Open Season", "Open.Season.S01E02", true),
             ("Season", "Season.S01E02", true),
             ("Open Season", "Open.Seas.2006", false),
-            // Titles as people write them.
+            // Titles as users write them.
             ("Tide & Moth", "Tide.and.Moth.S01E02", true),
             ("Tide and Moth", "Tide.&.Moth.S01E02", true),
             ("S.W.O.P.", "SWOP.S01E02.1080p", true),

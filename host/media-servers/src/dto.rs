@@ -24,7 +24,7 @@ pub struct NewIntegration {
     pub config: Option<Map<String, Value>>,
 }
 
-/// What changes of a media server; what is absent stays.
+/// Changes of a media server; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = ChangedMediaServerIntegration)]
 pub struct ChangedIntegration {
@@ -66,7 +66,7 @@ impl FromBody for ChangedIntegration {
 impl FromBody for NewIntegration {
     fn from_body(f: &mut Fields<'_>) -> Self {
         let read = ChangedIntegration::read(f);
-        // Blank ones are refused with a text of their own.
+        // Blank values are refused with their own text.
         Self {
             name: read.name.unwrap_or_default(),
             kind: read.kind.unwrap_or_default(),
@@ -110,7 +110,7 @@ pub struct IntegrationView {
     pub is_enabled: bool,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_refresh_at: Option<Timestamp>,
-    /// How it answered last: `unknown`, `online` or `offline`.
+    /// Result of the last request: `unknown`, `online` or `offline`.
     pub status: String,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_health_check_at: Option<Timestamp>,
@@ -146,7 +146,7 @@ impl From<Shown> for IntegrationView {
     }
 }
 
-/// How a test went.
+/// Result of a test.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaServerTest)]

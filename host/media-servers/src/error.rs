@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area and the answer that the caller gets for each.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -15,25 +15,25 @@ pub enum MediaServersError {
     NoSuchIntegration,
     #[error("name and kind are required.")]
     Nameless,
-    /// What was asked for, and what there is.
+    /// The requested kind, and a list of the known ones.
     #[error("Unsupported kind \"{asked}\": there is {known}")]
     NoSuchKind { asked: String, known: String },
     #[error("There are {MAX_INTEGRATIONS} media servers already: delete one first.")]
     TooMany,
     #[error("Integration is disabled.")]
     Disabled,
-    /// Why the server did not look for files.
+    /// Reason why the server did not scan.
     #[error("Refresh failed: {0}")]
     Refresh(String),
-    /// The plugin of a kind may yet come up.
+    /// Plugins are still being compiled, so the kind may appear soon.
     #[error(transparent)]
     Settling(#[from] Settling),
-    /// Every broken rule of a configuration.
+    /// Every violated rule of a configuration.
     #[error("{}", .0.join("; "))]
     Config(Vec<String>),
     #[error("The plugin of {0} cannot be used: {1}")]
     BadSchema(String, BadSchema),
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -57,7 +57,7 @@ impl MediaServersError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NoSuchIntegration => "not_found.media_server_integration",

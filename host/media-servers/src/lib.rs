@@ -1,14 +1,15 @@
-//! Media servers: the products that people play their media with, as an administrator connects them.
+//! Media servers: connections to products like Plex or Jellyfin.
 //!
-//! How a product is spoken to is the affair of the plugin of its kind; this area keeps which servers there are, with which
-//! secrets, and whether they answer. A refresh has a server look for new files; who is watching is asked for analytics.
-//! Invariants: a configuration is stored encrypted, its secrets are never shown and in no error; a server that does not answer
-//! is no error of a test; what a test found of a configuration that was changed meanwhile is not stored; who changes one is
-//! judged in the transaction of the change.
-//! Deliberately absent: sessions and history that are kept (those are analytics'), the event of a refresh that failed (that is
-//! the workflow's which wanted it).
+//! The plugin of a kind implements its protocol; this area stores the servers, their secrets and their
+//! status. A refresh makes a server scan for new files; analytics ask for active sessions. Invariants: a
+//! configuration is stored encrypted, its secrets are never shown and in no error; an unreachable server is
+//! no error of a test; the result of a test is not stored for a configuration that was changed meanwhile; the
+//! permission to change one is checked in the transaction of the change. Deliberately absent: stored sessions
+//! and history (those belong to analytics), the event of a failed refresh (that belongs to the workflow which
+//! requested it).
 //!
-//! Bounds: [`model::MAX_INTEGRATIONS`] servers, [`service::AT_ONCE`] of them asked at a time, eight seconds for an answer.
+//! Bounds: [`model::MAX_INTEGRATIONS`] servers, [`service::AT_ONCE`] of them asked at a time, eight seconds
+//! per answer.
 //!
 //! Events: none. An action of automation: `media_server_refresh`. Jobs: `media.media_server_refresh`.
 

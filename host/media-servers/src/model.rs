@@ -1,4 +1,4 @@
-//! A media server as it is connected, and its configuration as it is shown and changed.
+//! A connected media server, and its configuration for display and change.
 
 use qm_kernel::Timestamp;
 use qm_kernel::secret::{MASK, is_mask};
@@ -7,21 +7,21 @@ use qm_platform::origins::unmasked;
 use qm_ports::media_server::ServerAbout;
 use serde_json::{Map, Value};
 
-/// Media servers that are kept.
+/// Largest number of media servers.
 pub const MAX_INTEGRATIONS: u64 = 100;
 pub const MAX_NAME: usize = 120;
 pub const MAX_KIND: usize = 64;
-/// Bytes of a configuration.
+/// Largest size of a configuration in bytes.
 pub const MAX_CONFIG: usize = 16 << 10;
-/// Time limit on what a server is asked, in milliseconds.
+/// Time limit of a request to a server, in milliseconds.
 pub const TIMEOUT_MS: u32 = 8000;
 
-/// Names that are secrets whatever a schema says.
+/// Property names that are always secrets.
 pub const SECRETS: [&str; 3] = ["token", "apiKey", "password"];
-/// Names that are none, also while the plugin of a kind is not installed.
+/// Property names that are never secrets, even without an installed plugin.
 pub const PLAIN: [&str; 4] = ["baseUrl", "url", "username", "librarySectionId"];
 
-/// How a server answered last.
+/// Result of the last request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
     #[default]
@@ -39,7 +39,7 @@ impl Status {
         }
     }
 
-    /// A word that is none of them counts as never asked.
+    /// Parses the stored word; an unknown word counts as never asked.
     pub fn named(word: &str) -> Self {
         match word {
             "online" => Status::Online,
@@ -49,26 +49,26 @@ impl Status {
     }
 }
 
-/// A media server; its configuration as it is stored.
+/// A media server; its configuration is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Integration {
     pub id: String,
     pub name: String,
-    /// Id of the product.
+    /// Id of the product's kind.
     pub kind: String,
     pub is_enabled: bool,
-    /// Sealed: a JSON object.
+    /// Encrypted JSON object.
     pub config: String,
     pub status: Status,
     pub last_refresh_at: Option<Timestamp>,
     pub last_health_check_at: Option<Timestamp>,
-    /// What it said of itself when it answered last.
+    /// Version that the server reported last.
     pub server_version: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// What is to be different; what is `None` stays.
+/// Changed fields; `None` leaves a field as it is.
 #[derive(Default)]
 pub struct Change {
     pub name: Option<String>,
@@ -77,7 +77,7 @@ pub struct Change {
     pub config: Option<Map<String, Value>>,
 }
 
-/// A media server, and what of its configuration may be shown.
+/// A media server with the part of its configuration that may be shown.
 pub struct Shown {
     pub integration: Integration,
     pub config: Map<String, Value>,
@@ -85,13 +85,14 @@ pub struct Shown {
     pub wanted: Vec<String>,
 }
 
-/// How a test went: what the server said of itself, or why not.
+/// Result of a test: the server's version and name, or the error.
 pub struct Outcome {
     pub name: String,
     pub answer: Result<ServerAbout, String>,
 }
 
-/// A configuration without its secrets: each that is set is a mask, and so is whatever nobody knows to be none.
+/// The configuration for display: each set secret is masked, and so is every property not known to be
+/// harmless.
 pub fn shown(schema: Option<&Value>, config: &Map<String, Value>) -> Map<String, Value> {
     let properties = schema.and_then(|schema| schema.get("properties"));
     let hide = |(name, value): (&String, &Value)| {
@@ -117,7 +118,7 @@ fn shown_value(name: &str, property: Option<&Value>, value: &Value) -> Value {
     }
 }
 
-/// Whether a URL holds a user name or a password. It is shown as it is, so none may.
+/// True when a URL contains a user name or a password. Such a URL is refused, because it is shown.
 pub fn names_somebody(name: &str, text: &str) -> bool {
     let rest = text.split_once("://").map(|(_, rest)| rest);
     let is_url = rest.is_some() || matches!(name, "baseUrl" | "url");
@@ -125,7 +126,7 @@ pub fn names_somebody(name: &str, text: &str) -> bool {
     is_url && authority.is_some_and(|authority| authority.contains('@'))
 }
 
-/// Puts what was sent over what is stored: null takes a property away, what is only a mask keeps it.
+/// Applies changes to the stored configuration: null removes a property, a mask keeps it.
 pub fn changed(stored: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, Value> {
     let mut new = stored.clone();
     for (name, value) in sent {
@@ -143,7 +144,7 @@ pub fn changed(stored: &Map<String, Value>, sent: Map<String, Value>) -> Map<Str
     new
 }
 
-/// A configuration as plugins take it: `url` is an older name of `baseUrl`.
+/// The configuration in the form of plugins: `url` is an older name of `baseUrl`.
 pub fn handed_on(mut stored: Map<String, Value>) -> Map<String, Value> {
     let is_given = |value: Option<&Value>| {
         value

@@ -1,4 +1,4 @@
-//! The area over products of the tests' making, for its own tests.
+//! The area with fake servers, for its own tests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -19,14 +19,14 @@ sql! {
     AUDITED = "SELECT action || ' ' || result || ' ' || COALESCE(metadata, '') FROM audit_logs ORDER BY created_at, id";
 }
 
-/// Servers by their base URL; they do as they are told.
+/// Fake servers by their base URL.
 #[derive(Default)]
 pub struct FakeServers {
-    /// What a base URL answers instead of what it has.
+    /// Error that a base URL answers.
     pub failures: Mutex<HashMap<String, MediaServerError>>,
-    /// What was asked, with which configuration.
+    /// Calls with their configuration.
     pub asked: Mutex<Vec<(&'static str, Map<String, Value>)>>,
-    /// A kind that was dropped in.
+    /// Id of an additional kind.
     pub dropped_in: Mutex<Option<String>>,
 }
 
@@ -121,7 +121,7 @@ impl MediaServerKinds for FakeServers {
     }
 }
 
-/// The area on a database, and what it stands on.
+/// The area on a database, with its dependencies.
 pub struct House {
     pub app: Arc<Integrations>,
     pub db: Db,
@@ -157,7 +157,7 @@ impl House {
         rows.unwrap().into_iter().map(|(text,)| text).collect()
     }
 
-    /// What was audited, oldest first.
+    /// Audit entries, the oldest first.
     pub async fn audited(&self) -> Vec<String> {
         let rows = all!(&mut self.db.begin_read().await.unwrap(), (String,), AUDITED).await;
         rows.unwrap().into_iter().map(|(text,)| text).collect()

@@ -12,9 +12,8 @@ use crate::{EnvironmentKeys, MetadataArea, MetadataDeps, routes};
 pub static AREA: AreaSpec = AreaSpec {
     name: "metadata",
     events: &[],
-    // The keys are settings, and those are known already.
+    // The keys are settings, which list their secrets themselves.
     sealed: Vec::new,
-    // The media manager is a module once its area is there; this is a part of it.
     module: "media_manager",
     modules: &[],
     context_actions: &[],

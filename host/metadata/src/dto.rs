@@ -6,7 +6,7 @@ use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Characters of a key or a PIN.
+/// Largest number of characters of a key or a PIN.
 const MAX_KEY: usize = 1024;
 
 /// A key to test. What is blank, absent or a mask is read from the settings, then from the environment.
@@ -53,14 +53,14 @@ fn entered(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
     (!qm_kernel::secret::keeps(&text)).then(|| text.trim().to_owned())
 }
 
-/// Whether a key is good, in words.
+/// Result of testing a key, with a sentence.
 #[derive(Serialize, ToSchema)]
 pub struct KeyTestView {
     pub ok: bool,
     pub message: String,
 }
 
-/// Who is asked for metadata.
+/// Metadata providers in use.
 #[derive(Serialize, ToSchema)]
 pub struct ProvidersView {
     /// Providers with a key, whatever they know.

@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area and the answer that the caller gets for each.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -8,10 +8,10 @@ use qm_web::ApiError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MetadataError {
-    /// The plugin of a provider may yet come up.
+    /// Plugins are still being compiled, so the provider may appear soon.
     #[error(transparent)]
     Settling(#[from] Settling),
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -27,7 +27,7 @@ impl MetadataError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub fn code(&self) -> &'static str {
         match self {
             MetadataError::Settling(_) => Settling::CODE,

@@ -12,7 +12,7 @@ settings! {
     /// Metadata providers in the order they are asked; empty: an order by kind of library.
     pub METADATA_PROVIDER_ORDER: Vec<String> = "media.metadataProviderOrder", Vec::new;
 
-    /// Whether fields of several metadata providers are merged.
+    /// Merging of fields from several metadata providers.
     pub UNIVERSAL_SCRAPER: bool = "media.universalScraper.enabled", || false;
 
     /// The provider preferred for a field, by field.

@@ -1,4 +1,4 @@
-//! The area over providers of the tests' making, for its own tests.
+//! The area with fake providers, for its own tests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -21,16 +21,16 @@ sql! {
         FROM audit_logs ORDER BY created_at, id";
 }
 
-/// Providers that have what they are given, and fail as they are told.
+/// Fake providers with the titles and failures that the test sets.
 #[derive(Default)]
 pub struct FakeProviders {
     /// Titles by provider.
     pub titles: Mutex<HashMap<String, Vec<TitleDetails>>>,
-    /// What a provider answers to a question (`search`, `details`, `episodes`, `find`, `verify`) instead.
+    /// Error of a provider for a call (`search`, `details`, `episodes`, `find`, `verify`).
     failures: Mutex<HashMap<(String, &'static str), ProviderError>>,
-    /// Providers that were dropped in.
+    /// Ids of additional providers.
     pub dropped_in: Mutex<Vec<String>>,
-    /// Questions, as `provider question subject`.
+    /// Calls, as `provider call subject`.
     asked: Mutex<Vec<String>>,
     /// The key of each call.
     pub keys: Mutex<Vec<Option<String>>>,
@@ -198,7 +198,7 @@ fn hit(title: TitleDetails) -> TitleHit {
     }
 }
 
-/// The area on a database, and what it stands on.
+/// The area on a database, with its dependencies.
 pub struct House {
     pub app: Arc<MetadataArea>,
     pub db: Db,
@@ -212,7 +212,7 @@ impl House {
         Self::beside(db, environment, &[])
     }
 
-    /// With relays for hosts outside, as `https://host=http://elsewhere`.
+    /// With relays for external hosts, as `https://host=http://elsewhere`.
     pub fn beside(db: &Db, environment: EnvironmentKeys, relays: &[String]) -> Self {
         let net = NetConfig {
             plugin_relays: relays.to_vec(),
@@ -249,7 +249,7 @@ impl House {
         Self::new(db, environment)
     }
 
-    /// What was audited, oldest first.
+    /// Audit entries, the oldest first.
     pub async fn audited(&self) -> Vec<String> {
         let rows = all!(&mut self.db.begin_read().await.unwrap(), (String,), AUDITED).await;
         rows.unwrap().into_iter().map(|(text,)| text).collect()

@@ -1,8 +1,8 @@
-//! Which addresses are internal, and which are never dialled at all. Pure; parsed addresses only, never texts.
+//! Internal addresses, and addresses that are never dialled. Pure; on parsed addresses only, never on texts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether a URL that a user or a feed chose must not reach `ip`.
+/// True for an address that a URL from a user or a feed must not reach.
 ///
 /// IPv4: the contract's list and what is reserved besides. IPv6: whatever is not global unicast (2000::/3), and in that
 /// the blocks that carry an IPv4 address (6to4, Teredo) or are no hosts (documentation). IPv4-mapped addresses go by
@@ -50,8 +50,8 @@ fn is_internal_v6(ip: Ipv6Addr) -> bool {
     !global_unicast || special
 }
 
-/// Whether `ip` is out of bounds even for an endpoint that an operator configured: link-local, cloud metadata,
-/// "this network", multicast and broadcast, also when wrapped into IPv6.
+/// True for an address that is forbidden even for endpoints configured by an operator: link-local, cloud
+/// metadata, "this network", multicast and broadcast, also when wrapped into IPv6.
 pub fn is_never_dialled(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => is_never_v4(v4),
@@ -91,13 +91,13 @@ fn inner_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether the first `bits` bits of both agree. `bits` is at most 32.
+/// True when the first `bits` bits (at most 32) are equal.
 pub fn in_net_v4(ip: Ipv4Addr, net: Ipv4Addr, bits: u8) -> bool {
     let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
     (u32::from(ip) ^ u32::from(net)) & mask == 0
 }
 
-/// Whether the first `bits` bits of both agree. `bits` is at most 128.
+/// True when the first `bits` bits (at most 128) are equal.
 pub fn in_net_v6(ip: Ipv6Addr, net: Ipv6Addr, bits: u8) -> bool {
     let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
     (u128::from(ip) ^ u128::from(net)) & mask == 0

@@ -1,4 +1,4 @@
-//! `SSRF_ALLOW_HOSTS`: what an administrator lets guarded fetches reach although it is internal.
+//! `SSRF_ALLOW_HOSTS`: internal hosts that an administrator allows for guarded requests.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -20,7 +20,7 @@ enum Net {
 }
 
 impl AllowList {
-    /// Blank entries are skipped; anything that is no host name, address or block is an error that names it.
+    /// Blank entries are skipped; an entry that is no host name, address or block is an error that names it.
     pub fn parse(entries: &[String]) -> Result<Self, NetError> {
         let mut list = Self::default();
         for entry in entries
@@ -41,8 +41,8 @@ impl AllowList {
         Ok(list)
     }
 
-    /// Whether `host`, which resolved to `ips`, may be dialled: it is listed by name, or each address of it that is
-    /// internal or nearby is listed. One listed address does not vouch for another one in the same answer.
+    /// True when `host`, which resolved to `ips`, may be dialled: its name is listed, or every internal or
+    /// nearby address of it is. One listed address does not allow another one of the same answer.
     pub fn permits(&self, host: &str, ips: &[IpAddr], nearby: &Nearby) -> bool {
         let is_inside = |ip| is_internal(ip) || nearby.contains(ip);
         self.names.contains(&bare(host)) || ips.iter().all(|&ip| !is_inside(ip) || self.lists(ip))
@@ -58,7 +58,7 @@ impl AllowList {
     }
 }
 
-/// Names compare in lower case and without the root's dot.
+/// Names compare in lower case and without the final dot.
 fn bare(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }

@@ -1,5 +1,5 @@
-//! The certificate authorities that this machine trusts: read once a process, on a thread of their own, since they are many and
-//! nobody needs them before the first connection under TLS.
+//! Certificate authorities of this machine: read once per process, on a separate thread, because they are
+//! many and not needed before the first TLS connection.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,24 +20,24 @@ fn verifier() -> Result<&'static Verifier, Error> {
         .map_err(Clone::clone)
 }
 
-/// Begins to read them.
+/// Starts the reading.
 pub(crate) fn begin() {
     if READ.get().is_none() {
-        // Without a thread whoever needs them first reads them.
+        // If no thread is free, the first user reads them.
         let _ = AUTHORITIES.begin(|_| drop(verifier()));
     }
 }
 
-/// Returns once they were read, or cannot be.
+/// Waits for the end of the reading; fails if they cannot be read.
 pub(crate) async fn read() -> Result<(), Error> {
     if READ.get().is_none() {
-        // Only where the process ends is it cut off; then nothing is asked of them any more.
+        // Cut off only when the process ends; then no connection needs them.
         drop(AUTHORITIES.run_for(None, |_| drop(verifier())).await);
     }
     verifier().map(drop)
 }
 
-/// The authorities that were read. A handshake that comes before the reading has ended waits for that.
+/// The authorities. An early handshake waits for the reading.
 #[derive(Debug)]
 pub(crate) struct Authorities;
 

@@ -1,4 +1,4 @@
-//! Streams to endpoints that an operator configured: TCP and unix sockets.
+//! Streams to endpoints configured by an operator: TCP and unix sockets.
 //!
 //! The name is matched against the grants, resolved, every address checked, and one of those dialled. Bounds: 5 s to
 //! connect, silence as the caller asks but 2 min at most, 256 KiB a read.
@@ -23,18 +23,18 @@ use crate::silence::Progress;
 use crate::trust::Trust;
 use crate::{NetError, Outside};
 
-/// The most a connect may take, resolution included.
+/// Time limit of a connect, including resolution.
 pub const CONNECT: Duration = Duration::from_secs(5);
-/// The longest silence anybody may ask for.
+/// Longest silence that a caller may ask for.
 pub const MAX_IDLE: Duration = Duration::from_mins(2);
-/// The most one read gives.
+/// Largest number of bytes of one read.
 const MAX_READ: usize = 256 << 10;
-/// The most clients with certificates of their own that are kept, each with its connections.
+/// Largest number of kept clients with their own certificates, each with its connections.
 const MAX_TRUSTING: usize = 256;
-/// The room `read_to_end` makes for the next piece.
+/// Buffer that `read_to_end` adds for the next piece.
 const CHUNK: usize = 64 << 10;
 
-/// The endpoint that a stream leads to.
+/// Target of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// Name or literal address, as the operator entered it.
@@ -52,10 +52,10 @@ impl std::fmt::Display for Endpoint {
     }
 }
 
-/// Why the network said no. The texts hold no secret.
+/// Failure of the network. The texts hold no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DialError {
-    /// Not granted, or never dialled; nothing was sent.
+    /// Not granted, or a forbidden address; nothing was sent.
     #[error("{0}")]
     Denied(String),
     #[error("timed out")]
@@ -71,8 +71,8 @@ pub enum DialError {
 }
 
 impl DialError {
-    /// What the kind of an I/O error means; none when only its text tells.
-    pub(crate) fn of(kind: io::ErrorKind) -> Option<Self> {
+    /// Fault for the kind of an I/O error; `None` when only its text tells.
+    pub(crate) fn from_kind(kind: io::ErrorKind) -> Option<Self> {
         use io::ErrorKind as K;
         match kind {
             K::ConnectionRefused => Some(DialError::Refused),
@@ -89,25 +89,25 @@ impl DialError {
 
 impl From<io::Error> for DialError {
     fn from(error: io::Error) -> Self {
-        Self::of(error.kind()).unwrap_or_else(|| DialError::Other(error.to_string()))
+        Self::from_kind(error.kind()).unwrap_or_else(|| DialError::Other(error.to_string()))
     }
 }
 
-/// Dials what grants allow. Clones share one HTTP client and its kept connections.
+/// Dialer of granted endpoints. Clones share one HTTP client and its connections.
 #[derive(Clone)]
 pub struct Dialer {
     pub(crate) client: reqwest::Client,
-    /// For hosts that a plugin names itself.
+    /// Client for hosts that a plugin names itself.
     pub(crate) outward: reqwest::Client,
-    /// Clients that trust certificates of a configuration; true: for hosts that must lead outside.
+    /// Clients for certificates of a configuration; `true` for hosts that must be external.
     trusting: Arc<Mutex<HashMap<(Arc<Trust>, bool), reqwest::Client>>>,
     pub(crate) outside: Arc<Outside>,
     pub(crate) relays: Arc<Relays>,
-    /// Certificates that mail servers are trusted by, beside the machine's.
+    /// Extra trusted certificates of mail servers.
     pub(crate) mail_roots: Arc<Vec<Vec<u8>>>,
     pub(crate) mandate: Mandate,
     pub(crate) resolver: Arc<dyn Resolver>,
-    /// For clients that know nothing but vetted addresses.
+    /// TLS settings of clients that know only vetted addresses.
     pub(crate) tls: rustls::ClientConfig,
 }
 
@@ -135,7 +135,7 @@ impl Dialer {
         })
     }
 
-    /// Opens a stream to `endpoint`. `idle` bounds silence from now on; `progress` counts what goes either way.
+    /// Opens a stream to `endpoint`. `idle` limits silence; `progress` counts the bytes of both directions.
     pub async fn connect(
         &self,
         endpoint: &Endpoint,
@@ -166,7 +166,7 @@ impl Dialer {
         })
     }
 
-    /// The client that trusts what `trust` names and nothing else; `outward`: for a host that must lead outside.
+    /// The client that trusts only `trust`; `outward` for a host that must be external.
     pub(crate) fn trusting(&self, trust: &Arc<Trust>, outward: bool) -> Result<reqwest::Client, DialError> {
         let key = (trust.clone(), outward);
         let mut kept = self.trusting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -182,14 +182,14 @@ impl Dialer {
         };
         let made = made.map_err(|error| DialError::Other(error.to_string()))?;
         if kept.len() >= MAX_TRUSTING {
-            // Those in use are made anew by their next request.
+            // Clients in use are created again by their next request.
             kept.clear();
         }
         kept.insert(key, made.clone());
         Ok(made)
     }
 
-    /// What may be dialled of the addresses of a host that an operator configured, looked up once.
+    /// Allowed addresses of a host configured by an operator, resolved once.
     pub(crate) async fn operators_addresses(&self, bare: &str) -> Result<Vec<IpAddr>, DialError> {
         let ips = match bare.parse::<IpAddr>() {
             Ok(ip) => vec![ip],
@@ -218,10 +218,10 @@ impl Dialer {
     }
 }
 
-/// TLS to servers that `judge` takes.
+/// TLS settings with `judge` as the verifier.
 fn tls_by(judge: Arc<dyn rustls::client::danger::ServerCertVerifier>) -> rustls::ClientConfig {
-    // Not dangerous: the machine's authorities are asked, as they are without a word, but read beside what else a start does; or
-    // the certificates that an operator names.
+    // Not dangerous: the machine's authorities are used as by default, but read concurrently with the start;
+    // or the certificates that an operator configured.
     let mut tls = rustls::ClientConfig::builder()
         .dangerous()
         .with_custom_certificate_verifier(judge)
@@ -247,7 +247,7 @@ fn client(
         .map_err(NetError::Client)
 }
 
-/// Before anything is sent: another server may be the one that acts by now.
+/// Checked before anything is sent: another server may be active by now.
 pub(crate) fn may_act(mandate: &Mandate) -> Result<(), DialError> {
     if mandate.holds() {
         return Ok(());
@@ -256,7 +256,7 @@ pub(crate) fn may_act(mandate: &Mandate) -> Result<(), DialError> {
     Err(DialError::Denied(text.to_owned()))
 }
 
-/// A host without the brackets of an address of version 6.
+/// A host without the brackets of an IPv6 address.
 pub(crate) fn bare(host: &str) -> &str {
     let inner = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     inner.unwrap_or(host)
@@ -283,7 +283,7 @@ impl Io {
     }
 }
 
-/// An open stream. Every call ends once the peer has been silent for the time asked for in the connect.
+/// An open stream. Every call fails once the peer has been silent for the time given at the connect.
 pub struct Stream {
     io: Io,
     idle: Duration,
@@ -292,10 +292,10 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// At most `max` bytes; empty at the end of the stream.
+    /// Reads at most `max` bytes; empty at the end of the stream.
     pub async fn read(&mut self, max: usize) -> Result<Vec<u8>, DialError> {
         let max = max.clamp(1, MAX_READ);
-        // Not zeroed first: of a poll that brings nothing new, that would be a good part.
+        // Not zeroed first: that would be a noticeable part of a poll without news.
         let mut buffer = Vec::with_capacity(max);
         let mut piece = (&mut buffer).limit(max);
         let read = tokio::time::timeout(self.idle, self.io.get().read_buf(&mut piece)).await;
@@ -304,12 +304,13 @@ impl Stream {
         Ok(buffer)
     }
 
-    /// Everything up to the end of the stream; `TooLarge` past `limit`.
+    /// Reads to the end of the stream; `TooLarge` beyond `limit`.
     pub async fn read_to_end(&mut self, limit: usize) -> Result<Vec<u8>, DialError> {
         self.read_to_end_in(limit, |_| true).await
     }
 
-    /// As [`Stream::read_to_end`]; `room` is told of every piece as it comes, and ends the reading by false (`TooLarge`).
+    /// As [`Stream::read_to_end`]; `room` is called for every piece, and ends the reading by returning false
+    /// (`TooLarge`).
     pub async fn read_to_end_in(
         &mut self,
         limit: usize,
@@ -345,7 +346,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Tells the peer that nothing more comes.
+    /// Closes the sending direction.
     pub async fn shutdown_write(&mut self) -> Result<(), DialError> {
         let done = tokio::time::timeout(self.idle, self.io.get().shutdown()).await;
         Ok(done.map_err(|_| DialError::Timeout)??)

@@ -1,9 +1,9 @@
-//! Feeds: a conditional GET of a URL that a user chose, by the rules of the [guard](crate::guard), redirects included.
+//! Feeds: a conditional GET of a URL from a user, by the rules of the [guard](crate::guard), with redirects.
 //!
-//! Every hop is judged as if it had been asked for: parsed, resolved once, each address vetted, exactly those dialled. What is
-//! link-local or cloud metadata is not dialled even when `SSRF_ALLOW_HOSTS` lists its name.
-//! Bounds: [`FeedLimits`]; [`MAX_REDIRECTS`]; 64 KiB of a body that explains an error; 1,024 pieces of one compressed body.
-//! No text has more of a URL than its host: the rest may hold the key of a member.
+//! Every hop is checked like the first: parsed, resolved once, each address vetted, and exactly those
+//! dialled. Link-local addresses and cloud metadata are forbidden even for names in `SSRF_ALLOW_HOSTS`.
+//! Bounds: [`FeedLimits`]; [`MAX_REDIRECTS`]; 64 KiB of the body of an error; 1,024 members of one compressed
+//! body. No text contains more of a URL than its host: the rest may hold a user's key.
 
 use std::io::Read as _;
 use std::net::IpAddr;
@@ -20,11 +20,11 @@ use crate::http::dial_error;
 use crate::lanes::INFLATING;
 use crate::resolve::{Inside, dialable};
 
-/// The most redirects that are followed.
+/// Largest number of redirects.
 pub const MAX_REDIRECTS: usize = 5;
-/// Longest pause that is believed, in seconds.
+/// Longest pause in seconds that a site may ask for.
 const MAX_PAUSE: u64 = 24 * 3600;
-/// Bytes of a header that is handed on.
+/// Largest size in bytes of a header that is passed on.
 const MAX_HEADER: usize = 1024;
 const MAX_EXPLANATION: usize = 64 << 10;
 const MAX_PIECES: usize = 1024;
@@ -32,14 +32,14 @@ const ACCEPT: &str =
     "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.5";
 pub(crate) const AGENT: &str = concat!("quartermaster/", env!("CARGO_PKG_VERSION"));
 
-/// What one fetch may take.
+/// Limits of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedLimits {
-    /// Of silence: until the head of an answer, and between pieces of the body.
+    /// Longest silence: until the head of an answer, and between pieces of the body.
     pub silence: Duration,
-    /// Of the whole, redirects included.
+    /// Total time, including redirects.
     pub total: Duration,
-    /// Bytes of the body, as it comes and decompressed.
+    /// Largest body in bytes, both compressed and decompressed.
     pub bytes: usize,
 }
 
@@ -53,10 +53,10 @@ impl Default for FeedLimits {
     }
 }
 
-/// What a site answered.
+/// Answer of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FeedAnswer {
-    /// A 304 to what was asked for with validators.
+    /// Status 304 for a request with validators.
     NotModified,
     Body(FeedBody),
 }
@@ -70,10 +70,10 @@ pub struct FeedBody {
     pub last_modified: Option<String>,
 }
 
-/// Why there is none. The texts name the host, and hold nothing else of the URL.
+/// Reason of a failure. The texts name the host, and nothing else of the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedFault {
-    /// The URL makes no sense or leads where it must not; there nothing was sent.
+    /// The URL is invalid or its target forbidden; nothing was sent there.
     #[error("{0}")]
     Refused(String),
     #[error("{0}")]
@@ -84,9 +84,9 @@ pub enum FeedFault {
     Status {
         host: String,
         status: u16,
-        /// `Retry-After` in seconds, a day at most.
+        /// `Retry-After` in seconds, at most a day.
         retry_after: Option<u32>,
-        /// The beginning of what came with it, for whoever can tell what it is.
+        /// Begin of the body, to recognise its kind.
         body: Box<FeedBody>,
     },
     #[error("{0}")]
@@ -96,7 +96,7 @@ pub enum FeedFault {
 }
 
 impl Net {
-    /// GETs a feed. With `etag` or `last_modified`, as an earlier answer gave them, a feed that has not changed is not sent.
+    /// Requests a feed. With `etag` or `last_modified` of an earlier answer, an unchanged feed is not sent.
     pub async fn fetch_feed(
         &self,
         url: &str,
@@ -190,7 +190,7 @@ impl Net {
         sent.map_err(|error| failed(&host, dial_error(&error)))
     }
 
-    /// The addresses of a URL that may be dialled; every one was judged.
+    /// Vetted addresses of a URL.
     async fn judged(&self, url: &Url) -> Result<Vec<IpAddr>, FeedFault> {
         let host = host_of(url);
         let unresolved = || FeedFault::Unreachable(format!("cannot resolve `{host}`"));
@@ -206,7 +206,7 @@ impl Net {
         if addresses.is_empty() {
             return Err(unresolved());
         }
-        // What no list can allow is said so.
+        // Forbidden addresses get their own error, because no list can allow them.
         let may = dialable(&host, addresses.clone()).map_err(|_| {
             FeedFault::Refused(format!(
                 "`{host}` resolves to a blocked internal address that is never dialled, such as a link-local one or a cloud's metadata, whatever SSRF_ALLOW_HOSTS lists"
@@ -238,7 +238,7 @@ fn host_of(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }
 
-/// Where a redirect leads. The name and password of the URL stay within its origin.
+/// Target of a redirect. Name and password of the URL stay within its origin.
 fn next_of(url: &Url, location: &str) -> Result<Url, FeedFault> {
     let host = host_of(url);
     let next = url.join(location.trim());
@@ -261,7 +261,7 @@ fn next_of(url: &Url, location: &str) -> Result<Url, FeedFault> {
     Ok(next)
 }
 
-/// Says who led there.
+/// Adds the redirecting host to a fault.
 fn redirected(fault: FeedFault, by: Option<&str>) -> FeedFault {
     let Some(by) = by else { return fault };
     let words = |text: String| format!("`{by}` redirects: {text}");
@@ -332,7 +332,7 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     (!value.is_empty() && value.len() <= MAX_HEADER).then(|| value.to_owned())
 }
 
-/// Seconds of a `Retry-After`: a number, or a date by the clock of who sent it.
+/// Seconds of a `Retry-After`: a number, or a date by the sender's clock.
 fn pause(headers: &HeaderMap) -> Option<u32> {
     let after = text(headers, &header::RETRY_AFTER)?;
     let seconds = match after.parse::<u64>() {
@@ -361,7 +361,7 @@ async fn document(response: reqwest::Response, host: &str, limits: FeedLimits) -
     unpacked(bytes, host, limits.bytes).await
 }
 
-/// The beginning of the body of an error, whatever of it comes.
+/// Begin of the body of an error, as far as it comes.
 async fn explanation(response: reqwest::Response, host: &str, limits: FeedLimits) -> Bytes {
     let mut response = response;
     let mut body = BytesMut::new();
@@ -408,7 +408,7 @@ async fn collect(
     }
 }
 
-/// What is compressed shows it by itself, whether or not its header says so: a `feed.xml.gz` has none.
+/// Decompresses data by its own signature, whatever the header says: a `feed.xml.gz` has no encoding header.
 async fn unpacked(bytes: Bytes, host: &str, most: usize) -> Result<Bytes, FeedFault> {
     plain(bytes, most).await.map_err(|packed| match packed {
         Packed::TooLarge => too_large(host),
@@ -417,20 +417,20 @@ async fn unpacked(bytes: Bytes, host: &str, most: usize) -> Result<Bytes, FeedFa
     })
 }
 
-/// Words for compressed data that cannot be read.
+/// Words for damaged compressed data.
 pub(crate) const DAMAGED: &str = "compressed data that is damaged or ends in the middle";
 
-/// Reason for which data was not decompressed.
+/// Reason why data was not decompressed.
 pub(crate) enum Packed {
     TooLarge,
-    /// Nobody had the time.
+    /// No place was free in time.
     Waiting(String),
     Damaged,
 }
 
-/// At most so many bytes of what may be compressed.
+/// Decompressed data of at most `most` bytes.
 pub(crate) async fn plain(mut bytes: Bytes, most: usize) -> Result<Bytes, Packed> {
-    // A compressed file is compressed once more by some servers.
+    // Some servers compress a compressed file again.
     for _ in 0..2 {
         if !is_gzip(&bytes) {
             break;
@@ -453,7 +453,7 @@ fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b, 8])
 }
 
-/// The plain bytes of gzip data; none when they are more than `most`. What stands behind its pieces is passed over.
+/// Decompressed gzip data; `None` when it exceeds `most`. Bytes behind its members are ignored.
 fn inflate(packed: &[u8], most: usize) -> std::io::Result<Option<Vec<u8>>> {
     let mut plain = Vec::new();
     let mut rest = packed;

@@ -1,5 +1,6 @@
-//! What one configured plugin instance may dial: read off the operator's configuration by the `x-grant` marks of the
-//! plugin's schema, never off anything the plugin says, and never off a default of that schema. No wildcards.
+//! Grants: endpoints that one configured plugin instance may dial. They are read from the operator's
+//! configuration by the `x-grant` marks of the plugin's schema, never from the plugin's words or the schema's
+//! defaults. No wildcards.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,35 +11,35 @@ use url::{Host, Url};
 use crate::dial::Endpoint;
 use crate::trust::{CERTIFICATE, Trust};
 
-/// The endpoints that may be dialled, and nothing else.
+/// The endpoints that may be dialled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// Origins of the plugin's own that an administrator granted, and those a person entered: they lead outside or nowhere.
+    /// Origins of the plugin granted by an administrator, and those entered by ordinary users: external only.
     own: HashSet<(String, String, u16)>,
     tcp: HashSet<(String, u16)>,
     unix: HashSet<String>,
     http: HashSet<(String, String, u16)>,
-    /// Certificates by which the origins of a configuration are trusted, where it names some.
+    /// Pinned certificates of configured origins.
     trusted: HashMap<(String, String, u16), Arc<Trust>>,
 }
 
 impl Grants {
-    /// Nothing may be dialled.
+    /// Grants without any endpoint.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Reads the marks of `schema` (an object schema) against `config`.
+    /// Reads the marks of `schema` (an object schema) in `config`.
     ///
-    /// A marked property that is absent, null or empty grants nothing. One that makes no sense is an error whose text
-    /// names it, and so is a mark that makes none (whatever `config` holds).
+    /// A marked property that is absent, null or empty grants nothing. An invalid value is an error that
+    /// names the property, and so is an invalid mark (whatever `config` holds).
     pub fn from_config(schema: &Value, config: &Map<String, Value>) -> Result<Self, String> {
         let mut grants = Self::default();
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
             return Ok(grants);
         };
         for (name, property) in properties {
-            let Some(mark) = Mark::of(name, property)? else {
+            let Some(mark) = Mark::from_property(name, property)? else {
                 continue;
             };
             let Some(text) = text_of(name, config)? else {
@@ -63,7 +64,8 @@ impl Grants {
         }
     }
 
-    /// Trusts the origins that are configured by this alone. It does nothing without TLS: an origin by plain HTTP is an error.
+    /// Trusts only this certificate for the configured origins. It needs TLS: an origin with plain HTTP is an
+    /// error.
     pub fn trusting(mut self, trust: &Trust) -> Result<Self, String> {
         let trust = Arc::new(trust.clone());
         let secure = self.http.iter().filter(|(scheme, ..)| scheme == "https");
@@ -76,7 +78,7 @@ impl Grants {
         Ok(self)
     }
 
-    /// Grants the plugin's own origins as well, each in the form of [`Grants::origin`].
+    /// Adds the plugin's own origins, each in the form of [`Grants::origin`].
     #[must_use]
     pub fn with_origins<'a>(mut self, origins: impl IntoIterator<Item = &'a str>) -> Self {
         let parts = |origin: &str| origin_of(&Url::parse(origin).ok()?);
@@ -84,7 +86,8 @@ impl Grants {
         self
     }
 
-    /// As the configuration of somebody who is no operator: its URLs lead outside or nowhere, and nothing else is granted.
+    /// Grants for the configuration of an ordinary user: its URLs must be external, and nothing else is
+    /// granted.
     #[must_use]
     pub fn outward(self) -> Self {
         let Self {
@@ -101,15 +104,15 @@ impl Grants {
         }
     }
 
-    /// Grants the scheme, host and port of one URL that the operator configured.
+    /// Grants scheme, host and port of one URL configured by an operator.
     pub fn of_url(name: &str, url: &str) -> Result<Self, String> {
         let mut grants = Self::default();
         grants.add_url(name, url)?;
         Ok(grants)
     }
 
-    /// The one form of an origin that a plugin asks for by itself: `https://host`, with `:port` when it is not the scheme's
-    /// own. Anything more than an origin, and a wildcard, is an error whose text says what would do.
+    /// Canonical form of an origin that a plugin requests: `https://host`, with `:port` unless it is the
+    /// default. Anything more than an origin, or a wildcard, is an error that explains the form.
     pub fn origin(text: &str) -> Result<String, String> {
         let wrong =
             || format!("`{text}` is no origin: write `https://host` or `https://host:port`, without a path");
@@ -148,7 +151,7 @@ impl Grants {
         Ok(())
     }
 
-    /// Whether `endpoint` is granted, by the name that was entered.
+    /// True when `endpoint` is granted, by the name that was entered.
     pub fn allows(&self, endpoint: &Endpoint) -> bool {
         match endpoint {
             Endpoint::Tcp { host, port } => self.tcp.contains(&(normal(host), *port)),
@@ -156,21 +159,21 @@ impl Grants {
         }
     }
 
-    /// Whether the scheme, host and port of `url` are granted.
+    /// True when scheme, host and port of `url` are granted.
     pub fn allows_url(&self, url: &Url) -> bool {
         self.reach_of(url).is_some()
     }
 
-    /// Certificates by which the server of `url` is trusted; none: by those of this machine.
+    /// Pinned certificates of the server of `url`; `None`: the machine's authorities.
     pub(crate) fn trust_of(&self, url: &Url) -> Option<&Arc<Trust>> {
-        // Most configurations name none.
+        // Most configurations have none.
         if self.trusted.is_empty() {
             return None;
         }
         self.trusted.get(&origin_of(url)?)
     }
 
-    /// By whom the scheme, host and port of `url` are granted. What the operator configured comes first.
+    /// Source of the grant for scheme, host and port of `url`. The operator's configuration comes first.
     pub(crate) fn reach_of(&self, url: &Url) -> Option<Reach> {
         let origin = origin_of(url)?;
         if self.http.contains(&origin) {
@@ -181,33 +184,33 @@ impl Grants {
     }
 }
 
-/// Scheme, host and port of a URL, as they are compared.
+/// Scheme, host and port of a URL in canonical form.
 fn origin_of(url: &Url) -> Option<(String, String, u16)> {
     let (host, port) = (normal(url.host_str()?), url.port_or_known_default()?);
     Some((url.scheme().to_owned(), host, port))
 }
 
-/// Who said that an origin may be reached.
+/// Source of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// The operator, who may mean an address inside.
+    /// The operator, who may mean an internal address.
     Configured,
-    /// The plugin, with an administrator's leave, or a person who is no operator: outside only.
+    /// The plugin with an administrator's grant, or an ordinary user: external only.
     Own,
 }
 
-/// The mark that the schema puts on one property.
+/// Mark of the schema on one property.
 enum Mark<'a> {
     HttpUrl,
     UnixPath,
-    /// With the name of the property that holds the port.
+    /// With the name of the property for the port.
     TcpHost {
         port: &'a str,
     },
 }
 
 impl<'a> Mark<'a> {
-    fn of(name: &str, property: &'a Value) -> Result<Option<Self>, String> {
+    fn from_property(name: &str, property: &'a Value) -> Result<Option<Self>, String> {
         let Some(mark) = property.get("x-grant") else {
             return Ok(None);
         };
@@ -233,7 +236,7 @@ fn text_of<'a>(name: &str, config: &'a Map<String, Value>) -> Result<Option<&'a 
     }
 }
 
-/// A port is a number, or a text of one (forms send both).
+/// A port as a number, or as a numeric text (forms send both).
 fn port_of(name: &str, config: &Map<String, Value>) -> Result<Option<u16>, String> {
     let number = match config.get(name) {
         None | Some(Value::Null) => return Ok(None),
@@ -249,7 +252,7 @@ fn port_of(name: &str, config: &Map<String, Value>) -> Result<Option<u16>, Strin
         .ok_or_else(|| format!("`{name}` must be a port (1 to 65535)"))
 }
 
-/// Whether it is one host name or address, without a scheme and a port.
+/// True for one host name or address without scheme and port.
 pub fn is_host(text: &str) -> bool {
     host_of("host", text).is_ok()
 }
@@ -267,7 +270,7 @@ fn host_of(name: &str, text: &str) -> Result<String, String> {
     }
 }
 
-/// Names compare as the URL parser words them: lower case, addresses in their one form, no brackets, no root's dot.
+/// Names in the form of the URL parser: lower case, canonical addresses, no brackets, no final dot.
 fn normal(host: &str) -> String {
     let bare = host
         .strip_prefix('[')

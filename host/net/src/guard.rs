@@ -1,8 +1,9 @@
-//! The URL guard: a GET of a URL that a user or a feed chose ([`Net::fetch_guarded`]), or any request to one
+//! URL guard: a GET of a URL from a user or a feed ([`Net::fetch_guarded`]), or any request to one
 //! ([`Dialer::send_guarded`]).
 //!
-//! Order: parse, scheme, resolve once, vet every address, dial exactly those, no redirects, total time, body cap.
-//! A client of its own for every request knows only the vetted addresses, so a second DNS answer cannot slip in.
+//! Order: parse, scheme, resolve once, vet every address, dial exactly those, no redirects, total time, body
+//! limit. A separate client for every request knows only the vetted addresses, so a second DNS answer cannot
+//! change the target.
 
 use std::error::Error as _;
 use std::net::IpAddr;
@@ -23,14 +24,14 @@ use crate::resolve::{Pinned, dialable};
 use crate::silence::Progress;
 use crate::trust::Untrusted;
 
-/// Time limit on resolving a name of which nothing but its addresses is wanted.
+/// Time limit for resolving a name when only its addresses are wanted.
 const NAMING: Duration = Duration::from_secs(2);
 
-/// The most bytes of an answer that may be a magnet link.
+/// Largest answer in bytes that may be a magnet link.
 const MAX_MAGNET: usize = 32 << 10;
 const ACCEPT: &str = "application/x-bittorrent, */*;q=0.5";
 
-/// Kind of what is fetched: decides the words of the errors, and whether the answer may be compressed or a magnet link.
+/// Kind of the target: decides the words of errors, and if the answer may be compressed or a magnet link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardKind {
     /// A .torrent file.
@@ -62,7 +63,7 @@ impl GuardKind {
     }
 }
 
-/// Why a URL was not fetched. The texts are for the user who gave the URL.
+/// Reason why a URL was not fetched. The texts are for the user who gave the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
     #[error("Invalid {}", .0.noun())]
@@ -80,7 +81,7 @@ pub enum GuardError {
     Never(GuardKind),
     #[error("Could not fetch {}: {reason}", .kind.noun())]
     Fetch { kind: GuardKind, reason: String },
-    /// It sends elsewhere, today as tomorrow.
+    /// The server redirects, so a retry would not help.
     #[error("Could not fetch {}: redirects are not followed", .0.noun())]
     Redirect(GuardKind),
     #[error("Failed to fetch {}: {status}", .kind.noun())]
@@ -90,7 +91,7 @@ pub enum GuardError {
 }
 
 impl GuardError {
-    /// Every one of them is about what the user gave.
+    /// All of them concern the user's input.
     pub const fn kind(&self) -> ErrorKind {
         match self {
             GuardError::Invalid(_)
@@ -105,8 +106,8 @@ impl GuardError {
         }
     }
 
-    /// The sentence for somebody who did not give `url` themselves: it names the host where that is what they may list.
-    /// Nothing else of the URL is in it, which may hold a key.
+    /// Sentence for users who did not give `url` themselves: it names the host where that may be allowed in
+    /// the list. Nothing else of the URL is in it, because it may hold a key.
     pub fn about(&self, url: &str) -> String {
         let host = Url::parse(url.trim())
             .ok()
@@ -117,7 +118,7 @@ impl GuardError {
         }
     }
 
-    /// What stands in `code` of an answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             GuardError::Invalid(_) => "bad_request.url",
@@ -131,21 +132,21 @@ impl GuardError {
     }
 }
 
-/// What a link leads to.
+/// Target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Linked {
     Body(Bytes),
-    /// A magnet link that a redirect names, or that is the whole answer where a torrent was asked for.
+    /// A magnet link, from a redirect or as the whole answer to a request for a torrent.
     Magnet(String),
 }
 
-/// Why a guarded request brought no answer.
+/// Reason why a guarded request had no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuardedError {
-    /// The URL makes no sense, or leads where it must not.
+    /// The URL is invalid, or its target forbidden.
     #[error(transparent)]
     Refused(#[from] GuardError),
-    /// The other side sent a redirect, with this status.
+    /// The server redirected with this status.
     #[error("redirects are not followed")]
     Redirect(u16),
     #[error(transparent)]
@@ -153,7 +154,8 @@ pub enum GuardedError {
 }
 
 impl Net {
-    /// GETs `url` if it leads outside. `max_bytes` caps the body, `total` the whole of it, resolution included.
+    /// GETs `url` if it is external. `max_bytes` limits the body, `total` the whole time including
+    /// resolution.
     pub async fn fetch_guarded(
         &self,
         url: &str,
@@ -167,7 +169,7 @@ impl Net {
         }
     }
 
-    /// As [`Net::fetch_guarded`], where a redirect to a magnet link is an answer: nothing is dialled for it.
+    /// As [`Net::fetch_guarded`], but a redirect to a magnet link is an answer: nothing is dialled for it.
     pub async fn fetch_linked(
         &self,
         url: &str,
@@ -192,8 +194,8 @@ impl Net {
         tokio::time::timeout(total, fetch).await.map_err(|_| late())?
     }
 
-    /// True unless the URL's host is known to lead outside alone, or is listed in `SSRF_ALLOW_HOSTS`. Nothing is dialled; its
-    /// name is resolved, which must take two seconds at most.
+    /// True unless the URL's host is known to be external only, or is listed in `SSRF_ALLOW_HOSTS`. Nothing
+    /// is dialled; the name is resolved within two seconds.
     pub async fn leads_inside(&self, url: &str) -> bool {
         let Ok(url) = Url::parse(url) else {
             return true;
@@ -208,8 +210,8 @@ impl Net {
 }
 
 impl Dialer {
-    /// Sends `request` if its URL leads outside, and waits for the head of the answer: its `idle` (2 min at most) bounds all of
-    /// that, resolution included, and afterwards the silence between pieces of the body.
+    /// Sends `request` if its URL is external, and waits for the head of the answer: its `idle` (at most 2
+    /// min) limits all of that including resolution, and afterwards the silence between pieces of the body.
     pub async fn send_guarded(
         &self,
         request: HttpRequest,
@@ -230,7 +232,7 @@ impl Dialer {
         timed.map_err(|_| DialError::Timeout)?
     }
 
-    /// The addresses of the URL's host; none where it has no host, or its name has no address.
+    /// Addresses of the URL's host; none without a host, or for a name without addresses.
     async fn addresses(&self, url: &Url) -> Vec<IpAddr> {
         match url.host() {
             Some(Host::Ipv4(ip)) => vec![IpAddr::V4(ip)],
@@ -240,7 +242,7 @@ impl Dialer {
         }
     }
 
-    /// A client for this URL that knows the addresses its host was found to have, every one of them vetted, and no others.
+    /// A client for this URL that knows only the vetted addresses of its host.
     async fn client_for(
         &self,
         url: &Url,
@@ -257,12 +259,12 @@ impl Dialer {
         if !self.outside.permits(host, &addresses).await {
             return Err(GuardError::Blocked(kind));
         }
-        // What no list can allow: this machine by any name, what is link-local, a cloud's metadata.
+        // Targets that no list can allow: this machine by any name, link-local addresses, cloud metadata.
         let addresses = dialable(host, addresses).map_err(|_| GuardError::Never(kind))?;
         Ok(self.pinned(addresses))
     }
 
-    /// A client that knows these addresses, whatever host it is asked for, and no others.
+    /// A client that knows only these addresses, for any host.
     pub(crate) fn pinned(&self, addresses: Vec<IpAddr>) -> Result<reqwest::Client, DialError> {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(self.tls.clone())
@@ -336,7 +338,7 @@ async fn get(
     Ok(Linked::Body(body))
 }
 
-/// Answer of a site that is asked for a torrent: the file, perhaps compressed, or a magnet link as a text.
+/// Answer to a request for a torrent: the file, possibly compressed, or a magnet link as text.
 async fn torrent(body: Bytes, max_bytes: usize) -> Result<Linked, GuardError> {
     let kind = GuardKind::TorrentUrl;
     let failed = |reason: String| GuardError::Fetch { kind, reason };

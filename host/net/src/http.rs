@@ -1,7 +1,8 @@
-//! HTTP to endpoints that an operator configured, by the one shared client.
+//! HTTP to endpoints configured by an operator, with one shared client.
 //!
-//! Bounds: 5 s to connect; silence as asked for but 2 min at most, before the head and between pieces of the body; a
-//! body cap; 256 headers and 64 KiB in them. A 3xx is an answer: following it would leave the grant.
+//! Bounds: 5 s to connect; the requested silence of at most 2 min, before the head and between pieces of the
+//! body; a body limit; 256 headers with 64 KiB. A 3xx is returned as the answer: following it would leave the
+//! grant.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -21,8 +22,8 @@ use crate::resolve::{Forbidden, Inside};
 use crate::silence::{Progress, unless_silent};
 use crate::trust::{Trust, Untrusted};
 
-/// Headers that belong to the client or to the connection. They are left out of what a caller gives: with them it could
-/// reach another virtual host behind a granted address, or smuggle a second request.
+/// Headers that belong to the client or the connection. They are removed from a caller's headers, which could
+/// otherwise reach another virtual host behind a granted address, or smuggle a second request.
 const OWN_HEADERS: &[http::HeaderName] = &[
     http::header::HOST,
     http::header::CONTENT_LENGTH,
@@ -35,12 +36,12 @@ const OWN_HEADERS: &[http::HeaderName] = &[
     http::header::PROXY_AUTHORIZATION,
 ];
 
-/// The most headers of a request, and what their names and values may hold together. The map they go into panics when it
-/// is full, and no server takes half as much.
+/// Largest number of headers in a request, and total size of names and values. The map panics when full, and
+/// no server accepts half as much.
 const MAX_HEADERS: usize = 256;
 const MAX_HEADER_BYTES: usize = 64 << 10;
 
-/// One request to a granted endpoint.
+/// A request to a granted endpoint.
 #[derive(Clone, Debug)]
 pub struct HttpRequest {
     pub method: String,
@@ -48,9 +49,9 @@ pub struct HttpRequest {
     pub url: String,
     pub headers: Vec<(String, Vec<u8>)>,
     pub body: Bytes,
-    /// Bounds silence.
+    /// Longest silence.
     pub idle: Duration,
-    /// The most the body of the answer may hold, in bytes.
+    /// Largest body of the answer in bytes.
     pub max_body: usize,
 }
 
@@ -87,7 +88,8 @@ impl Dialer {
         self.exchange(&client, url, request, progress, reach).await
     }
 
-    /// Sends `request` by `client`, to a URL that was judged. An error offers a way out to whoever configured it.
+    /// Sends `request` by `client`, to a checked URL. Certificate errors name a way out for whoever
+    /// configured it.
     pub(crate) async fn exchange(
         &self,
         client: &reqwest::Client,
@@ -142,7 +144,8 @@ impl Dialer {
 }
 
 impl Dialer {
-    /// The client for a host that a plugin names itself. A literal address never reaches its resolver, so it is judged here.
+    /// The client for a host that a plugin names itself. A literal address never reaches the resolver, so it
+    /// is checked here.
     async fn outward(&self, url: &Url, trust: Option<&Arc<Trust>>) -> Result<reqwest::Client, DialError> {
         if let Some(ip) = literal(url) {
             let host = url.host_str().unwrap_or_default();
@@ -157,7 +160,8 @@ impl Dialer {
     }
 }
 
-/// Parses `url` and checks it against the grants. A literal address never reaches the resolver, so it is checked here.
+/// Parses `url` and checks it against the grants. A literal address never reaches the resolver, so it is
+/// checked here.
 fn authorize(url: &str, grants: &Grants) -> Result<(Url, Reach), DialError> {
     let url = Url::parse(url).map_err(|_| DialError::Other("the URL makes no sense".to_owned()))?;
     let not_granted = || DialError::Denied(format!("{} is not granted", place(&url)));
@@ -166,7 +170,7 @@ fn authorize(url: &str, grants: &Grants) -> Result<(Url, Reach), DialError> {
     Ok((url, reach))
 }
 
-/// Not the whole URL: its path and query may hold a secret.
+/// Host part for errors: path and query may hold a secret.
 fn place(url: &Url) -> String {
     let (host, port) = (
         url.host_str().unwrap_or_default(),
@@ -203,7 +207,7 @@ pub(crate) fn dial_error(error: &reqwest::Error) -> DialError {
             return DialError::Denied(inside.to_string());
         }
         let io = inner.downcast_ref::<std::io::Error>();
-        if let Some(known) = io.and_then(|io| DialError::of(io.kind())) {
+        if let Some(known) = io.and_then(|io| DialError::from_kind(io.kind())) {
             return known;
         }
         cause = inner.source();
@@ -238,8 +242,8 @@ impl HttpResponse {
         self.read_to_end_in(|_| true).await
     }
 
-    /// As [`HttpResponse::read_to_end`]; `room` is told of every piece as it comes, and ends the reading by false
-    /// (`TooLarge`).
+    /// As [`HttpResponse::read_to_end`]; `room` is called for every piece, and ends the reading by returning
+    /// false (`TooLarge`).
     pub async fn read_to_end_in(
         &mut self,
         mut room: impl FnMut(usize) -> bool + Send,
@@ -277,7 +281,7 @@ impl HttpResponse {
     }
 }
 
-/// A request body of known length that counts what the connection has taken.
+/// A request body of known length that counts the bytes taken by the connection.
 struct Upload {
     rest: Bytes,
     progress: Progress,

@@ -1,5 +1,5 @@
-//! Judging of servers' certificates under TLS. Which ones are trusted differs; that a server holds its key is proven in one way, and
-//! what is wrong with a certificate is worded in one place.
+//! Verification of server certificates. The trusted certificates differ; the proof of the key and the words
+//! of the errors are shared.
 
 use std::fmt::Debug;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use crate::trust::in_words;
 static ALGORITHMS: LazyLock<WebPkiSupportedAlgorithms> =
     LazyLock::new(|| ring::default_provider().signature_verification_algorithms);
 
-/// Certificates that are trusted.
+/// Trusted certificates.
 pub(crate) trait Certificates: Debug + Send + Sync {
     fn judge(
         &self,
@@ -26,7 +26,7 @@ pub(crate) trait Certificates: Debug + Send + Sync {
     ) -> Result<ServerCertVerified, Error>;
 }
 
-/// Judge that takes the servers of `C`.
+/// Verifier for servers with certificates of `C`.
 #[derive(Debug)]
 pub(crate) struct Judge<C>(pub(crate) C);
 

@@ -1,4 +1,4 @@
-//! The outgoing network: nothing else in the house opens a connection to the outside.
+//! Outgoing network: no other crate opens connections to other hosts.
 //!
 //! Two ways out, by who chose the address:
 //! * [`Net::fetch_guarded`] and [`Dialer::send_guarded`] for URLs a user or a feed can choose: public addresses only, and none of this machine or of
@@ -51,16 +51,16 @@ use nearby::Surroundings;
 use qm_kernel::Mandate;
 use relay::Relays;
 
-/// What the network layer is told by the configuration.
+/// Configuration of the network.
 #[derive(Clone, Debug, Default)]
 pub struct NetConfig {
     /// `SSRF_ALLOW_HOSTS`: host names, addresses and CIDR blocks that guarded fetches may reach although internal.
     pub ssrf_allow_hosts: Vec<String>,
-    /// `PLUGIN_RELAYS`: where a plugin's own host is asked for instead, as `https://host=http://elsewhere:port`.
+    /// `PLUGIN_RELAYS`: replacement URLs for plugins' own hosts, as `https://host=http://elsewhere:port`.
     pub plugin_relays: Vec<String>,
 }
 
-/// Why the network layer cannot start.
+/// Reason why the network cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     #[error("SSRF_ALLOW_HOSTS: `{0}` is neither a host name, an address nor a CIDR block")]
@@ -75,15 +75,15 @@ pub enum NetError {
     Client(#[source] reqwest::Error),
 }
 
-/// What counts as outside: no internal address, none of this machine or of the networks it is connected to, or what is
-/// listed in `SSRF_ALLOW_HOSTS`.
+/// Test for external hosts: no internal address, none of this machine or its networks, except entries of
+/// `SSRF_ALLOW_HOSTS`.
 pub(crate) struct Outside {
     allow: AllowList,
     surroundings: RwLock<Arc<Surroundings>>,
 }
 
 impl Outside {
-    /// Whether `host`, which resolved to `ips`, may be dialled for somebody who is no operator.
+    /// True when `host`, which resolved to `ips`, may be dialled for an ordinary user.
     pub(crate) async fn permits(&self, host: &str, ips: &[IpAddr]) -> bool {
         let surroundings = self
             .surroundings
@@ -109,9 +109,9 @@ impl Net {
         Self::with_resolver(config, Arc::new(SystemResolver))
     }
 
-    /// Uses `resolver` for every name, whichever way out.
+    /// Uses `resolver` for every name.
     pub fn with_resolver(config: NetConfig, resolver: Arc<dyn Resolver>) -> Result<Self, NetError> {
-        // A second call finds the provider installed; that is the same one.
+        // A second call finds the same provider installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let allow = AllowList::parse(&config.ssrf_allow_hosts)?;
         let outside = Arc::new(Outside {
@@ -128,13 +128,13 @@ impl Net {
         })
     }
 
-    /// Returns once the certificate authorities of this machine were read, which [`Net::new`] has begun. A server without them
-    /// does not start.
+    /// Waits for the certificate authorities of this machine, whose reading [`Net::new`] has started. Without
+    /// them a server does not start.
     pub async fn has_authorities(&self) -> Result<(), NetError> {
         authorities::read().await.map_err(NetError::Certificates)
     }
 
-    /// Lets nothing out while `mandate` does not hold. To be said before anything takes the [`Net::dialer`].
+    /// Sends nothing while `mandate` is not valid. Call it before [`Net::dialer`].
     #[must_use]
     pub fn under(mut self, mandate: Mandate) -> Self {
         self.dialer.mandate = mandate.clone();
@@ -142,14 +142,14 @@ impl Net {
         self
     }
 
-    /// Trusts these certificates (PEM) of mail servers as well as what the machine trusts.
+    /// Trusts these certificates (PEM) for mail servers, in addition to the machine's.
     #[must_use]
     pub fn trusting_mail(mut self, roots: Vec<Vec<u8>>) -> Self {
         self.dialer.mail_roots = Arc::new(roots);
         self
     }
 
-    /// Takes this machine to be where `nearby` says.
+    /// Uses `nearby` instead of the machine's real addresses.
     #[must_use]
     pub fn surrounded_by(self, nearby: Nearby) -> Self {
         let told = Arc::new(Surroundings::Told(Arc::new(nearby)));
@@ -161,7 +161,7 @@ impl Net {
         self
     }
 
-    /// The way to endpoints that an operator configured.
+    /// Dialer for endpoints configured by an operator.
     pub fn dialer(&self) -> &Dialer {
         &self.dialer
     }

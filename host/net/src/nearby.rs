@@ -1,9 +1,9 @@
-//! The machine's own addresses and the networks it is connected to: whatever range they are of, what a URL leads to there is
-//! no public service but the machine itself, its router or its neighbours.
+//! Addresses of this machine and the networks it is connected to: a URL with such a target reaches no public
+//! service, but the machine itself, its router or its neighbours.
 //!
-//! Read from `/proc/net`, which needs neither a right nor a netlink socket. Bounds: [`MAX_READ`] of a table, whose local
-//! addresses a machine that knows the routes of the whole Internet shows only in part; looked at again after
-//! [`KEPT`] at most.
+//! Read from `/proc/net`, which needs neither a privilege nor a netlink socket. Bounds: [`MAX_READ`] bytes of
+//! a table, so a machine with the routes of the whole Internet shows only a part; read again after [`KEPT`]
+//! at most.
 
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,7 +15,7 @@ use crate::lanes::MACHINE;
 
 const MAX_READ: u64 = 64 << 20;
 const KEPT: Duration = Duration::from_secs(10);
-/// Nobody's network is larger: shorter prefixes are routes to everywhere, as tunnels make them.
+/// Shortest prefix of a local network: shorter ones are default routes, as tunnels create them.
 const SHORTEST_V4: u8 = 8;
 const SHORTEST_V6: u8 = 16;
 
@@ -27,10 +27,10 @@ pub struct Nearby {
 }
 
 impl Nearby {
-    /// Of the texts of `/proc/net/fib_trie` and `/proc/net/if_inet6`. Lines that say something else are passed over.
+    /// Parses `/proc/net/fib_trie` and `/proc/net/if_inet6`. Other lines are ignored.
     pub fn read(fib_trie: &str, if_inet6: &str) -> Self {
         let (own, mut v4) = routes(fib_trie);
-        // A network that we have no address in is only behind an interface, such as all that a tunnel leads to.
+        // A network in which we have no address is only routed through an interface, such as a tunnel.
         v4.retain(|&(net, bits)| bits >= SHORTEST_V4 && own.iter().any(|&ip| in_net_v4(ip, net, bits)));
         v4.extend(own.into_iter().map(|ip| (ip, 32)));
         v4.sort_unstable();
@@ -60,7 +60,7 @@ impl Nearby {
     }
 }
 
-/// Local addresses, and networks that are on a link.
+/// Local addresses, and networks on a link.
 fn routes(fib_trie: &str) -> (Vec<Ipv4Addr>, Vec<(Ipv4Addr, u8)>) {
     let (mut own, mut linked) = (Vec::new(), Vec::new());
     let mut leaf = None;
@@ -93,10 +93,10 @@ fn interface_v6(line: &str) -> Option<(Ipv6Addr, u8)> {
     Some((Ipv6Addr::from_bits(address), bits))
 }
 
-/// Where a machine is, looked up now and then.
+/// Surroundings of the machine, refreshed now and then.
 pub enum Surroundings {
     Machine(Mutex<Option<(Instant, Arc<Nearby>)>>),
-    /// Given by the caller, and never looked up.
+    /// Given by the caller, and never refreshed.
     Told(Arc<Nearby>),
 }
 
@@ -179,7 +179,7 @@ nonsense
         ] {
             assert!(nearby.contains(near.parse().expect("an address")), "{near}");
         }
-        // Behind a tunnel, or by a route to everywhere, is not near.
+        // Targets behind a tunnel, or by a default route, are not nearby.
         for far in [
             "8.20.32.1",
             "8.20.27.1",
@@ -200,7 +200,7 @@ nonsense
     fn this_machine_finds_itself() {
         let nearby = Nearby::of_this_machine().expect("/proc is there");
         assert!(nearby.contains(IpAddr::V4(Ipv4Addr::LOCALHOST)));
-        // What the system sends from is an address of ours.
+        // The source address of the system is one of ours.
         let socket = std::net::UdpSocket::bind("0.0.0.0:0").expect("a socket");
         if socket.connect("198.51.100.1:9").is_ok() {
             let own = socket.local_addr().expect("bound").ip();

@@ -1,6 +1,6 @@
-//! `PLUGIN_RELAYS`: where an operator has plugins' own hosts asked for instead, such as a relay of theirs where a product
-//! cannot be reached. Only a plugin's own origins ([`Reach::Own`](crate::grants::Reach)) are led elsewhere, and the plugin does
-//! not learn of it; the operator may mean an address inside.
+//! `PLUGIN_RELAYS`: relays that an operator sets for plugins' own hosts, e.g. where a service is unreachable.
+//! Only a plugin's own origins ([`Reach::Own`](crate::grants::Reach)) are replaced, and the plugin does not
+//! notice; the operator may choose an internal address.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::grants::Grants;
 pub struct Relays(HashMap<String, Url>);
 
 impl Relays {
-    /// Entries such as `https://api.example.org=http://10.0.0.2:8081`.
+    /// Parses entries such as `https://api.example.org=http://10.0.0.2:8081`.
     pub fn parse(entries: &[String]) -> Result<Self, NetError> {
         let one = |entry: &String| {
             let (from, to) = entry.split_once('=')?;
@@ -28,7 +28,7 @@ impl Relays {
         relays.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The URL by the relay of its origin, if it has one.
+    /// The URL with the relay of its origin, if there is one.
     pub fn lead(&self, url: &Url) -> Option<Url> {
         let origin = Grants::origin(&url.origin().ascii_serialization()).ok()?;
         let relay = self.0.get(&origin)?;

@@ -1,4 +1,4 @@
-//! Names to addresses. A trait, so that tests can give answers that change.
+//! Name resolution. A trait, so that tests can change the answers.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -11,14 +11,14 @@ use crate::Outside;
 use crate::address::is_never_dialled;
 use crate::lanes::NAMES;
 
-/// Looks names up. Asked once for each dial; nobody asks a second time between the check and the connect.
+/// Resolver of host names. Called once per dial; no second resolution happens between check and connect.
 #[async_trait]
 pub trait Resolver: Send + Sync {
-    /// Every address of `host`, A and AAAA. Literal addresses are not asked for.
+    /// All addresses of `host`, A and AAAA. Not called for literal addresses.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The operating system's resolution.
+/// The operating system's resolver.
 #[derive(Debug)]
 pub struct SystemResolver;
 
@@ -34,7 +34,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// For the shared client: whatever a granted name resolves to is checked where it is dialled.
+/// For the shared client: checks each address of a granted name at the dial.
 pub struct OperatorNames(pub Arc<dyn Resolver>);
 
 impl Resolve for OperatorNames {
@@ -48,7 +48,7 @@ impl Resolve for OperatorNames {
     }
 }
 
-/// For hosts that a plugin names itself: names that lead outside, or are listed.
+/// For hosts that a plugin names itself: the name must be external, or listed.
 pub struct OutwardNames {
     pub resolver: Arc<dyn Resolver>,
     pub outside: Arc<Outside>,
@@ -68,14 +68,14 @@ impl Resolve for OutwardNames {
     }
 }
 
-/// A host that leads inside, where only an operator may point.
+/// An internal host, where only an operator may point.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{0}` resolves to a blocked internal address (an administrator can allow the host in SSRF_ALLOW_HOSTS)"
 )]
 pub struct Inside(pub String);
 
-/// For a guarded fetch: the addresses that were vetted, whatever is asked.
+/// For a guarded request: only the vetted addresses, for any name.
 pub struct Pinned(pub Vec<IpAddr>);
 
 impl Resolve for Pinned {
@@ -85,12 +85,12 @@ impl Resolve for Pinned {
     }
 }
 
-/// A name that leads only to addresses nobody may dial.
+/// A name with forbidden addresses only.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` resolves to an address that is never dialled")]
 pub struct Forbidden(pub String);
 
-/// What of `ips` may be dialled for an operator's endpoint; an error when nothing is left.
+/// The addresses of `ips` allowed for an operator's endpoint; an error when none is left.
 pub fn dialable(host: &str, ips: Vec<IpAddr>) -> Result<Vec<IpAddr>, Forbidden> {
     let any = !ips.is_empty();
     let ok: Vec<IpAddr> = ips.into_iter().filter(|&ip| !is_never_dialled(ip)).collect();

@@ -1,4 +1,4 @@
-//! Time limits that bound silence, not duration: a long answer is fine as long as bytes arrive.
+//! Time limits on silence instead of duration: a long answer is fine as long as bytes arrive.
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Counts the bytes that went either way. A supervisor that sees it grow knows that a slow call is alive.
+/// Counts the bytes of both directions. A supervisor that sees it grow knows that a slow call is alive.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<AtomicU64>);
 
@@ -24,11 +24,11 @@ impl Progress {
     }
 }
 
-/// Nothing happened for longer than was allowed.
+/// Silence for longer than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silent;
 
-/// Runs `work` until it ends or `progress` has stood still for `idle` (looked at four times in that span).
+/// Runs `work` until it ends or `progress` has stood still for `idle` (checked four times in that span).
 pub async fn unless_silent<T>(
     idle: Duration,
     progress: &Progress,

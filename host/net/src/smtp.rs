@@ -1,8 +1,9 @@
-//! Mail by a server that an operator configured: one letter a connection.
+//! Mail by a server configured by an operator: one connection per mail.
 //!
-//! The name is resolved once, every address checked, and one of those dialled. Encrypted from the start, or by STARTTLS
-//! where the server offers it; a certificate that neither the machine nor the configuration trusts is an error either way, and a
-//! password never goes unencrypted to an address outside. Bounds: 5 s to connect, 30 s in all, and the library's on what a server says.
+//! The name is resolved once, every address checked, and one of them dialled. Encrypted from the start, or by
+//! STARTTLS where the server offers it; an untrusted certificate is an error either way, and a password is
+//! never sent unencrypted to an external address. Bounds: 5 s to connect, 30 s in total, and the library's
+//! limits on answers.
 
 use std::error::Error as _;
 use std::net::{IpAddr, SocketAddr};
@@ -24,9 +25,9 @@ use crate::address::is_internal;
 use crate::dial::{CONNECT, DialError, Dialer, bare, may_act};
 use crate::trust::{Trust, Untrusted, certificate_fault};
 
-/// The most that sending one letter may take.
+/// Time limit for sending one mail.
 const TOTAL: Duration = Duration::from_secs(30);
-/// Bytes of a server's words that are handed on.
+/// Largest number of bytes of a server's text that is passed on.
 const WORDS: usize = 300;
 
 /// A mail server, as an operator configured it.
@@ -39,28 +40,28 @@ pub struct MailServer {
     pub implicit_tls: bool,
     /// User name and password.
     pub login: Option<(String, Secret)>,
-    /// Certificates by which it is trusted; none: by those of this machine.
+    /// Pinned certificates; `None`: the machine's authorities.
     pub trust: Option<Trust>,
 }
 
-/// Certificates that a handshake takes for good.
+/// Certificates that a handshake accepts.
 #[derive(Clone, Copy)]
 enum Taking<'a> {
     /// Those that this machine trusts.
     Machine,
-    /// Those that one of these authorities has issued.
+    /// Those issued by one of these authorities.
     Authorities(&'a Trust),
-    /// Whatever comes: it is judged before anything but a greeting is sent.
+    /// Any certificate: it is checked before more than a greeting is sent.
     Any,
 }
 
-/// A connection that is as safe as it gets.
+/// A connection with the best available encryption.
 struct Greeted {
     connection: AsyncSmtpConnection,
     at: IpAddr,
 }
 
-/// A letter, with who sends it.
+/// A mail with its sender.
 #[derive(Clone, Debug)]
 pub struct Mail {
     /// May be blank.
@@ -70,25 +71,25 @@ pub struct Mail {
     pub subject: String,
     pub text: String,
     pub html: Option<String>,
-    /// What tells it from others, without the sender's domain.
+    /// Unique part of the Message-ID, without the sender's domain.
     pub id: String,
     pub date: SystemTime,
 }
 
-/// Why a letter was not taken. No text holds the password or the user name.
+/// Reason why a mail was not accepted. No text holds the password or the user name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MailFault {
-    /// An address, or another part of the letter, makes no sense.
+    /// An address, or another part of the mail, is invalid.
     Invalid(String),
-    /// No connection, or none as safe as it must be.
+    /// No connection, or no sufficiently safe one.
     Unreachable(String),
-    /// It may have been taken all the same.
+    /// The mail may have been accepted all the same.
     Timeout,
-    /// In the server's words: try again later.
+    /// Temporary refusal, in the server's words.
     Later(String),
-    /// In the server's words.
+    /// Permanent refusal, in the server's words.
     Refused(String),
-    /// The server does not let us in.
+    /// The login failed.
     Auth(String),
 }
 
@@ -102,7 +103,7 @@ impl From<DialError> for MailFault {
 }
 
 impl Dialer {
-    /// Sends `mail` by `server`. Success means that the server took it.
+    /// Sends `mail` by `server`. Success means that the server accepted it.
     pub async fn mail(&self, server: &MailServer, mail: &Mail) -> Result<(), MailFault> {
         let (envelope, bytes) = written(mail)?;
         let sending = self.hand_in(server, &envelope, &bytes);
@@ -135,12 +136,12 @@ impl Dialer {
         may_act(&self.mandate)?;
         let sent = connection.send(envelope, bytes).await;
         sent.map_err(|error| words.fault(&error))?;
-        // It has taken the letter: how the connection ends does not matter any more.
+        // The mail is accepted: the end of the connection does not matter.
         let _ = tokio::time::timeout(Duration::from_secs(1), connection.quit()).await;
         Ok(())
     }
 
-    /// A connection whose certificate is trusted, where there is one.
+    /// A connection with a trusted certificate, if it is encrypted.
     async fn trusted(&self, server: &MailServer) -> Result<Greeted, MailFault> {
         let words = Words { server };
         let Some(trust) = &server.trust else {
@@ -171,7 +172,8 @@ impl Dialer {
         }
     }
 
-    /// The fault of a handshake; where it is about the certificate, with that one's SHA-256, for which the server is asked again.
+    /// Fault of a handshake; if the certificate is the reason, with its SHA-256, for which the server is
+    /// contacted again.
     async fn explained(&self, server: &MailServer, error: &smtp::Error) -> MailFault {
         let fault = Words { server }.fault(error);
         let Some(reason) = certificate_fault(error) else {
@@ -183,12 +185,14 @@ impl Dialer {
         let certificate = seen.connection.peer_certificate();
         seen.connection.abort().await;
         match certificate {
-            Ok(certificate) => MailFault::Unreachable(Untrusted::of(&certificate, reason).with_way_out()),
+            Ok(certificate) => {
+                MailFault::Unreachable(Untrusted::from_certificate(&certificate, reason).with_way_out())
+            }
             Err(_) => fault,
         }
     }
 
-    /// A connection that is encrypted where the server can; the inner error is that of a handshake or of a greeting.
+    /// A connection, encrypted if the server can; the inner error is that of the handshake or the greeting.
     async fn encrypted(
         &self,
         server: &MailServer,
@@ -208,7 +212,7 @@ impl Dialer {
         Ok(Ok(greeted))
     }
 
-    /// A connection to the first address that takes one.
+    /// A connection to the first address that accepts one.
     async fn greeted(
         &self,
         server: &MailServer,
@@ -226,7 +230,7 @@ impl Dialer {
         for ip in addresses {
             let at = SocketAddr::new(ip, server.port);
             let hello = ClientId::default();
-            // An address: nothing is resolved a second time.
+            // An address: no second resolution happens.
             let connected =
                 AsyncSmtpConnection::connect_tokio1(at, Some(CONNECT), &hello, tls.clone(), None).await;
             match connected {
@@ -256,7 +260,7 @@ impl Dialer {
                     builder = builder.add_root_certificate(root);
                 }
             }
-            // Not without judgement: `trusted` compares it, or it is only shown.
+            // Not unchecked: `trusted` compares it, or it is only displayed.
             Taking::Any => {
                 builder = builder
                     .dangerous_accept_invalid_certs(true)
@@ -271,8 +275,7 @@ fn mechanisms() -> &'static [Mechanism] {
     DEFAULT_MECHANISMS
 }
 
-/// The envelope and the bytes of a letter. Every header is encoded by the library; what could break one was refused before,
-/// and is refused here.
+/// Envelope and bytes of a mail. The library encodes every header; text that could break one is refused.
 fn written(mail: &Mail) -> Result<(Envelope, Vec<u8>), MailFault> {
     for (part, text) in [
         ("subject", &mail.subject),
@@ -296,7 +299,7 @@ fn written(mail: &Mail) -> Result<(Envelope, Vec<u8>), MailFault> {
         .from(Mailbox::new(name.map(str::to_owned), from))
         .to(Mailbox::new(None, to))
         .subject(&*mail.subject)
-        // Nobody's automatic answer is wanted (RFC 3834).
+        // Asks for no automatic answers (RFC 3834).
         .raw_header(HeaderValue::new(
             HeaderName::new_from_ascii_str("Auto-Submitted"),
             "auto-generated".to_owned(),
@@ -315,12 +318,12 @@ fn address(name: &str, text: &str) -> Result<Address, MailFault> {
         .map_err(|_| MailFault::Invalid(format!("the {name} is no email address")))
 }
 
-/// Whether mail can be sent from, or to, this address.
+/// True for a valid mail address of sender or recipient.
 pub fn is_mail_address(text: &str) -> bool {
     !text.contains(char::is_control) && text.parse::<Address>().is_ok()
 }
 
-/// What a server says, without what somebody signs in with.
+/// Text of a server, with credentials masked.
 struct Words<'a> {
     server: &'a MailServer,
 }
@@ -328,30 +331,30 @@ struct Words<'a> {
 impl Words<'_> {
     fn fault(&self, error: &smtp::Error) -> MailFault {
         if error.is_transient() {
-            MailFault::Later(self.of(error))
+            MailFault::Later(self.describe(error))
         } else if error.is_permanent() {
-            MailFault::Refused(self.of(error))
+            MailFault::Refused(self.describe(error))
         } else if error.is_timeout() {
             MailFault::Unreachable("it does not answer".to_owned())
         } else if error.is_client() {
-            MailFault::Refused(self.of(error))
+            MailFault::Refused(self.describe(error))
         } else {
-            MailFault::Unreachable(self.of(error))
+            MailFault::Unreachable(self.describe(error))
         }
     }
 
     fn of_auth(&self, error: &smtp::Error) -> MailFault {
         if error.is_transient() {
-            MailFault::Later(self.of(error))
+            MailFault::Later(self.describe(error))
         } else if error.is_permanent() || error.is_client() || error.is_response() {
-            MailFault::Auth(self.of(error))
+            MailFault::Auth(self.describe(error))
         } else {
             self.fault(error)
         }
     }
 
-    /// One line: the code and the words, or what happened to the connection.
-    fn of(&self, error: &smtp::Error) -> String {
+    /// One line: code and text, or the fault of the connection.
+    fn describe(&self, error: &smtp::Error) -> String {
         let mut words = error
             .source()
             .map_or_else(|| error.to_string(), ToString::to_string);
@@ -370,7 +373,7 @@ impl Words<'_> {
         line[..line.floor_char_boundary(WORDS)].trim().to_owned()
     }
 
-    /// What signs in, as it is and as it is sent.
+    /// Credentials to mask, plain and encoded.
     fn secrets(&self) -> Vec<String> {
         let Some((user, password)) = &self.server.login else {
             return Vec::new();

@@ -1,7 +1,7 @@
-//! Certificates by which an operator trusts a server that this machine does not trust by itself.
+//! Certificates by which an operator trusts a server that this machine does not trust.
 //!
-//! A certificate is named by its SHA-256, or lies here whole; an authority lies here whole. Nothing else is trusted then, the
-//! machine's authorities included: whoever pins a certificate wants no other one.
+//! A certificate is given by its SHA-256 or in full; an authority in full. Nothing else is trusted then, not
+//! even the machine's authorities: pinning excludes every other certificate.
 
 use std::fmt;
 use std::io;
@@ -17,32 +17,33 @@ use sha2::{Digest as _, Sha256};
 
 use crate::judge::{Certificates, Judge};
 
-/// Rule of a text that is a [`Trust`], in words that follow the name of its field.
+/// Rule for the text of a [`Trust`], in words that follow the field's name.
 pub const CERTIFICATE_RULE: &str =
     "must be the SHA-256 of a certificate (64 hex digits), or certificates in PEM, without a private key";
 
-/// True if a text is blank, or a [`Trust`].
+/// True if a text is blank, or a valid [`Trust`].
 pub fn is_certificate(text: &str) -> bool {
     text.trim().is_empty() || Trust::parse(CERTIFICATE, text).is_ok()
 }
 
-/// Name of the property of a configuration that holds a [`Trust`].
+/// Name of the configuration property that holds a [`Trust`].
 pub const CERTIFICATE: &str = "tlsCertificate";
-/// Most bytes of one, as text.
+/// Largest size of the text in bytes.
 pub const MAX_TEXT: usize = 32 << 10;
 const MAX_CERTIFICATES: usize = 16;
 
-/// The certificates that one configuration trusts.
+/// Certificates that one configuration trusts.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Trust {
-    /// SHA-256 of the one certificate.
+    /// SHA-256 of the pinned certificate.
     pin: Option<[u8; 32]>,
     /// Certificates of servers or of authorities.
     certificates: Vec<CertificateDer<'static>>,
 }
 
 impl Trust {
-    /// Reads a SHA-256 (64 hex digits, also with colons) or certificates in PEM. The error names the field, `name`.
+    /// Parses a SHA-256 (64 hex digits, also with colons) or certificates in PEM. The error names the field
+    /// `name`.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.len() > MAX_TEXT {
@@ -88,35 +89,35 @@ impl Trust {
         })
     }
 
-    /// True if it names this very certificate.
+    /// True if it pins this very certificate.
     pub(crate) fn names(&self, certificate: &[u8]) -> bool {
         self.pin == Some(sha256(certificate))
             || self.certificates.iter().any(|one| one.as_ref() == certificate)
     }
 
-    /// Certificates that may be those of authorities.
+    /// Certificates that may belong to authorities.
     pub(crate) fn certificates(&self) -> &[CertificateDer<'static>] {
         &self.certificates
     }
 
-    /// Judge of servers by it.
+    /// Verifier of servers.
     pub(crate) fn verifier(&self) -> Arc<dyn ServerCertVerifier> {
         let mut roots = RootCertStore::empty();
         for one in &self.certificates {
-            // Each was added before, when it was read.
+            // Each was added before, when it was parsed.
             let _ = roots.add(one.clone());
         }
         let provider = Arc::new(ring::default_provider());
         let authorities = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
         Arc::new(Judge(Trusting {
             trust: self.clone(),
-            // Without a root there is none.
+            // `None` without a root.
             authorities: authorities.ok(),
         }))
     }
 }
 
-/// Its kind alone: a certificate is long, and says nothing in a log.
+/// Only the kind: a certificate is long, and useless in a log.
 impl fmt::Debug for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.pin {
@@ -151,13 +152,13 @@ fn sha256(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
-/// As programs that show certificates write it.
+/// Usual notation with colons.
 fn colons(digest: &[u8; 32]) -> String {
     let pairs: Vec<String> = digest.iter().map(|byte| format!("{byte:02X}")).collect();
     pairs.join(":")
 }
 
-/// A server's certificate that is not trusted.
+/// An untrusted certificate of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Untrusted {
     reason: String,
@@ -174,29 +175,29 @@ impl fmt::Display for Untrusted {
 impl std::error::Error for Untrusted {}
 
 impl Untrusted {
-    pub(crate) fn of(certificate: &[u8], reason: String) -> Self {
+    pub(crate) fn from_certificate(certificate: &[u8], reason: String) -> Self {
         Self {
             reason,
             sha256: colons(&sha256(certificate)),
         }
     }
 
-    /// Another certificate than the one that a configuration names.
+    /// A certificate other than the configured one.
     pub(crate) fn not_named(certificate: &[u8]) -> Self {
-        Self::of(
+        Self::from_certificate(
             certificate,
             format!("it is not the one that `{CERTIFICATE}` names"),
         )
     }
 
-    /// Text for whoever may configure this connection: with the way out.
+    /// Text for users who may configure this connection, with a way out.
     pub(crate) fn with_way_out(&self) -> String {
         format!(
             "{self}; to trust it all the same, enter that SHA-256, or its authority in PEM, as `{CERTIFICATE}`"
         )
     }
 
-    /// The one that an error of TLS, or one that is behind it, is about.
+    /// The certificate behind a TLS error, at any depth.
     pub(crate) fn behind<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
         match tls_error(error)? {
             Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) => inner.downcast_ref(),
@@ -211,7 +212,7 @@ impl From<Untrusted> for Error {
     }
 }
 
-/// The reason in words, where an error of TLS that nobody has worded yet is about the server's certificate.
+/// The reason in words, for a TLS error about the server's certificate that is not in words yet.
 pub(crate) fn certificate_fault(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     match tls_error(error)? {
         Error::InvalidCertificate(error) => Some(words_of(error)),
@@ -219,14 +220,14 @@ pub(crate) fn certificate_fault(error: &(dyn std::error::Error + 'static)) -> Op
     }
 }
 
-/// The error of TLS that is `error`, or behind it.
+/// The TLS error that is `error` or its cause.
 fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Error> {
     let mut cause = Some(error);
     while let Some(inner) = cause {
         if let Some(tls) = inner.downcast_ref::<Error>() {
             return Some(tls);
         }
-        // An I/O error shows the source of what it holds as its own, not what it holds.
+        // An I/O error reports the source of its content as its own source, not the content.
         let held = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         cause = match held {
             Some(held) => Some(held),
@@ -239,9 +240,9 @@ fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Err
 /// The same error, with the certificate and the reason in words.
 pub(crate) fn in_words(certificate: &CertificateDer<'_>, error: Error) -> Error {
     match error {
-        // Worded already.
+        // In words already.
         error if Untrusted::behind(&error).is_some() => error,
-        Error::InvalidCertificate(error) => Untrusted::of(certificate, words_of(&error)).into(),
+        Error::InvalidCertificate(error) => Untrusted::from_certificate(certificate, words_of(&error)).into(),
         other => other,
     }
 }
@@ -261,7 +262,7 @@ fn words_of(error: &CertificateError) -> String {
         E::Revoked => "it was revoked",
         E::BadEncoding => "it is damaged",
         E::InvalidPurpose | E::InvalidPurposeContext { .. } => "it is not meant for a server",
-        // What the library below has no word of its own for.
+        // Faults for which the TLS library has no variant.
         E::Other(OtherError(inner)) if format!("{inner:?}").contains("CaUsedAsEndEntity") => {
             "it is signed by itself, as an authority's is"
         }
@@ -270,7 +271,7 @@ fn words_of(error: &CertificateError) -> String {
     words.to_owned()
 }
 
-/// Certificates of a [`Trust`], ready to judge by.
+/// Certificates of a [`Trust`], prepared for verification.
 #[derive(Debug)]
 struct Trusting {
     trust: Trust,

@@ -1,4 +1,5 @@
-//! Endpoints an operator configured: grants by name, addresses checked where they are dialled, silence bounded.
+//! Tests of endpoints configured by an operator: grants by name, addresses checked at the dial, limited
+//! silence.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -104,7 +105,7 @@ async fn metadata_and_link_local_are_never_dialled() {
         denied(connect(&net, tcp(host, 80), &granted).await);
         denied(send(&net, get(format!("http://{host}/")), &granted).await);
     }
-    // A granted name that leads there.
+    // A granted name with such an address.
     let granted = grants(json!({"host": "box.lan", "port": 80, "url": "http://box.lan/"}));
     for answer in [
         &["169.254.169.254"][..],

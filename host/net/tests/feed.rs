@@ -1,4 +1,5 @@
-//! Feeds over real connections: conditional, redirected, compressed, slow, and pointed at where nobody may look.
+//! Tests of feeds over real connections: conditional, redirected, compressed, slow, and with forbidden
+//! targets.
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
@@ -26,7 +27,7 @@ fn net(allow: &[&str], resolver: Arc<dyn Resolver>) -> Net {
         ssrf_allow_hosts,
         ..NetConfig::default()
     };
-    // Where the machine is must not decide what is tested.
+    // The machine's own addresses must not influence the test.
     Net::with_resolver(config, resolver)
         .unwrap()
         .surrounded_by(Nearby::default())
@@ -43,7 +44,7 @@ async fn fetch(net: &Net, url: &str) -> Result<FeedBody, FeedFault> {
     }
 }
 
-/// A site that answers by what it is asked, and remembers the requests.
+/// A site with scripted answers that records the requests.
 struct Site {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
@@ -141,7 +142,7 @@ async fn what_has_not_changed_is_not_sent_again() {
         assert!(head.contains(line), "{head}");
     }
     assert!(!head.contains("if-"), "{head}");
-    // What is no header is left out, and so is what nobody asked about.
+    // Invalid and unrequested headers are left out.
     let odd = local()
         .fetch_feed(&site.url("/feed"), Some("a\r\nx: y"), None, LIMITS)
         .await;
@@ -430,7 +431,7 @@ async fn silence_and_slowness_end() {
     assert!(matches!(fault, FeedFault::Unreachable(_)), "{fault:?}");
 }
 
-/// Ways to write an address inside; `P` is the port of a listener that must not be reached.
+/// Spellings of internal addresses; `P` is the port of a listener that must not be reached.
 const INSIDE: &[&str] = &[
     "http://127.0.0.1:P/",
     "http://127.1:P/",
@@ -470,7 +471,7 @@ const NEVER: &[&str] = &[
 ];
 const GUARDED: &str = "resolves to a blocked internal address";
 
-/// Refused by the guard's sentence, which names the host, and nothing else of the URL.
+/// Asserts a refusal by the guard whose text names the host, and nothing else of the URL.
 fn assert_guarded(fault: &FeedFault, url: &str) {
     let FeedFault::Refused(text) = fault else {
         panic!("{url}: {fault:?}");
@@ -519,7 +520,7 @@ async fn metadata_is_never_dialled_whatever_is_listed() {
         assert_guarded(&fault, &url);
         assert!(fault.to_string().contains("never dialled"), "{fault}");
     }
-    // Of a listed host only what may be dialled is.
+    // Of a listed host only allowed addresses are dialled.
     let listener = Listener::on("127.0.0.1:0", ok("<rss/>")).await;
     let mixed = net(&["feeds.lan"], Script::new(&[&["169.254.169.254", "127.0.0.1"]]));
     let url = format!("http://feeds.lan:{}/", listener.port());

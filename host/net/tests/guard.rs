@@ -1,4 +1,4 @@
-//! The URL guard against hostile URLs: whatever is refused is refused before a byte is sent.
+//! Tests of the URL guard with hostile URLs: a refusal comes before any byte is sent.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -14,7 +14,7 @@ use qm_net::{GuardError, GuardKind, Linked, Nearby, Net, NetConfig, Resolver, Sy
 const TOTAL: Duration = Duration::from_mins(1);
 const MAX: usize = 1 << 20;
 
-/// Ways to write internal addresses; `P` is the port of a listener.
+/// Spellings of internal addresses; `P` is the port of a listener.
 const BLOCKED: &[&str] = &[
     "http://127.0.0.1:P/",
     "http://127.0.0.1.:P/",
@@ -68,7 +68,7 @@ const BLOCKED: &[&str] = &[
     "http://192.0.2.1/",
 ];
 
-/// What is no URL at all.
+/// Texts that are no valid URL.
 const INVALID: &[&str] = &[
     "",
     "not a url",
@@ -101,7 +101,7 @@ async fn fetch(net: &Net, url: &str) -> Result<Bytes, GuardError> {
 #[tokio::test]
 async fn no_way_of_writing_an_internal_address_gets_through() {
     let listener = Listener::on("127.0.0.1:0", ok("secret")).await;
-    // Whatever the machine's resolver makes of "localhost.": here every name leads to the listener.
+    // Independent of the machine's resolver for "localhost.": every name leads to the listener.
     let net = net(&[], Script::new(&[&["127.0.0.1"]]));
     for form in BLOCKED {
         let url = form.replace('P', &listener.port().to_string());
@@ -180,7 +180,7 @@ async fn an_answer_that_changes_is_never_asked_for_again() {
         (script.asked(), vetted.connections(), other.connections()),
         (1, 1, 0)
     );
-    // The second time the name leads elsewhere, and that is checked anew.
+    // The second time the name has another address, which is checked again.
     assert_eq!(
         fetch(&net, &url).await,
         Err(GuardError::Blocked(GuardKind::TorrentUrl))
@@ -226,7 +226,7 @@ async fn the_allow_list_lifts_the_address_check_and_nothing_else() {
 
 #[tokio::test]
 async fn what_is_never_dialled_is_not_whatever_is_listed() {
-    // On Linux 0.0.0.0 leads to this machine.
+    // On Linux 0.0.0.0 is this machine.
     let listener = Listener::on("0.0.0.0:0", ok("secret")).await;
     let port = listener.port();
     let never = Err(GuardError::Never(GuardKind::TorrentUrl));
@@ -251,7 +251,7 @@ async fn what_is_never_dialled_is_not_whatever_is_listed() {
             );
         }
     }
-    // Of several addresses those that may be are dialled.
+    // Of several addresses the allowed ones are dialled.
     let net = net(&["named.lan"], Script::new(&[&["fe80::1", "127.0.0.1"]]));
     assert_eq!(
         fetch(&net, &format!("http://named.lan:{port}/x")).await.unwrap(),
@@ -437,7 +437,7 @@ async fn a_torrent_is_asked_for_as_browsers_ask_and_may_come_compressed() {
         .fetch_linked(&url, GuardKind::TorrentUrl, torrent.len() + 30, TOTAL)
         .await;
     assert!(small.is_ok(), "{small:?}");
-    // What is no torrent comes as it is.
+    // A body that is no torrent is returned unchanged.
     let other = net.fetch_linked(&url, GuardKind::Url, MAX, TOTAL).await;
     assert_eq!(other, Ok(Linked::Body(packed.into())));
 }

@@ -1,4 +1,5 @@
-//! Mail servers that misbehave: what is told of them, and what never is. A real one is met by the tests of the whole server.
+//! Tests with misbehaving mail servers, and of secrets in errors. A real server is used by the tests of the
+//! whole product.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -12,10 +13,10 @@ use qm_net::{Mail, MailFault, MailServer, Net, NetConfig, Resolver};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 
-/// What a server was told, line by line.
+/// Lines that a server received.
 type Heard = Arc<Mutex<Vec<String>>>;
 
-/// A server that greets with `greeting` and answers each line by `reply`; none: it hangs up.
+/// A server that greets with `greeting` and answers each line by `reply`; `None` hangs up.
 async fn server(
     greeting: String,
     reply: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
@@ -49,7 +50,7 @@ async fn server(
     (port, heard)
 }
 
-/// What a server without any encryption says.
+/// Answers of a server without encryption.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "it is one of several servers, and some hang up"
@@ -68,7 +69,7 @@ fn honest(line: &str) -> Option<String> {
 
 const GREETING: &str = "220 mail.test ESMTP\r\n";
 
-/// The names of mail servers, wherever they lead.
+/// Resolver for mail servers.
 struct Names(IpAddr);
 
 #[async_trait]
@@ -82,7 +83,7 @@ fn net(leads_to: &str) -> Net {
     Net::with_resolver(NetConfig::default(), Arc::new(Names(leads_to.parse().unwrap()))).unwrap()
 }
 
-fn at(port: u16, login: bool) -> MailServer {
+fn server_on(port: u16, login: bool) -> MailServer {
     MailServer {
         host: "mail.test".to_owned(),
         port,
@@ -109,7 +110,7 @@ fn mail() -> Mail {
 async fn a_letter_is_handed_in_whole_without_encryption_where_there_is_none() {
     let (port, heard) = server(GREETING.to_owned(), honest).await;
     let net = net("127.0.0.1");
-    assert_eq!(net.dialer().mail(&at(port, true), &mail()).await, Ok(()));
+    assert_eq!(net.dialer().mail(&server_on(port, true), &mail()).await, Ok(()));
     let heard = heard.lock().unwrap();
     for line in [
         "MAIL FROM:<qm@example.org>",
@@ -121,7 +122,7 @@ async fn a_letter_is_handed_in_whole_without_encryption_where_there_is_none() {
     ] {
         assert!(heard.iter().any(|found| found == line), "{line}: {heard:#?}");
     }
-    // An address inside: a password may go there as it is.
+    // An internal address: a password may be sent unencrypted.
     assert!(heard.iter().any(|line| line.starts_with("AUTH PLAIN ")));
     assert_eq!(heard.iter().filter(|line| *line == ".").count(), 1);
 }
@@ -135,7 +136,10 @@ async fn what_a_server_says_is_handed_on_without_what_signs_in() {
         line => honest(line),
     };
     let (port, _) = server(GREETING.to_owned(), echoing).await;
-    let refused = net("127.0.0.1").dialer().mail(&at(port, true), &mail()).await;
+    let refused = net("127.0.0.1")
+        .dialer()
+        .mail(&server_on(port, true), &mail())
+        .await;
     let Err(MailFault::Auth(words)) = refused else {
         panic!("{refused:?}");
     };
@@ -167,7 +171,11 @@ async fn answers_are_told_apart() {
             honest(line)
         })
         .await;
-        let told = match net("127.0.0.1").dialer().mail(&at(port, false), &mail()).await {
+        let told = match net("127.0.0.1")
+            .dialer()
+            .mail(&server_on(port, false), &mail())
+            .await
+        {
             Err(MailFault::Refused(words)) if words.contains(&answer[4..]) => "refused",
             Err(MailFault::Later(words)) if words.contains(&answer[4..]) => "later",
             Err(MailFault::Unreachable(_)) => "unreachable",
@@ -176,11 +184,14 @@ async fn answers_are_told_apart() {
         assert_eq!(told, expected, "{at_word} {answer}");
         assert!(heard.lock().unwrap().iter().all(|line| !line.starts_with("AUTH")));
     }
-    // It hangs up, floods, or is not there.
+    // It hangs up, floods, or is unreachable.
     let (gone, _) = server(GREETING.to_owned(), |_| None).await;
     let (flood, _) = server(format!("220-{}\r\n", "x".repeat(900)).repeat(16 << 10), honest).await;
     for port in [gone, flood, 1] {
-        let failed = net("127.0.0.1").dialer().mail(&at(port, false), &mail()).await;
+        let failed = net("127.0.0.1")
+            .dialer()
+            .mail(&server_on(port, false), &mail())
+            .await;
         assert!(matches!(failed, Err(MailFault::Unreachable(_))), "{failed:?}");
     }
 }
@@ -189,14 +200,14 @@ async fn answers_are_told_apart() {
 async fn no_letter_leaves_to_where_nobody_goes_or_without_a_mandate() {
     let (port, heard) = server(GREETING.to_owned(), honest).await;
     for nowhere in ["169.254.169.254", "0.0.0.0", "fe80::1"] {
-        let refused = net(nowhere).dialer().mail(&at(port, false), &mail()).await;
+        let refused = net(nowhere).dialer().mail(&server_on(port, false), &mail()).await;
         assert!(
             matches!(refused, Err(MailFault::Unreachable(_))),
             "{nowhere}: {refused:?}"
         );
     }
     let net = net("127.0.0.1").under(Mandate::none());
-    let refused = net.dialer().mail(&at(port, false), &mail()).await;
+    let refused = net.dialer().mail(&server_on(port, false), &mail()).await;
     assert!(matches!(refused, Err(MailFault::Unreachable(_))), "{refused:?}");
     assert!(heard.lock().unwrap().is_empty());
 }

@@ -1,4 +1,4 @@
-//! Servers whose certificate this machine does not trust, and what makes an operator's configuration trust them.
+//! Tests of servers whose certificate this machine does not trust, and of configurations that trust them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -20,7 +20,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Every name leads to this machine.
+/// Every name resolves to this machine.
 struct Names;
 
 #[async_trait]
@@ -34,11 +34,11 @@ fn params() -> CertificateParams {
     CertificateParams::new(vec!["nas.test".to_owned()]).unwrap()
 }
 
-/// A server's certificates, its own first, with its key.
+/// Certificates of a server, its own first, with its key.
 struct Shown {
     chain: Vec<CertificateDer<'static>>,
     key: KeyPair,
-    /// Its own, or its authority, in PEM.
+    /// Its own certificate, or its authority's, in PEM.
     root: String,
 }
 
@@ -72,7 +72,7 @@ impl Shown {
         pairs.join(":")
     }
 
-    /// Serves until the test ends. Returns its port, and how many requests reached it.
+    /// Serves until the test ends. Returns the port, and the number of requests.
     async fn serve(&self) -> (u16, Arc<AtomicUsize>) {
         let key = PrivateKeyDer::try_from(self.key.serialize_der()).unwrap();
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -144,7 +144,7 @@ async fn a_certificate_is_trusted_by_its_sha256_or_whole_or_by_its_authority() {
     expired.not_before = rcgen::date_time_ymd(2000, 1, 1);
     let other_name = CertificateParams::new(vec!["other.test".to_owned()]).unwrap();
     let net = net();
-    // The certificate, why it is not trusted, and whether its root makes it so.
+    // Certificate, reason of distrust, and true if its root makes it trusted.
     let cases = [
         (
             "signed by itself",
@@ -194,7 +194,7 @@ async fn a_certificate_is_trusted_by_its_sha256_or_whole_or_by_its_authority() {
             "{name}: {other}"
         );
         assert_eq!(asked.load(Ordering::SeqCst), 0, "{name}: nothing was sent");
-        // A person who accepted exactly this one has judged it.
+        // A user has accepted exactly this one.
         assert_eq!(ask(&net, port, Some(&sha256)).await, Ok(200), "{name}");
         let by_root = ask(&net, port, Some(&shown.root)).await;
         assert_eq!(by_root.is_ok(), is_trusted_by_root, "{name}: {by_root:?}");

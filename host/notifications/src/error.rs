@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area and the answer that the caller gets for each.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -23,10 +23,10 @@ pub enum NotificationsError {
         "The channel \"{0}\" is not available on this server: an administrator has to install its plugin first."
     )]
     NotInstalled(String),
-    /// The plugin of a channel may yet come up.
+    /// Plugins are still being compiled, so the channel may appear soon.
     #[error(transparent)]
     Settling(#[from] Settling),
-    /// Every broken rule of a configuration.
+    /// Every violated rule of a configuration.
     #[error("{}", .0.join("; "))]
     Config(Vec<String>),
     #[error("Connect the channel \"{0}\" first: it has no configuration yet.")]
@@ -45,14 +45,14 @@ pub enum NotificationsError {
     Unconfirmed,
     #[error("This chat is connected to another user.")]
     ChatTaken,
-    /// What the product behind a channel said, or did not say.
+    /// Error of the service behind a channel.
     #[error("{channel} {source}")]
     Channel {
         /// The product's name.
         channel: String,
         source: ChannelError,
     },
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -83,7 +83,7 @@ impl NotificationsError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             NotificationsError::UnknownEvent => "not_found.notification_event",
@@ -113,7 +113,8 @@ impl NotificationsError {
     }
 }
 
-/// What a product refuses is the caller's to change: their token, their address. What is not their fault is told apart.
+/// Error kind of a failed call: a refusal by the service is for the caller to fix (token, address); other
+/// failures are upstream faults.
 const fn upstream(error: &ChannelError) -> ErrorKind {
     match error {
         ChannelError::Unreachable(_) | ChannelError::Protocol(_) | ChannelError::Plugin(_) => {

@@ -1,15 +1,15 @@
-//! Notifications: what people are told of, in an inbox and by ways out of the house that they connect themselves.
+//! Notifications: messages to users about events, in an inbox and by channels that each user connects.
 //!
-//! An event of the catalogue is consumed once: who is told, and by which channels, is stored in the transaction that moves
-//! the consumer on (one row a person and event, one a channel). A *worker* sends what is to go out: what it begins is
-//! committed before, how it went after.
-//! Invariants: everything here is somebody's own, and nobody sees another one's; who is told holds the permission when they
-//! are told; a message that may have arrived is not sent again; a channel that fails, or is slow, holds up no other; addresses,
-//! tokens and chats are stored encrypted, never shown, and gone with their connection.
-//! Deliberately absent: rules about who is told, quiet hours, digests, an administrator's view, an end to what is kept in
-//! inboxes, and audit records: a person's own way of being told is nobody else's business.
+//! Each event of the catalogue is consumed once: its recipients and their channels are stored in the
+//! transaction that advances the consumer (one row per user and event, one per channel). A *worker* sends the
+//! outgoing messages: it commits the begin of a send before, and the result after. Invariants: all data here
+//! belongs to one user, and nobody sees that of another; a recipient holds the permission at the time of the
+//! event; a message that may have arrived is not sent again; a failing or slow channel delays no other;
+//! addresses, tokens and chats are stored encrypted, never shown, and deleted with their connection.
+//! Deliberately absent: rules about recipients, quiet hours, digests, an administrator's view, a limit of the
+//! inboxes, and audit records: a user's own notification settings are private.
 //!
-//! Events: none. It consumes what the catalogue (`model::catalogue`) lists.
+//! Events: none published. It consumes the events of the catalogue (`model::catalogue`).
 
 mod area;
 mod dto;

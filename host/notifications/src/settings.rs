@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 settings! {
     of "notifications";
 
-    /// Where people reach the service; links in notifications start with it.
+    /// Public base URL of the service; links in notifications start with it.
     pub PUBLIC_URL: Option<String> = "app.publicUrl",
         || None,
         accepts(|url: &Option<String>| {
@@ -15,12 +15,12 @@ settings! {
         }),
         rule("must be an address that begins with http:// or https://, or null");
 
-    /// Days for which notifications are kept in inboxes, read or not; a change holds from the next hour on. 0: for ever. At
-    /// most 3650.
+    /// Days to keep notifications in inboxes, read or not; 0 keeps them for ever; at most 3650. A change
+    /// applies from the next hour on.
     pub INBOX_DAYS: i64 = "notifications.inboxDays", || 0, accepts(|days| (0..=3650).contains(days));
 }
 
-/// Whether mail can be sent with these settings: a server, and an address to send from.
+/// True when mail can be sent with these settings: server and sender address are set.
 pub fn can_mail(mail: &Map<String, Value>) -> bool {
     let is_given = |name: &str| {
         mail.get(name)

@@ -1,4 +1,4 @@
-//! The area over channels and people of the tests' making, for its own tests.
+//! The area with fake channels and users, for its own tests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ qm_kernel::events! {
     }
 }
 
-/// Users of the database, each of whom holds what the test says.
+/// Users of the database with the permissions that the test sets.
 #[derive(Default)]
 pub struct FakePeople(pub Mutex<BTreeMap<String, BTreeSet<&'static str>>>);
 
@@ -71,7 +71,7 @@ async fn users(tx: &mut Tx) -> Result<Vec<Person>, DbError> {
         .collect())
 }
 
-/// A message that was sent.
+/// A sent message.
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub channel: String,
@@ -79,27 +79,27 @@ pub struct Sent {
     pub message: Message,
 }
 
-/// The channels known by name, and `push`, which tells repetitions. They do as they are told.
+/// Fake channels: those known by name, and `push`, which detects repetitions.
 #[derive(Default)]
 pub struct FakeChannels {
     gone: Mutex<BTreeSet<String>>,
     sent: Mutex<Vec<Sent>>,
-    /// What a channel answers to every call.
+    /// Error that a channel answers to every call.
     failures: Mutex<HashMap<String, ChannelError>>,
-    /// The codes that have arrived, and from where.
+    /// Arrived codes, with the chat each came from.
     pub arrived: Mutex<HashMap<String, String>>,
-    /// Destinations at which a message hangs until it is let go.
+    /// Destinations at which a message hangs until released.
     pub hanging: Mutex<BTreeSet<String>>,
     pub go: Notify,
 }
 
 impl FakeChannels {
-    /// What was sent since the last look.
+    /// Messages sent since the last call.
     pub fn sent(&self) -> Vec<Sent> {
         std::mem::take(&mut *self.sent.lock().unwrap())
     }
 
-    /// The code of the only letter that was sent since the last look.
+    /// Code of the only letter sent since the last call.
     pub fn code(&self) -> String {
         let sent = self.sent();
         assert_eq!(sent.len(), 1, "{sent:?}");
@@ -108,7 +108,7 @@ impl FakeChannels {
         digits.to_owned()
     }
 
-    /// The same as channel and subject.
+    /// Channel and subject of the messages sent since the last call.
     pub fn subjects(&self) -> Vec<String> {
         let sent = self.sent();
         sent.iter()
@@ -124,7 +124,7 @@ impl FakeChannels {
         };
     }
 
-    /// The plugin of a channel is no longer there.
+    /// Removes the plugin of a channel.
     pub fn unload(&self, channel: &str) {
         self.gone.lock().unwrap().insert(channel.to_owned());
     }
@@ -225,7 +225,7 @@ impl Channels for FakeChannels {
     }
 }
 
-/// The area, with nothing of it running by itself.
+/// The area without background loops.
 pub struct House {
     pub app: Arc<Notifications>,
     pub db: Db,
@@ -238,7 +238,7 @@ pub struct House {
 const KEY: &str = "an encryption key of no fewer than 32 characters";
 
 impl House {
-    /// With the users `ada` and `bob`, who see torrents; mail can be sent.
+    /// Creates the users `ada` and `bob`, who may see torrents; mail can be sent.
     pub async fn new(db: &Db) -> Self {
         let house = Self::over(db, KEY, Clock::at(START_MS), Arc::default(), Arc::default());
         for name in ["ada", "bob"] {
@@ -277,7 +277,7 @@ impl House {
         }
     }
 
-    /// Started again with another key: what was sealed cannot be read.
+    /// The same area after a restart with another key: encrypted values cannot be read.
     pub fn with_another_key(&self) -> Self {
         let key = "another encryption key of no fewer than 32 characters";
         Self::over(
@@ -295,7 +295,7 @@ impl House {
         tx.commit().await.unwrap();
     }
 
-    /// Keeps notifications for so many days.
+    /// Sets the number of days to keep notifications.
     pub async fn keep(&self, days: i64) {
         let mut tx = self.db.begin_write().await.unwrap();
         self.settings.put(&mut tx, &INBOX_DAYS, &days).await.unwrap();
@@ -340,13 +340,13 @@ impl House {
         }
     }
 
-    /// A torrent of this name was completed.
+    /// Event that a torrent of this name was completed.
     pub fn completed(&self, name: &str) -> DomainEvent {
         self.event("torrent.completed", json!({ "torrentName": name, "hash": "t" }))
     }
 
-    /// The consumer gets the event.
-    pub async fn told(&self, event: &DomainEvent) {
+    /// Passes an event to the consumer.
+    pub async fn dispatch(&self, event: &DomainEvent) {
         let mut tx = self.db.begin_write().await.unwrap();
         let stored = StoredEvent {
             position: 1,
@@ -356,7 +356,7 @@ impl House {
         tx.commit().await.unwrap();
     }
 
-    /// Connects an address, and enters the code that was sent there.
+    /// Connects an address, and confirms it with the code sent there.
     pub async fn mailbox(&self, name: &str, address: &str) -> Seen {
         let mut config = Map::new();
         config.insert("address".to_owned(), json!(address));
@@ -367,7 +367,7 @@ impl House {
         confirmed.unwrap()
     }
 
-    /// Everything that stands in the connections, as text.
+    /// All stored connections as text.
     pub async fn stored(&self) -> String {
         let mut tx = self.db.begin_read().await.unwrap();
         let rows = all!(&mut tx, (String,), STORED).await.unwrap();
@@ -381,7 +381,7 @@ impl House {
         rows.into_iter().map(|(row,)| row).collect()
     }
 
-    /// The server dies while it sends what waits.
+    /// Simulates a crash of the server while it sends the waiting messages.
     pub async fn cut_off(&self, is_repeatable: bool) {
         let mut tx = self.db.begin_write().await.unwrap();
         let _ = exec!(&mut tx, CUT_OFF, is_repeatable).await.unwrap();
@@ -389,7 +389,7 @@ impl House {
     }
 }
 
-/// The user of this name, with a token that says what readers hold.
+/// User of this name, with a token of the reader role.
 pub fn caller(name: &str) -> Principal {
     Principal {
         user_id: name.into(),

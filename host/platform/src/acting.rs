@@ -1,11 +1,11 @@
-//! Power is judged where it is handed out.
+//! Check of the caller's present permissions before a sensitive change.
 //!
-//! A principal is made of its token's claims alone, and a token outlives what it says: a second ago its user may have
-//! been deactivated, demoted or deleted. Reading may rest on the claims. Whoever gives or changes accounts, roles, keys,
-//! stored secrets, plugins or settings asks [`Acting`] first, in the transaction of the change: from then on the
-//! caller's row is held, so that a demotion is either seen here or waits until the change is done.
+//! A principal is made from the claims of a token alone, and a token outlives its claims: its user may have
+//! been deactivated, demoted or deleted a second ago. Reads may rely on the claims. A change of accounts,
+//! roles, keys, stored secrets, plugins or settings asks [`Acting`] first, in the transaction of the change:
+//! the caller's row stays locked, so that a demotion is either seen here or waits until the change is done.
 //!
-//! The answer is an [`Actor`], which is also what an audit row of such a change is made from.
+//! The result is an [`Actor`], from which the audit row of the change is made.
 
 use async_trait::async_trait;
 use qm_db::{Db, DbError, Tx};
@@ -13,18 +13,18 @@ use qm_kernel::{ClientInfo, ErrorKind, Permission, PermissionSet, Principal, Rol
 
 use crate::audit::AuditEntry;
 
-/// Who asks, from where: as their token says, which [`Acting`] judges.
+/// The user behind a request, as the token claims, and the client it came from. [`Acting`] checks the claims.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller<'a> {
     pub principal: &'a Principal,
     pub client: &'a ClientInfo,
 }
 
-/// Re-reads who acts. Implemented by `identity`, wired by the server.
+/// Reads the present state of a user. Implemented by `identity`, supplied by the server.
 #[async_trait]
 pub trait Acting: Send + Sync {
-    /// Holds the row of the principal's user until `tx` ends. They exist, are active and hold all of `needed` by the
-    /// roles that are stored, or the change is refused. For what concerns one's own account only, `needed` is empty.
+    /// Locks the row of the principal's user until `tx` ends, and fails unless the user exists, is active and
+    /// holds all of `needed` by the stored roles. For the user's own account, `needed` is empty.
     async fn judge(
         &self,
         tx: &mut Tx,
@@ -32,21 +32,21 @@ pub trait Acting: Send + Sync {
         needed: &[Permission],
     ) -> Result<Actor, ActingError>;
 
-    /// Permissions that somebody has now who is not there to show a token: the author of what acts later, by itself. Holds
-    /// no row. Whoever is gone or deactivated has none, and the error says which it is.
+    /// Present permissions of a user without a token: the author of something that acts later by itself.
+    /// Locks no row. A deleted or deactivated user is an error.
     async fn powers(&self, tx: &mut Tx, user_id: &str) -> Result<PermissionSet, ActingError>;
 }
 
-/// A caller as the database knows them, whose row the transaction holds.
+/// A checked caller, whose row the transaction has locked.
 #[derive(Clone, Debug)]
 pub struct Actor {
     user_id: String,
-    /// Those that the token names and the database still has.
+    /// Roles that the token names and the database still has.
     roles: Vec<Role>,
 }
 
 impl Actor {
-    /// To be made by [`Acting::judge`] alone.
+    /// Only [`Acting::judge`] calls this.
     pub fn new(user_id: String, roles: Vec<Role>) -> Self {
         Self { user_id, roles }
     }
@@ -55,12 +55,12 @@ impl Actor {
         &self.user_id
     }
 
-    /// By the roles that are stored and by the token too.
+    /// True when both the stored roles and the token say so.
     pub fn is_super_admin(&self) -> bool {
         self.roles.contains(&Role::SuperAdmin)
     }
 
-    /// An audit row of what they did.
+    /// An audit row for a change by this user.
     pub fn entry<'a>(&self, action: &'static str, client: &'a ClientInfo) -> AuditEntry<'a> {
         AuditEntry {
             user_id: Some(self.user_id.clone()),
@@ -71,14 +71,14 @@ impl Actor {
     }
 }
 
-/// Why a caller may not do what their token allows.
+/// Reason why a caller may not do what their token allows.
 #[derive(Debug, thiserror::Error)]
 pub enum ActingError {
     #[error("Your account no longer exists")]
     Gone,
     #[error("Your account is deactivated")]
     Inactive,
-    /// In the words of the guard, which reads the token.
+    /// Same sentence as the guard's, which reads the token.
     #[error("Missing permission(s): {0}")]
     Lacks(String),
     #[error(transparent)]
@@ -93,7 +93,7 @@ impl ActingError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             ActingError::Gone => "forbidden.account_gone",
@@ -103,7 +103,7 @@ impl ActingError {
         }
     }
 
-    /// Refuses unless `needed` is among `held`, or the roles hold everything.
+    /// Fails unless `held` contains `needed`, or the roles hold every permission.
     pub fn check(roles: &[Role], held: PermissionSet, needed: &[Permission]) -> Result<(), ActingError> {
         let lacking: Vec<&str> = needed
             .iter()
@@ -118,8 +118,8 @@ impl ActingError {
     }
 }
 
-/// Judges a caller before work that no transaction can hold: a plugin is loaded, an engine is asked. What happens to
-/// them while it runs comes too late to stop it.
+/// Checks a caller before work that fits no transaction, e.g. loading a plugin. A change of the user during
+/// that work comes too late to stop it.
 pub async fn judge_alone(
     acting: &dyn Acting,
     db: &Db,

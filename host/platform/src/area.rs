@@ -1,11 +1,11 @@
-//! An area of the service as one value.
+//! Interface between an area and the server.
 //!
-//! What an area is stands in a constant of its crate, an [`AreaSpec`], and is known without starting anything: the document
-//! of the API, the change of keys and the menu of clients are made from the list of all of them. What a started area gives
-//! the server is an [`Area`]: the server merges its routes, runs its loops, hands its consumers to the outbox and ends it in
-//! three steps ([`Closing`]), and knows nothing else of it. The area makes itself ([`Make`]) from the [`Ground`] and from the
-//! [`Ports`] that areas before it offered. Settings and statements are listed where they are declared
-//! ([`settings!`](macro@crate::settings), `sql!`); metrics an area registers while it is made.
+//! The fixed properties of an area are a constant of its crate, an [`AreaSpec`], and need no started area: the API document,
+//! the change of encryption keys and the menu of clients are made from the list of all specs. An area makes itself
+//! ([`Make`]) from the [`Ground`] and from the [`Ports`] that areas before it offered. A started area is an [`Area`]: the
+//! server merges its routes, runs its loops, hands its consumers to the outbox, and closes it in three steps ([`Closing`]).
+//! Settings and statements are listed where they are declared ([`settings!`](macro@crate::settings), `sql!`); an area
+//! registers its metrics when it is made.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,22 +24,22 @@ use crate::outbox::Consumer;
 use crate::ports::{PortMissing, Ports};
 use crate::sealed::SealedValues;
 
-/// What an area is.
+/// Fixed properties of an area.
 #[derive(Debug)]
 pub struct AreaSpec {
-    /// e.g. `torrents`; its settings name it as their owner.
+    /// Name, e.g. `torrents`; owner of its settings.
     pub name: &'static str,
-    /// The kinds of events it publishes.
+    /// Kinds of events it publishes.
     pub events: &'static [EventSpec],
-    /// The values it stores encrypted.
+    /// Encrypted values that it stores.
     pub sealed: fn() -> Vec<Arc<dyn SealedValues>>,
     /// Module that its background loops are listed under; `system` for one without pages of its own.
     pub module: &'static str,
-    /// What clients show of it.
+    /// Modules for the menu of clients.
     pub modules: &'static [Module],
-    /// What people may do with its things, for toolbars.
+    /// Actions on its objects, for toolbars.
     pub context_actions: &'static [ContextAction],
-    /// Its routes, for a document: they cannot answer.
+    /// Its routes without state, for the API document only.
     pub described: fn() -> Routes,
     /// Names of the areas whose ports it needs: they are made before it.
     pub after: &'static [&'static str],
@@ -95,28 +95,28 @@ impl AreaError {
     }
 }
 
-/// Something that people do with a thing they have chosen, or with none, as clients build toolbars from it. No boundary of
-/// rights: the route that does it is.
+/// Action on selected objects, or on none, from which clients build toolbars. It is no access control: the
+/// route is.
 #[derive(Debug)]
 pub struct ContextAction {
     /// e.g. `torrents.pause`
     pub id: &'static str,
     /// The group of the toolbar.
     pub group: &'static str,
-    /// The kind of things it is about; none: it is about nothing that is chosen.
+    /// Kind of the selected objects; `None` for an action without a selection.
     pub entity: Option<&'static str>,
     /// `none`, `single`, `multi` or `any`.
     pub arity: &'static str,
-    /// All of them are needed.
+    /// Permissions, all of which are needed.
     pub permissions: &'static [Permission],
     pub destructive: bool,
     /// For views of the running of things only.
     pub operations_only: bool,
-    /// What a thing must be able to do.
+    /// Capability that the object needs, e.g. `pause`.
     pub capability: Option<&'static str>,
-    /// Where it cannot be done it is shown all the same, and cannot be chosen.
+    /// True to show the action disabled where it is not possible, instead of hiding it.
     pub shown_disabled: bool,
-    /// It goes on after it was answered, as a job.
+    /// True when it continues as a job after the answer.
     pub goes_on: bool,
     /// Things at once.
     pub max_selection: Option<u32>,
@@ -126,7 +126,7 @@ pub struct ContextAction {
 }
 
 impl ContextAction {
-    /// One about any number of things, which nothing more is said of.
+    /// An action on any number of objects, without further properties.
     pub const fn new(
         id: &'static str,
         (group, entity): (&'static str, &'static str),
@@ -189,7 +189,7 @@ impl ContextAction {
         }
     }
 
-    /// About nothing that is chosen.
+    /// An action without a selection.
     pub const fn about_nothing(self) -> Self {
         Self {
             entity: None,
@@ -206,34 +206,33 @@ impl ContextAction {
     }
 }
 
-/// A part of the service as clients draw their menu from it. All of them are always on: nothing is licensed, and nothing
-/// can be switched off.
+/// A part of the service, from which clients build their menu. All modules are always on.
 #[derive(Debug)]
 pub struct Module {
-    /// The id that clients know it by.
+    /// Id that clients know.
     pub id: &'static str,
-    /// Where it stands among all modules, lowest first; behind those it needs.
+    /// Sort position among all modules, lowest first; after the modules it needs.
     pub place: u16,
     pub name: &'static str,
     pub about: &'static str,
-    /// Modules it builds on, by id.
+    /// Ids of the modules it builds on.
     pub needs: &'static [&'static str],
-    /// What its permissions begin with, the dot included.
+    /// Prefixes of its permissions, including the dot.
     pub families: &'static [&'static str],
     pub menu: &'static [MenuEntry],
-    /// What it can do, one word each.
+    /// Features, one word each.
     pub features: &'static [&'static str],
 }
 
-/// A page of clients.
+/// A page of the clients.
 #[derive(Clone, Copy, Debug)]
 pub struct MenuEntry {
     pub label: &'static str,
-    /// Name of its picture in the set of icons `lucide`, e.g. `Folder`.
+    /// Name of its icon in the icon set `lucide`, e.g. `Folder`.
     pub icon: &'static str,
-    /// Where clients keep it.
+    /// Path of the page in clients.
     pub path: &'static str,
-    /// Who may see it.
+    /// Permission to see the page.
     pub permission: Permission,
 }
 
@@ -248,35 +247,36 @@ impl Module {
     }
 }
 
-/// How an area ends. The server takes each step with all areas, the one that was made last first, before it takes the next
+/// Shutdown of an area. The server takes each step with all areas, the last created first, before the next
 /// step.
 #[async_trait]
 pub trait Closing: Send + Sync {
-    /// While requests still run: they are to wait for nothing any more. Also called, alone, when another node has taken
-    /// over.
+    /// First step, while requests still run: they must stop waiting. Also called, alone, when another node
+    /// has taken over.
     fn stop(&self) {}
 
-    /// When no request runs any more, and the loops still do. It bounds itself.
+    /// Second step: no request runs any more, the loops still do. It must limit its own duration.
     async fn settle(&self) {}
 
-    /// When no loop runs any more. The plugins are still there, and the database. What takes longer than ten seconds is left.
+    /// Last step: no loop runs any more. Plugins and database are still available. After ten seconds it is
+    /// abandoned.
     async fn close(&self) {}
 }
 
 /// A started area.
 pub struct Area {
     pub spec: &'static AreaSpec,
-    /// Ready to answer.
+    /// Routes with their state.
     pub routes: Routes,
-    /// Not started yet.
+    /// Background loops, not started yet.
     pub loops: Vec<Loop>,
-    /// Not started yet.
+    /// Event consumers, not started yet.
     pub consumers: Vec<Arc<dyn Consumer>>,
-    /// `None`: nothing needs to be done at its end.
+    /// `None`: nothing to do at shutdown.
     pub closing: Option<Arc<dyn Closing>>,
 }
 
-/// Starts a loop.
+/// Function that starts a loop.
 pub type Loop = Box<dyn FnOnce(&Background) + Send>;
 
 impl Area {
@@ -290,7 +290,7 @@ impl Area {
         }
     }
 
-    /// With a loop of this name and interval, which [`Background::supervise`] will run.
+    /// Adds a loop with this name and interval, which [`Background::supervise`] will run.
     #[must_use]
     pub fn looping<F>(
         mut self,
@@ -306,7 +306,7 @@ impl Area {
         self
     }
 
-    /// With somebody who must not miss an event.
+    /// Adds a durable event consumer.
     #[must_use]
     pub fn consuming(mut self, consumer: Arc<dyn Consumer>) -> Self {
         self.consumers.push(consumer);

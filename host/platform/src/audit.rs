@@ -1,10 +1,10 @@
-//! The audit trail: who did what to what, from where, and whether it worked. Rows are only ever added.
+//! Audit trail: user, action, object, client and result of each change. Rows are only ever added.
 //!
 //! [`Audit`] writes it, [`AuditTrail`] reads it.
 
-mod bound;
 mod marks;
 mod repo;
+mod size_limits;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -20,18 +20,18 @@ use serde_json::Value;
 pub use target::Target;
 pub use trail::{AuditRecord, AuditTrail, AuditUser};
 
-/// Writes audit rows. Cheap to clone.
+/// Writer of audit rows. Cheap to clone.
 #[derive(Clone)]
 pub struct Audit {
     ctx: Ctx,
 }
 
-/// One row. `..AuditEntry::default()` stands for what does not apply.
+/// One audit row. `..AuditEntry::default()` fills the fields that do not apply.
 #[derive(Clone, Debug, Default)]
 pub struct AuditEntry<'a> {
-    /// `None`: the system itself, or somebody whose name is not established.
+    /// `None`: the system itself, or an unauthenticated user.
     pub user_id: Option<String>,
-    /// Dotted, e.g. `engines.create`.
+    /// Dotted action, e.g. `engines.create`.
     pub action: &'static str,
     /// e.g. `torrent_engine`
     pub object_type: Option<&'static str>,
@@ -63,13 +63,13 @@ impl Audit {
         Self { ctx }
     }
 
-    /// Adds a row to the transaction of the change it tells of: both hold, or neither does.
+    /// Adds a row in the transaction of the change: both are committed or neither.
     pub async fn record(&self, tx: &mut Tx, mut entry: AuditEntry<'_>) -> Result<(), DbError> {
         if let Some(id) = &mut entry.object_id {
-            bound::text(id);
+            size_limits::text(id);
         }
         if let Some(metadata) = &mut entry.metadata {
-            bound::json(metadata);
+            size_limits::json(metadata);
         }
         let client = entry.client;
         let row = repo::NewRow {
@@ -89,8 +89,8 @@ impl Audit {
         repo::add(tx, row).await
     }
 
-    /// Adds a row by itself, for what changed no row of ours. A failure is logged and nothing else: what is to be told
-    /// of has happened already.
+    /// Adds a row in its own transaction, for an act that changed no row of ours. A failure is only logged,
+    /// because the act has already happened.
     pub async fn record_alone(&self, db: &Db, entry: AuditEntry<'_>) {
         let action = entry.action;
         let written = async {
@@ -107,8 +107,8 @@ impl Audit {
         }
     }
 
-    /// The same, with the event that others have to know of it, in one transaction. Should that fail, each goes out by itself:
-    /// what the database refuses of one says nothing of the other.
+    /// Adds a row and an event for it in one transaction. If that fails, each is stored alone: the reason may concern
+    /// only one of them.
     pub async fn record_and_tell(&self, db: &Db, entry: AuditEntry<'_>, event: DomainEvent) {
         let together = async {
             let mut tx = db.begin_write().await?;

@@ -1,9 +1,9 @@
 //! Background loops: started by name, stopped together, and not ended by a panic.
 //!
-//! A panic costs the one run it happened in: it is logged, counted, and the loop goes on after a pause. Nothing here
-//! decides what a loop does; a loop that must not be cut off watches the token it is handed. Every loop is listed with how
-//! often it looks for something to do ([`Background::schedules`]), for people.
-//! Bounds: pauses between restarts grow from 1 s to 60 s; after a minute without a panic they start again at 1 s.
+//! A panic ends only its run: it is logged and counted, and the loop continues after a pause. A loop that
+//! must not be cut off watches its token. Every loop is listed with its interval ([`Background::schedules`]),
+//! for display. Bounds: pauses between restarts grow from 1 s to 60 s; after a minute without a panic they
+//! start again at 1 s.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -199,14 +199,14 @@ impl Background {
     }
 }
 
-/// What one loop is known by and counted with.
+/// Name and counters of a loop.
 struct Watch {
     name: &'static str,
     runs: IntCounter,
     panics: IntCounter,
 }
 
-/// A run did not end by itself.
+/// Marker of a run that panicked.
 struct Panicked;
 
 impl Watch {
@@ -226,8 +226,8 @@ impl Watch {
     }
 }
 
-/// Beats of one loop: the first at once, the others at the instants that all loops share ([`next_beat`]), so that an idle
-/// server wakes seldom. A beat that a long run missed is left out.
+/// Ticks of one loop: the first at once, the others at the instants shared by all loops ([`next_beat`]), so
+/// that an idle server wakes seldom. A tick that a long run missed is skipped.
 pub struct Beats {
     interval: Duration,
     begun: bool,
@@ -242,7 +242,7 @@ impl Beats {
         }
     }
 
-    /// Returns at the next beat. Dropped before it returns, it has missed nothing.
+    /// Returns at the next tick. Dropping the future loses no tick.
     pub async fn next(&mut self) {
         if self.begun {
             let now = Instant::now().into_std();
@@ -252,7 +252,7 @@ impl Beats {
     }
 }
 
-/// The text of a panic that was caught, where it has one.
+/// Message of a caught panic, if it has one.
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))

@@ -1,11 +1,12 @@
-//! The event bus: carries domain events, in this process, from the transaction that committed to every subscriber, and says
-//! which of them are stored for consumers that must not miss any (`outbox`).
+//! Event bus: delivers domain events, within this process, from the committed transaction to every
+//! subscriber, and decides which of them are stored for durable consumers (`outbox`).
 //!
-//! Never blocks or fails a publisher. An event whose key is not registered, or that lacks a required field, is logged
-//! and refused; one that repeats an id is dropped. What is within a window of its kind is dropped by the transaction.
+//! Publishing never blocks or fails. An event with an unregistered key, or without a required field, is
+//! logged and refused; one that repeats an id is dropped. Repetitions within the window of a kind are dropped
+//! by the transaction.
 //!
-//! Bounds: [`QUEUE`] events wait for one subscriber, then it loses events, counted and logged; [`REMEMBERED`] ids are
-//! remembered, the oldest forgotten first.
+//! Bounds: [`QUEUE`] waiting events per subscriber, after which events are lost, counted and logged;
+//! [`REMEMBERED`] remembered ids, the oldest forgotten first.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::Future;
@@ -18,11 +19,11 @@ use qm_kernel::event::{DomainEvent, EventSink, EventSpec, Plan};
 use qm_kernel::{Ctx, Timestamp};
 use tokio::sync::{mpsc, watch};
 
-/// Events that wait for one subscriber.
+/// Largest number of events waiting for one subscriber.
 const QUEUE: usize = 1024;
-/// Ids remembered.
+/// Largest number of remembered ids.
 const REMEMBERED: usize = 10_000;
-/// How long an id is remembered.
+/// Time for which an id is remembered.
 const ID_MEMORY: Duration = Duration::from_hours(6);
 
 /// Cheap to clone; all clones are one bus.
@@ -34,11 +35,11 @@ pub struct Bus {
 struct Inner {
     ctx: Ctx,
     state: Mutex<State>,
-    /// Counts the events that were stored.
+    /// Number of stored events so far.
     stored: watch::Sender<u64>,
 }
 
-/// Who is woken by stored events of some keys.
+/// Receiver that is notified of stored events with some keys.
 struct Wake {
     keys: &'static [&'static str],
     stored: watch::Sender<u64>,
@@ -47,7 +48,7 @@ struct Wake {
 #[derive(Default)]
 struct State {
     kinds: HashMap<&'static str, Kind>,
-    /// Keys of the events that consumers must not miss.
+    /// Keys of the events that consumers have subscribed to.
     kept: HashSet<String>,
     ids: Ids,
     subscribers: Vec<Subscriber>,
@@ -55,7 +56,7 @@ struct State {
     counts: BusCounts,
 }
 
-/// What is known of a key.
+/// Registered properties of an event key.
 struct Kind {
     required: Vec<String>,
     window_secs: u32,
@@ -64,20 +65,20 @@ struct Kind {
 struct Subscriber {
     name: &'static str,
     queue: mpsc::Sender<Arc<DomainEvent>>,
-    /// It is behind; said once, until it has caught up.
+    /// True while the queue is full; logged once.
     behind: bool,
 }
 
-/// Since the bus was made.
+/// Counts since the bus was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusCounts {
-    /// Handed to the subscribers.
+    /// Events delivered to the subscribers.
     pub published: u64,
-    /// With an unknown key or without a required field.
+    /// Events with an unknown key or without a required field.
     pub refused: u64,
-    /// Repetitions.
+    /// Repeated events.
     pub repeated: u64,
-    /// Not delivered to a subscriber whose queue was full, summed over subscribers.
+    /// Events not delivered because a subscriber's queue was full, summed over subscribers.
     pub lost: u64,
 }
 
@@ -92,7 +93,7 @@ impl Bus {
         }
     }
 
-    /// Makes kinds of events known. A key registered twice takes the later words.
+    /// Registers kinds of events. A second registration of a key replaces the first.
     pub fn register(&self, specs: &[EventSpec]) {
         let kind = |spec: &EventSpec| Kind {
             required: spec.required(),
@@ -102,17 +103,17 @@ impl Bus {
         self.state().kinds.extend(kinds);
     }
 
-    /// From now on events with these keys are stored by the transactions that publish them.
+    /// From now on transactions store events with these keys when they publish them.
     pub(crate) fn keep(&self, keys: impl IntoIterator<Item = String>) {
         self.state().kept.extend(keys);
     }
 
-    /// Changes whenever a stored event was committed by this process.
+    /// Changes whenever this process has committed a stored event.
     pub(crate) fn stored(&self) -> watch::Receiver<u64> {
         self.inner.stored.subscribe()
     }
 
-    /// Changes whenever one with such a key was.
+    /// Changes whenever this process has committed a stored event with one of these keys.
     pub(crate) fn stored_of(&self, keys: &'static [&'static str]) -> watch::Receiver<u64> {
         let (stored, wake) = watch::channel(0);
         let mut state = self.state();
@@ -121,7 +122,7 @@ impl Bus {
         wake
     }
 
-    /// From now on every event published reaches the subscription, in order. `name` stands in logs.
+    /// Subscribes to all events published from now on, in order. `name` appears in logs.
     pub fn subscribe(&self, name: &'static str) -> Subscription {
         let (queue, events) = mpsc::channel(QUEUE);
         self.state().subscribers.push(Subscriber {
@@ -137,7 +138,7 @@ impl Bus {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing that holds the lock can leave the state half changed.
+        // No holder of the lock can leave the state half changed.
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -181,7 +182,7 @@ impl EventSink for Bus {
 }
 
 impl State {
-    /// What is done with an event, or why it is refused.
+    /// Decides how an event is handled, or why it is refused.
     fn judge(&self, event: &DomainEvent) -> Result<Plan, String> {
         let Some(kind) = self.kinds.get(&*event.event_key) else {
             return Err("its key is not registered".to_owned());
@@ -194,7 +195,7 @@ impl State {
             return Err(format!("its required field `{field}` is missing"));
         }
         let stored = self.kept.contains(&*event.event_key);
-        // A window that nobody would notice is a row for nothing, in a transaction that others may wait for.
+        // A window that nobody observes would be a useless row, in a transaction that others may wait for.
         let is_heard = stored || !self.subscribers.is_empty();
         Ok(Plan {
             window_secs: if is_heard { kind.window_secs } else { 0 },
@@ -227,7 +228,7 @@ impl State {
     }
 }
 
-/// The ids seen lately, oldest first.
+/// Recently seen ids, the oldest first.
 #[derive(Default)]
 struct Ids {
     order: VecDeque<(Arc<str>, Timestamp)>,
@@ -262,7 +263,7 @@ impl Ids {
     }
 }
 
-/// One subscriber's end of the bus. Dropping it unsubscribes.
+/// Receiving end of one subscriber. Dropping it unsubscribes.
 pub struct Subscription {
     name: &'static str,
     events: mpsc::Receiver<Arc<DomainEvent>>,
@@ -274,8 +275,8 @@ impl Subscription {
         self.events.recv().await
     }
 
-    /// Handles one event after the other until the bus is gone. A handler that fails or panics is logged and gets the
-    /// next event; other subscribers never notice.
+    /// Handles one event after the other until the bus is gone. A failure or panic of the handler is logged,
+    /// and the next event follows; other subscribers are not affected.
     pub async fn for_each<F, E>(mut self, mut handle: impl FnMut(Arc<DomainEvent>) -> F)
     where
         F: Future<Output = Result<(), E>>,
@@ -283,7 +284,7 @@ impl Subscription {
     {
         while let Some(event) = self.recv().await {
             let key = event.event_key.clone();
-            // The call itself may panic too, before there is a future.
+            // The call itself may panic too, before it returns a future.
             let handled = AssertUnwindSafe(async { handle(event).await })
                 .catch_unwind()
                 .await;

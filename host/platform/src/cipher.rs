@@ -1,8 +1,8 @@
 //! Secrets at rest: AES-256-GCM under SHA-256 of the `ENCRYPTION_KEY` text, stored as base64 of
 //! initialisation vector (12 bytes) ‖ tag (16) ‖ ciphertext.
 //!
-//! The vector is random, so one key may encrypt some 2^32 values before two of them are likely to share one; the
-//! service stores a few passwords and seeds.
+//! The vector is random, so one key may encrypt about 2^32 values before two of them are likely to share one;
+//! the service stores only a few passwords and seeds.
 
 use std::sync::Arc;
 
@@ -20,19 +20,19 @@ const TAG: usize = 16;
 #[derive(Clone)]
 pub struct Cipher {
     aes: Arc<Aes256Gcm>,
-    /// Keys used before `aes`: they open what is stored, and never seal anything again.
+    /// Earlier keys: they decrypt stored values, and never encrypt.
     previous: Arc<[Aes256Gcm]>,
     ctx: Ctx,
 }
 
-/// What a stored value is under the keys there are.
+/// Decrypted value, by the key that opened it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Under the key that seals now.
+    /// Encrypted with the present key.
     Current(Secret),
-    /// Under a key used before: to be sealed anew.
+    /// Encrypted with an earlier key: to be encrypted again.
     Previous(Secret),
-    /// Under none of the keys, or changed since it was sealed. It reads as absent.
+    /// Encrypted with an unknown key, or changed since. It counts as absent.
     Unreadable,
 }
 
@@ -61,7 +61,7 @@ impl Cipher {
         }
     }
 
-    /// Opens what was stored under these keys too: `ENCRYPTION_KEY_PREVIOUS`.
+    /// Adds earlier keys for decryption: `ENCRYPTION_KEY_PREVIOUS`.
     pub fn with_previous(mut self, keys: &[Secret]) -> Self {
         self.previous = keys.iter().map(aes).collect();
         self
@@ -72,7 +72,8 @@ impl Cipher {
         let mut stored = vec![0; IV + TAG];
         stored.extend_from_slice(text.as_bytes());
         let (head, body) = stored.split_at_mut(IV + TAG);
-        // The only failure is a text beyond 64 GiB, which no memory of ours holds; it would read back as absent.
+        // The only failure is a text above 64 GiB, which does not fit in memory; it would read back as
+        // absent.
         if let Ok(tag) = self
             .aes
             .encrypt_in_place_detached(Nonce::from_slice(&iv), &[], body)
@@ -85,12 +86,12 @@ impl Cipher {
         STANDARD.encode(stored)
     }
 
-    /// `None` for anything that was encrypted under none of the keys, or was changed since.
+    /// `None` for anything that none of the keys opens, or that was changed.
     pub fn decrypt(&self, stored: &str) -> Option<Secret> {
         self.standing(stored).secret()
     }
 
-    /// Opens a value and tells whether the key of today did it.
+    /// Decrypts a value and reports which key opened it.
     pub fn standing(&self, stored: &str) -> Standing {
         let Some(sealed) = Sealed::parse(stored) else {
             return Standing::Unreadable;
@@ -105,7 +106,7 @@ impl Cipher {
     }
 }
 
-/// A stored value taken apart.
+/// Parts of an encrypted value.
 struct Sealed {
     iv: [u8; IV],
     tag: [u8; TAG],
@@ -189,7 +190,7 @@ mod tests {
         fn round_trips(text in ".{0,200}", key in ".{0,80}") {
             let cipher = cipher(&key);
             let stored = cipher.encrypt(&text);
-            // A short text stands in base64 by chance.
+            // A short text may occur in base64 by chance.
             prop_assert!(text.len() < 12 || !stored.contains(&text));
             prop_assert_eq!(cipher.decrypt(&stored), Some(Secret::new(text)));
         }

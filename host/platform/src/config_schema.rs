@@ -1,23 +1,23 @@
-//! Configurations of plugins, judged by the JSON Schema that their plugin gave.
+//! Validation of plugin configurations by the JSON Schema of the plugin.
 //!
-//! What is refused is told by name and rule and never by value: a configuration holds secrets.
-//! Bounds: a schema has 64 KiB at most (the plugin host sees to it) and is compiled anew for each judgement, which only
-//! happens when somebody writes a configuration; a schema that refers to another document is no schema.
+//! Errors name the property and the rule, never the value, because a configuration holds secrets. Bounds: a
+//! schema has at most 64 KiB (ensured by the plugin host) and is compiled for each validation, which happens
+//! only when a configuration is written; a schema that refers to another document is invalid.
 
 use boon::{Compiler, ErrorKind as Kind, Schemas, Type, Types, UrlLoader, ValidationError};
 use serde_json::{Map, Value};
 
-/// A rule of the schema that a configuration breaks.
+/// A schema rule that a configuration violates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BrokenRule {
-    /// Where, by names and positions with dots between them, e.g. `proxy.port`; blank for the whole.
+    /// Path of names and positions with dots between, e.g. `proxy.port`; blank for the whole configuration.
     pub path: String,
-    /// What is expected there, e.g. `must be a string`.
+    /// Expectation at that path, e.g. `must be a string`.
     pub rule: String,
 }
 
 impl BrokenRule {
-    /// A property that no schema knows.
+    /// Error about a property that the schema does not know.
     pub fn unknown(name: &str) -> Self {
         Self {
             path: name.to_owned(),
@@ -25,7 +25,7 @@ impl BrokenRule {
         }
     }
 
-    /// What is wrong with the address that a property holds, as `qm_net` words it: "`url` must be …".
+    /// Error about the address in a property, from `qm_net`'s sentence "`url` must be …".
     pub fn of_grant(text: &str) -> Self {
         let named = text.strip_prefix('`').and_then(|rest| rest.split_once("` "));
         let (path, rule) = named.unwrap_or(("", text));
@@ -44,7 +44,7 @@ impl BrokenRule {
         }
     }
 
-    /// The rule as whoever wrote parameters reads it, e.g. `destination is required`.
+    /// The sentence for the author of action parameters, e.g. `destination is required`.
     fn of_params(&self) -> String {
         match (self.path.as_str(), self.rule.as_str()) {
             ("", rule) => format!("the parameters {rule}"),
@@ -53,28 +53,28 @@ impl BrokenRule {
         }
     }
 
-    /// The property of the configuration it is about.
+    /// Name of the top-level property.
     pub fn property(&self) -> &str {
         self.path.split('.').next().unwrap_or_default()
     }
 }
 
-/// A schema nothing can be judged by: its plugin is broken.
+/// A schema that cannot be compiled: its plugin is broken.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema of its configuration cannot be used: {0}")]
 pub struct BadSchema(String);
 
 impl BadSchema {
-    /// One to describe operations with.
+    /// Placeholder to describe operations.
     pub fn unusable() -> Self {
         Self("…".to_owned())
     }
 }
 
-/// What the schema is called while it is judged by.
+/// Name of the schema during validation.
 const LOCATION: &str = "schema:configuration";
 
-/// Follows no reference to another document.
+/// Loader that refuses references to other documents.
 struct NoDocuments;
 
 impl UrlLoader for NoDocuments {
@@ -83,9 +83,9 @@ impl UrlLoader for NoDocuments {
     }
 }
 
-/// Every rule of `schema` that `config` breaks, each once.
+/// All rules of `schema` that `config` violates, each once.
 pub fn broken_rules(schema: &Value, config: &Map<String, Value>) -> Result<Vec<BrokenRule>, BadSchema> {
-    // The alternate form names the cause.
+    // The alternate format includes the cause.
     let bad = |error: boon::CompileError| BadSchema(format!("{error:#}"));
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.use_loader(Box::new(NoDocuments));
@@ -99,7 +99,8 @@ pub fn broken_rules(schema: &Value, config: &Map<String, Value>) -> Result<Vec<B
     Ok(broken)
 }
 
-/// The same, and each property that the schema does not name, unless its `additionalProperties` says otherwise.
+/// As [`broken_rules`], plus every property unknown to the schema, unless its `additionalProperties` allows
+/// them.
 pub fn broken_or_unknown(schema: &Value, config: &Map<String, Value>) -> Result<Vec<BrokenRule>, BadSchema> {
     let mut broken = broken_rules(schema, config)?;
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -114,14 +115,13 @@ pub fn broken_or_unknown(schema: &Value, config: &Map<String, Value>) -> Result<
     Ok(broken)
 }
 
-/// Whether the value of a property is a secret: one that is called `password`, or that its schema marks `writeOnly` or
-/// `x-secret`.
+/// True for a secret property: named `password`, or marked `writeOnly` or `x-secret` in the schema.
 pub fn is_secret(name: &str, property: &Value) -> bool {
     let is_marked = |mark: &str| property.get(mark) == Some(&Value::Bool(true));
     name == "password" || is_marked("writeOnly") || is_marked("x-secret")
 }
 
-/// Whether a property is a secret, or a secret stands anywhere in its schema, e.g. behind an `anyOf`.
+/// True when the property is a secret, or a secret occurs anywhere in its schema, e.g. behind an `anyOf`.
 pub fn holds_secret(name: &str, schema: &Value) -> bool {
     is_secret(name, schema)
         || match schema {
@@ -131,8 +131,8 @@ pub fn holds_secret(name: &str, schema: &Value) -> bool {
         }
 }
 
-/// Judges the parameters of an action by its plugin's schema: what is wrong with them as one sentence, by name and never by
-/// value. A parameter the schema does not name is unknown, unless its `additionalProperties` says otherwise.
+/// Validates the parameters of an action: the error is one sentence that names properties, never values.
+/// Unknown parameters are refused, unless the schema's `additionalProperties` allows them.
 pub fn judge_params(schema: &Value, params: &Map<String, Value>) -> Result<(), String> {
     let broken = broken_or_unknown(schema, params).map_err(|error| error.to_string())?;
     if broken.is_empty() {
@@ -142,7 +142,7 @@ pub fn judge_params(schema: &Value, params: &Map<String, Value>) -> Result<(), S
     Err(told.join("; "))
 }
 
-/// The rules behind an error: a group is told by what is in it, a choice as one.
+/// Collects the violated rules behind an error: a group is reported by its members, a choice as one rule.
 fn collect(schema: &Value, error: &ValidationError<'_, '_>, broken: &mut Vec<BrokenRule>) {
     let is_group = matches!(
         error.kind,
@@ -201,12 +201,12 @@ fn rules(schema: &Value, error: &ValidationError<'_, '_>) -> Vec<BrokenRule> {
         Kind::MinItems { want, .. } => one(format!("must contain at least {want} elements")),
         Kind::MaxItems { want, .. } => one(format!("must contain no more than {want} elements")),
         Kind::Pattern { want, .. } => one(format!("must match the pattern {want}")),
-        // Their own words quote the value.
+        // The validator's own words quote the value.
         _ => one("does not fit the schema of its kind".to_owned()),
     }
 }
 
-/// A JSON pointer as people write a path.
+/// A JSON pointer as a dotted path.
 fn dotted(pointer: &str) -> String {
     pointer
         .trim_start_matches('/')
@@ -215,7 +215,7 @@ fn dotted(pointer: &str) -> String {
         .replace("~0", "~")
 }
 
-/// What is said of a property that is missing; for one of the configuration itself with what its plugin says of it.
+/// Rule text for a missing property; for a top-level one with the schema's description.
 fn required(schema: &Value, name: Option<&str>) -> String {
     let described = name
         .and_then(|name| schema["properties"][name]["description"].as_str())
@@ -247,7 +247,7 @@ fn listed(options: &[Value]) -> String {
     options.iter().map(plain).collect::<Vec<_>>().join(", ")
 }
 
-/// A value of the schema as people read it.
+/// A value of the schema as text for users.
 fn plain(value: &Value) -> String {
     value
         .as_str()

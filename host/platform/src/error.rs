@@ -1,4 +1,4 @@
-//! What can go wrong when somebody changes settings.
+//! Errors of changing settings.
 
 use qm_db::DbError;
 use qm_web::ApiError;
@@ -9,10 +9,10 @@ use crate::acting::ActingError;
 pub enum PlatformError {
     #[error("\"{key}\" cannot be changed here — use {route}.")]
     SettingHasRoute { key: &'static str, route: &'static str },
-    /// Every setting that cannot be stored, and why.
+    /// Refused settings, each with the reason.
     #[error("{}", .0.join(", "))]
     BadSettings(Vec<String>),
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -20,7 +20,7 @@ pub enum PlatformError {
 }
 
 impl PlatformError {
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     fn code(&self) -> &'static str {
         match self {
             PlatformError::SettingHasRoute { .. } => "forbidden.setting",

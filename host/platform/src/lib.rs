@@ -1,8 +1,8 @@
-//! What every area shares: audit, settings, secrets at rest, the event bus and its durable consumers, background
-//! loops. Knows no area.
+//! Shared base of all areas: audit, settings, encrypted secrets, the event bus and its durable consumers,
+//! background loops. Knows no area.
 //!
-//! Invariants: an audit row commits with the change it tells of; an event leaves after that commit; a stored secret is
-//! AES-256-GCM and reads as absent when it cannot be decrypted.
+//! Invariants: an audit row commits with its change; an event is sent after that commit; a stored secret is
+//! AES-256-GCM and counts as absent when it cannot be decrypted.
 
 mod acting;
 pub mod area;
@@ -44,7 +44,7 @@ pub use triggers::{NoTriggers, Triggers};
 
 #[doc(hidden)]
 pub mod private {
-    //! What the macros expand to.
+    //! Items that expanded macros refer to.
     pub use crate::settings::{DECLARED, Declared};
     pub use linkme;
 }

@@ -1,7 +1,7 @@
-//! Links that hold a key, as people are handed them: the origin stays to be seen, and the rest is sealed. What is handed back is
-//! opened at the server, for the person it was made for, at its own origin, and for a day.
+//! Sealed links: a download link with a key, as users get it. Its origin stays visible and the rest is
+//! encrypted. The server decrypts it for the same user, at the link's own origin, within a day.
 //!
-//! Nothing is stored. A link that was sealed under a key nobody has any more reads as one that is no longer good.
+//! Nothing is stored. A link sealed with a key that is no longer configured counts as expired.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -14,13 +14,13 @@ use crate::cipher::Cipher;
 use crate::masked;
 use crate::origins::is_same_origin;
 
-/// Milliseconds for which a link is good.
+/// Validity of a link in milliseconds.
 const GOOD_FOR: i64 = 24 * 60 * 60 * 1000;
-/// Before what is sealed, as the last part of a path.
+/// Path segment before the sealed part.
 const MARK: &str = "~sealed-link~";
-/// The shortest secret that is looked for: what is shorter stands everywhere.
+/// Shortest secret that is searched for: shorter ones occur everywhere.
 const SHORTEST: usize = 4;
-/// Times that a link is decoded to look for a secret in it.
+/// Number of URL decodings that are searched for a secret.
 const DECODED: usize = 3;
 
 #[derive(Serialize, Deserialize)]
@@ -30,13 +30,13 @@ struct Sealed {
     until: i64,
 }
 
-/// A sealed link that does not open: it is another person's, too old, or none.
+/// A sealed link that cannot be opened: it belongs to another user, is expired, or invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("url is a link of a search whose time has passed, or of somebody else's: search again")]
 pub struct Stale;
 
-/// The link as `reader` may hold it: one that has one of these secrets, or, unless they may manage what it is of, whatever looks
-/// like a key, is sealed. What is sealed but has no origin is masked.
+/// The link for `reader`: it is sealed when it contains one of these secrets, or, for readers without the
+/// managing permission, when anything in it looks like a key. A link without an origin is masked instead.
 pub fn handed_out(
     cipher: &Cipher,
     (reader, manages): (&Principal, bool),
@@ -66,7 +66,7 @@ pub fn handed_out(
     )
 }
 
-/// The link that was handed out as this one, for the person it was handed to; any other link as it is.
+/// Opens a sealed link for the user it was made for; any other link is returned as it is.
 pub fn opened(cipher: &Cipher, caller: &Principal, now: Timestamp, link: &str) -> Result<Secret, Stale> {
     let Some((_, sealed)) = link.trim().split_once(MARK) else {
         return Ok(Secret::new(link.trim()));
@@ -79,7 +79,7 @@ pub fn opened(cipher: &Cipher, caller: &Principal, now: Timestamp, link: &str) -
     is_good.then(|| Secret::new(found.link)).ok_or(Stale)
 }
 
-/// Whether one of these secrets stands in a text, however often that is encoded.
+/// True when one of these secrets occurs in a text, also URL-encoded several times.
 pub fn holds(text: &str, secrets: &[Secret]) -> bool {
     let mut text = text.to_owned();
     for _ in 0..=DECODED {
@@ -101,7 +101,7 @@ pub fn holds(text: &str, secrets: &[Secret]) -> bool {
     false
 }
 
-/// A text without these secrets.
+/// The text with these secrets removed.
 pub fn without(text: &str, secrets: &[Secret]) -> String {
     let mut clean = text.to_owned();
     for secret in secrets.iter().filter(|secret| secret.expose().len() >= SHORTEST) {

@@ -1,6 +1,7 @@
-//! What nobody sees in texts and addresses but those who may manage what they are of: names and passwords, keys, passkeys. Pure.
+//! Masking of secrets in texts and addresses for users without the managing permission: names and passwords,
+//! keys, passkeys. Pure.
 //!
-//! One table of names for all areas. What looks like a secret is masked rather too often than too seldom.
+//! All areas share one table of names. In doubt a text is masked.
 
 mod blot;
 
@@ -10,10 +11,10 @@ use url::form_urlencoded::{byte_serialize, parse};
 
 pub use blot::{addresses, sentence};
 
-/// What stands in a text in place of a secret.
+/// Replacement of a secret in a text.
 pub const REDACTED: &str = "[redacted]";
 
-/// Parts of names that hold secrets, compared without case and without what separates words.
+/// Parts of names that mark secrets, compared without case and separators.
 const SECRET: &[&str] = &[
     "pass",
     "secret",
@@ -37,7 +38,7 @@ const SECRET: &[&str] = &[
     "signature",
 ];
 
-/// Whether a name is one of a secret.
+/// True when a name marks a secret.
 pub fn is_secret(name: &str) -> bool {
     let bare: String = name
         .chars()
@@ -47,19 +48,19 @@ pub fn is_secret(name: &str) -> bool {
     SECRET.iter().any(|part| bare.contains(part))
 }
 
-/// Names in the queries of addresses that hold keys, beside those of the table; as a whole.
+/// Query parameters that hold keys beside the names in the table; compared as a whole.
 const KEYS: &[&str] = &["key", "rsskey", "rss", "sid", "passkey", "pid", "k", "r"];
-/// The shortest word that counts as a passkey because of how it looks.
+/// Shortest word that counts as a passkey because of its form.
 const SHORTEST: usize = 20;
-/// The same beside `announce`, where passkeys stand.
+/// The same limit beside `announce`, where passkeys stand.
 const SHORTEST_BESIDE: usize = 6;
 
-/// An address, or a magnet link, as those see it who may not manage what it is of.
+/// Masked copy of an address or magnet link.
 pub fn url(text: &str) -> String {
     masked(text, 0)
 }
 
-/// A text with every address in it as those see it who may not manage what it is of: a client's complaint about its tracker, say.
+/// Copy of a text with every address in it masked, e.g. a client's error about its tracker.
 pub fn links(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -83,7 +84,7 @@ pub fn links(text: &str) -> String {
     clean
 }
 
-/// The members of some JSON that are addresses or secrets, as those see them who may not manage what they are of.
+/// Masked copy of the addresses and secrets in a JSON value.
 pub fn value(value: &Value) -> Value {
     match value {
         Value::Object(members) => members
@@ -106,7 +107,7 @@ pub fn value(value: &Value) -> Value {
     }
 }
 
-/// Names of headers stay: which of their values prove who somebody is nobody can tell.
+/// Names of headers stay and all values are masked, because any of them may prove an identity.
 fn header_values(headers: &Value) -> Value {
     match headers {
         Value::Object(members) => members
@@ -132,7 +133,7 @@ fn is_scheme(text: &str) -> bool {
     !text.is_empty() && text.chars().all(fits)
 }
 
-/// Links in the queries of links are looked into as well, and no deeper.
+/// Masks an address, and addresses in its query one level deep.
 fn masked(text: &str, depth: usize) -> String {
     let (before_fragment, fragment) = cut(text, '#');
     let (address, query) = cut(before_fragment, '?');
@@ -153,7 +154,7 @@ fn cut(text: &str, at: char) -> (&str, Option<&str>) {
         .map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
-/// Authority and path.
+/// Authority and path, masked.
 fn place(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else {
         return address.to_owned();
@@ -199,7 +200,7 @@ fn pair_of(pair: &str, depth: usize) -> String {
     };
     let decoded = decoded(value);
     let bare = self::decoded(name).to_lowercase();
-    // The hash of a torrent is no secret, and is what a magnet link is for.
+    // The info-hash is no secret, and a magnet link needs it.
     let is_hash = decoded.starts_with("urn:") || bare.replace(['_', '-'], "").contains("infohash");
     if value.is_empty() || is_hash {
         pair.to_owned()
@@ -219,14 +220,14 @@ fn pair_of(pair: &str, depth: usize) -> String {
 }
 
 fn decoded(value: &str) -> String {
-    // A whole value: what would end it is encoded first.
+    // The whole value: characters that would end it are encoded first.
     let whole = format!("v={}", value.replace('&', "%26"));
     parse(whole.as_bytes())
         .next()
         .map_or_else(String::new, |(_, value)| value.into_owned())
 }
 
-/// Whether a word looks like one that a machine made: hexadecimal, or letters and digits mixed without a pause.
+/// True for a word that looks machine-made: hexadecimal, or letters and digits mixed without separators.
 fn is_token(word: &str) -> bool {
     let is_hex = |word: &str| word.chars().all(|c| c.is_ascii_hexdigit());
     let joined: String = word.chars().filter(|c| *c != '-').collect();

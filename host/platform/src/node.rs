@@ -1,5 +1,5 @@
-//! What this server is among those of its database: the active one, or a standby. For its routes, for people and for metrics;
-//! who is active is decided in `qm_db` and `server`.
+//! Role of this server among the servers of its database: active or standby. Used by routes, status pages and
+//! metrics; `qm_db` and `server` decide which one is active.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,10 +8,10 @@ use prometheus::proto::MetricFamily;
 use prometheus::{IntGauge, Registry};
 use qm_kernel::Mandate;
 
-/// The word in `code` of what a standby answers, and in `status` of its readiness.
+/// Word in `code` of a standby's answers, and in `status` of its readiness.
 pub const STANDBY: &str = "standby";
 
-/// This server among those of its database. Clones are handles to the same one.
+/// Role of this server. Clones are handles to the same state.
 #[derive(Clone)]
 pub struct Node(Arc<Inner>);
 
@@ -21,14 +21,14 @@ struct Inner {
     place: Mutex<Place>,
 }
 
-/// What is known of the lease.
+/// Known state of the lease.
 #[derive(Clone, Debug, Default)]
 struct Place {
-    /// The term this server is, or was, active in.
+    /// The term in which this server is, or was, active.
     term: Option<i64>,
-    /// Somebody else's name, as long as that one is active.
+    /// Name of the other server that is active now.
     active: Option<String>,
-    /// It was active, and was succeeded.
+    /// True when it was active and another one has taken over.
     succeeded: bool,
 }
 
@@ -48,13 +48,13 @@ impl NodeRole {
 }
 
 impl Node {
-    /// The one server of its database.
+    /// The only server of its database.
     pub fn alone(name: impl Into<String>) -> Self {
-        Self::of(name, Mandate::for_ever())
+        Self::with_mandate(name, Mandate::for_ever())
     }
 
-    /// A server that acts while `mandate` holds.
-    pub fn of(name: impl Into<String>, mandate: Mandate) -> Self {
+    /// A server that acts while `mandate` is valid.
+    pub fn with_mandate(name: impl Into<String>, mandate: Mandate) -> Self {
         Self(Arc::new(Inner {
             name: name.into(),
             mandate,
@@ -75,12 +75,12 @@ impl Node {
         }
     }
 
-    /// The term it is active in; `None` where there are no terms.
+    /// The term in which it is active; `None` where there are no terms.
     pub fn term(&self) -> Option<i64> {
         self.place().term
     }
 
-    /// Notes that it has become active.
+    /// Records that it has become active.
     pub fn note_term(&self, term: i64) {
         let mut place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Place {
@@ -89,37 +89,37 @@ impl Node {
         };
     }
 
-    /// Notes who is active; `None` when nobody is.
+    /// Records the active server; `None` when there is none.
     pub fn note_active(&self, name: Option<String>) {
         let mut place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
         place.active = name;
     }
 
-    /// Notes that another one is active by now, in its place.
+    /// Records that another server has taken over.
     pub fn note_succeeded(&self) {
         self.0.mandate.take_away();
         let mut place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
         place.succeeded = true;
     }
 
-    /// Why a request is turned away, one that only reads or another. Without a mandate nothing is let in that may change
-    /// something; a standby, or a server that was succeeded, lets nothing in.
+    /// Reason to refuse a request. Without a mandate no request that may change data is accepted; a standby,
+    /// or a server that was replaced, accepts none.
     pub fn turns_away(&self, only_reads: bool) -> Option<String> {
         if self.0.mandate.holds() {
             return None;
         }
         let place = self.place();
-        // What it knows it may still tell: perhaps it is only the database that does not answer.
+        // Reads are still answered: perhaps only the database is unreachable.
         let may_be_active = place.term.is_some() && !place.succeeded;
         (!(may_be_active && only_reads)).then(|| place.sentence())
     }
 
-    /// How it stands, for people; `None` while it is active.
+    /// Sentence about the standby state for users; `None` while it is active.
     pub fn standing_by(&self) -> Option<String> {
         (self.role() == NodeRole::Standby).then(|| self.place().sentence())
     }
 
-    /// Shows role and term.
+    /// Registers metrics of role and term.
     pub fn register(&self, metrics: &Registry) -> Result<(), prometheus::Error> {
         metrics.register(Box::new(NodeMetrics::new(self.clone())?))
     }
@@ -151,7 +151,7 @@ impl Place {
     }
 }
 
-/// Read when somebody asks for the metrics.
+/// Metrics, read at each scrape.
 struct NodeMetrics {
     node: Node,
     active: IntGauge,
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn what_it_says_of_itself() {
         let mandate = Mandate::none();
-        let standby = Node::of("b", mandate);
+        let standby = Node::with_mandate("b", mandate);
         assert!(
             standby
                 .standing_by()
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!((standby.role(), standby.term()), (NodeRole::Standby, None));
 
         let later = Mandate::clock() + Duration::from_mins(1);
-        let active = Node::of("a", Mandate::until(later));
+        let active = Node::with_mandate("a", Mandate::until(later));
         active.note_term(7);
         assert_eq!((active.role(), active.term()), (NodeRole::Active, Some(7)));
         assert_eq!(active.standing_by(), None);
@@ -227,7 +227,7 @@ mod tests {
                 .is_some_and(|text| text.contains("was succeeded"))
         );
         assert!(standby.turns_away(true).is_some() && standby.turns_away(false).is_some());
-        let lost = Node::of("d", Mandate::until(Duration::ZERO));
+        let lost = Node::with_mandate("d", Mandate::until(Duration::ZERO));
         lost.note_term(1);
         assert!(lost.turns_away(true).is_none(), "it tells what it knows");
         assert!(

@@ -1,14 +1,16 @@
-//! Secrets of a stored configuration, and the addresses that they were entered for.
+//! Binding of stored secrets to the addresses they were entered for.
 //!
-//! Invariant: a secret that is stored is handed to the origin (scheme, host and port) it was entered for, and to no other one. Whoever
-//! changes an address without sending the secret again drops it; which secrets are wanted anew is stored with the configuration,
-//! told by each answer, and refuses its use until somebody has sent them or taken them away.
+//! Invariant: a stored secret is sent only to the origin (scheme, host and port) it was entered for. A change
+//! of the address without the secret drops it; the names of dropped secrets are stored with the
+//! configuration, shown in every answer, and block its use until the user has sent them again or removed
+//! them.
 //!
-//! Addresses, by the schema of the plugin: properties marked `x-grant`, those of `format` `uri`, `url` or `hostname`, the port that
-//! `x-grant-port` names, those marked `"x-origin": true` (a flag for TLS, say), and those that are called as addresses are called. A
-//! secret may say which of them it is for: `"x-origin": "baseUrl"`; otherwise all of them count.
+//! Addresses, by the schema of the plugin: properties marked `x-grant`, those of `format` `uri`, `url` or
+//! `hostname`, the port that `x-grant-port` names, those marked `"x-origin": true` (e.g. a flag for TLS), and
+//! those with a usual name of an address. A secret may name its addresses: `"x-origin": "baseUrl"`; otherwise
+//! all of them count.
 //!
-//! Bounds: a look at a schema goes [`DEEPEST`] levels down; below that all of a value is taken for secret.
+//! Bounds: a schema is followed [`DEEPEST`] levels down; a value below that counts as secret as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,12 +20,13 @@ use url::{Host, Url};
 
 use crate::config_schema::{holds_secret, is_secret};
 
-/// The member of a stored configuration that names the secrets which are wanted anew. No plugin's property begins so.
+/// Member of a stored configuration with the names of the secrets to enter again. No property of a plugin
+/// begins with `$`.
 const WANTED: &str = "$secretsWanted";
 
 const DEEPEST: usize = 12;
 
-/// Names of properties that hold an address, or a part of one, whatever a schema says of them.
+/// Names of properties that hold an address or a part of one, whatever the schema says.
 const ADDRESSES: &[&str] = &[
     "address",
     "baseUrl",
@@ -45,7 +48,7 @@ const ADDRESSES: &[&str] = &[
 
 type Config = Map<String, Value>;
 
-/// The secrets that have to be entered again, as everybody is told who uses the configuration before that.
+/// Error that lists the secrets to enter again; `None` if there are none.
 pub fn complaint(wanted: &[String]) -> Option<String> {
     let names: Vec<String> = wanted.iter().map(|name| format!("`{name}`")).collect();
     (!names.is_empty()).then(|| {
@@ -56,7 +59,7 @@ pub fn complaint(wanted: &[String]) -> Option<String> {
     })
 }
 
-/// Takes the names of the secrets that are wanted anew out of a stored configuration.
+/// Removes the names of the secrets to enter again from a stored configuration, and returns them.
 pub fn take_wanted(stored: &mut Config) -> Vec<String> {
     let Some(Value::Array(names)) = stored.remove(WANTED) else {
         return Vec::new();
@@ -65,7 +68,7 @@ pub fn take_wanted(stored: &mut Config) -> Vec<String> {
     names.into_iter().filter_map(text).collect()
 }
 
-/// Puts the names of the secrets that are wanted anew into a configuration that is about to be stored.
+/// Adds the names of the secrets to enter again to a configuration before it is stored.
 pub fn put_wanted(stored: &mut Config, wanted: &[String]) {
     if wanted.is_empty() {
         stored.remove(WANTED);
@@ -74,19 +77,19 @@ pub fn put_wanted(stored: &mut Config, wanted: &[String]) {
     }
 }
 
-/// The addresses of a configuration, by the paths of the properties that hold them.
+/// Addresses of a configuration, by the path of the property.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places(BTreeMap<String, String>);
 
 impl Places {
-    /// By the schema of its plugin; without one, by what properties are called.
-    pub fn of(schema: Option<&Value>, config: &Config) -> Self {
+    /// Finds the addresses by the plugin's schema, or without one by the names of the properties.
+    pub fn in_config(schema: Option<&Value>, config: &Config) -> Self {
         let mut places = Self::default();
         places.read(schema, config, "", 0);
         places
     }
 
-    /// The places of one address that has no schema, e.g. a URL.
+    /// The address of a plain URL without a schema.
     pub fn of_url(url: &str) -> Self {
         Self(BTreeMap::from([(String::new(), origin(url))]))
     }
@@ -132,7 +135,7 @@ impl Places {
         }
     }
 
-    /// The paths at which the two differ.
+    /// Paths at which the two differ.
     fn unlike<'a>(&'a self, other: &'a Self) -> BTreeSet<&'a str> {
         let paths = self.0.keys().chain(other.0.keys());
         let differs = |path: &&String| self.0.get(*path) != other.0.get(*path);
@@ -140,24 +143,24 @@ impl Places {
     }
 }
 
-/// Whether two texts are of one origin: scheme, host and port.
+/// True when two addresses have the same scheme, host and port.
 pub fn is_same_origin(one: &str, other: &str) -> bool {
     origin(one) == origin(other)
 }
 
-/// A change of a stored configuration, whose secrets may be sealed or in clear.
+/// A change of a stored configuration; its secrets may be encrypted or plain.
 pub struct Change<'a> {
     pub schema: Option<&'a Value>,
     pub before: &'a Config,
-    /// As somebody sent it: what it leaves out, leaves blank or repeats as a mask was carried over.
+    /// The values that the user sent: what is absent, blank or masked was carried over.
     pub sent: &'a Config,
     /// Addresses before and after.
     pub places: (&'a Places, &'a Places),
 }
 
 impl Change<'_> {
-    /// Takes each secret out of `after` that was carried over to another address. Returns those that are wanted anew: these,
-    /// and those of `wanted` that nobody has sent or taken away since.
+    /// Removes from `after` each secret that was carried over to another address. Returns the names of the
+    /// secrets to enter again: these, and those of `wanted` that were neither sent nor removed.
     pub fn settle(&self, after: &mut Config, wanted: Vec<String>) -> Vec<String> {
         let mut all: BTreeSet<String> = wanted.into_iter().collect();
         all.retain(|path| !was_settled(self.sent, path));
@@ -176,7 +179,7 @@ impl Change<'_> {
     }
 }
 
-/// One look for secrets that were carried over.
+/// Search for carried-over secrets.
 struct Walk<'a> {
     root: Option<&'a Value>,
     moved: BTreeSet<&'a str>,
@@ -216,7 +219,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a value goes as a whole; what is secret within it is taken out of it.
+    /// True when the whole value must be dropped; secrets inside it are removed from it.
     fn loses(
         &mut self,
         name: &str,
@@ -261,7 +264,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether one of the addresses that a secret is for has changed.
+    /// True when one of the secret's addresses has changed.
     fn concerns(&self, property: Option<&Value>) -> bool {
         let named: Vec<&str> = match property.and_then(|property| property.get("x-origin")) {
             Some(Value::String(name)) => vec![name],
@@ -276,8 +279,8 @@ impl Walk<'_> {
     }
 }
 
-/// True if somebody has sent the secret at `path`, or taken it away: with `null`, its own or that of a value around it. One that
-/// stands in an object is not sent with the rest of the object.
+/// True if the user has sent the secret at `path`, or removed it: by `null`, its own or that of a value
+/// around it. A secret inside an object is not sent with the rest of the object.
 fn was_settled(sent: &Config, path: &str) -> bool {
     let mut steps = path.split('.');
     let mut at = steps.next().and_then(|first| sent.get(first));
@@ -291,7 +294,7 @@ fn was_settled(sent: &Config, path: &str) -> bool {
     at.is_some_and(|value| value.is_null() || !is_kept(Some(value)))
 }
 
-/// Whether a value that was sent leaves what is stored in place.
+/// True when a sent value keeps the stored one.
 fn is_kept(sent: Option<&Value>) -> bool {
     match sent {
         None => true,
@@ -300,7 +303,7 @@ fn is_kept(sent: Option<&Value>) -> bool {
     }
 }
 
-/// Whether a secret may stand in a value. What its schema does not name may be anything, but for an address.
+/// True when a value may contain a secret. Any value unknown to the schema may, except an address.
 fn may_be_secret(name: &str, schema: Option<&Value>, depth: usize) -> bool {
     if depth >= DEEPEST {
         return true;
@@ -311,7 +314,7 @@ fn may_be_secret(name: &str, schema: Option<&Value>, depth: usize) -> bool {
     }
 }
 
-/// Puts what is stored in the place of each mask that was sent, however deep it stands.
+/// Replaces each mask in the sent value with the stored value, at any depth.
 pub fn unmasked(sent: Value, stored: Option<&Value>) -> Value {
     match (sent, stored) {
         (Value::String(text), Some(stored)) if is_mask(text.trim()) => stored.clone(),
@@ -342,7 +345,7 @@ fn is_marked(property: Option<&Value>) -> bool {
         || ["uri", "url", "iri", "hostname"].contains(&format)
 }
 
-/// The names of properties that hold the port of another one.
+/// Names of the properties that hold the port of another property.
 fn ports(schema: Option<&Value>) -> BTreeSet<&str> {
     let properties = schema
         .and_then(|schema| schema.get("properties"))
@@ -362,8 +365,8 @@ fn below(path: &str, name: &str) -> String {
     }
 }
 
-/// An address in the one form by which two are compared: of a URL scheme, host and port; of a host its one spelling; of
-/// anything else the text.
+/// Normalised address for comparison: scheme, host and port of a URL; the canonical spelling of a host; any
+/// other text unchanged.
 pub fn origin(text: &str) -> String {
     let text = text.trim();
     match Url::parse(text) {
@@ -406,7 +409,7 @@ mod tests {
         value.as_object().cloned().expect("an object")
     }
 
-    /// The configuration after `sent` was put over `before`, and what is wanted anew.
+    /// The configuration after `sent` was applied to `before`, and the secrets to enter again.
     fn settled(schema: &Value, before: &Value, sent: &Value, wanted: &[&str]) -> (Value, Vec<String>) {
         let (before, sent) = (map(before), map(sent));
         let mut after = before.clone();
@@ -414,8 +417,8 @@ mod tests {
             after.insert(name.clone(), unmasked(value.clone(), before.get(name)));
         }
         let places = (
-            Places::of(Some(schema), &before),
-            Places::of(Some(schema), &after),
+            Places::in_config(Some(schema), &before),
+            Places::in_config(Some(schema), &after),
         );
         let change = Change {
             schema: Some(schema),

@@ -1,4 +1,4 @@
-//! Whom the house writes to: users as the database knows them at that moment, whatever their tokens say.
+//! Recipients of messages: users as the database has them at that moment, whatever their tokens claim.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx};
@@ -8,16 +8,16 @@ use qm_kernel::Permission;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     pub id: String,
-    /// IANA zone; none: that of the server.
+    /// IANA time zone; `None`: that of the server.
     pub timezone: Option<String>,
 }
 
-/// Knows the active users. Implemented by `identity`, wired by the server.
+/// Finds active users. Implemented by `identity`, supplied by the server.
 #[async_trait]
 pub trait People: Send + Sync {
-    /// The user with this id; none: they do not exist, or are not active.
+    /// The active user with this id; `None` otherwise.
     async fn find(&self, tx: &mut Tx, id: &str) -> Result<Option<Person>, DbError>;
 
-    /// Everybody whose roles hold the permission, or hold everything; by id.
+    /// Active users whose roles hold the permission, or every permission; by id.
     async fn holders(&self, tx: &mut Tx, permission: Permission) -> Result<Vec<Person>, DbError>;
 }

@@ -1,13 +1,13 @@
-//! Everything stored encrypted, across the areas: what is under an earlier key, what is under none, and the change of
-//! keys.
+//! Encrypted values of all areas: reports on values of earlier or unknown keys, and re-encryption with the
+//! present key.
 //!
-//! An area names its encrypted values through [`SealedValues`]; this module never learns its tables. A value goes from
-//! one key to the next by compare-and-swap on the stored text, so a change that a running server makes meanwhile is
-//! never overwritten. Every transaction of a rotation is whole in itself (its values and their audit row), so one that
-//! is interrupted is simply run again.
+//! An area lists its encrypted values through [`SealedValues`]; this module knows no tables. A value is
+//! re-encrypted by compare-and-swap on the stored text, so a concurrent change by a running server is never
+//! overwritten. Every transaction of a rotation is complete in itself (values and audit row), so an
+//! interrupted one is simply run again.
 //!
-//! Bounds: [`BATCH`] objects a transaction; [`PASSES`] passes over an area; [`NAMED`] unreadable values named by area;
-//! the look of the health route reads [`EXAMINED`] objects of an area at most.
+//! Bounds: [`BATCH`] objects per transaction; [`PASSES`] passes per area; [`NAMED`] named unreadable values
+//! per area; the health route reads at most [`EXAMINED`] objects per area.
 
 mod settings;
 #[cfg(test)]
@@ -25,9 +25,9 @@ use crate::cipher::{Cipher, Standing};
 
 pub use settings::SecretSettings;
 
-/// Objects read, and at most changed, in one transaction: a running server waits for no more than that.
+/// Objects per transaction, so that a running server waits only briefly.
 const BATCH: u32 = 50;
-/// A running server may put a value it had read before back while it is rotated; the next pass finds it.
+/// A running server may write back a value that it read before the rotation; the next pass finds it.
 const PASSES: usize = 3;
 const NAMED: usize = 1000;
 const EXAMINED: usize = 1000;
@@ -35,30 +35,30 @@ const EXAMINED: usize = 1000;
 /// One encrypted value as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedRow {
-    /// Id or key of what it belongs to.
+    /// Id or key of the object it belongs to.
     pub object: String,
     /// Which of its fields.
     pub field: String,
-    /// The cipher text.
+    /// The encrypted text.
     pub stored: String,
 }
 
-/// The encrypted values of some objects.
+/// Encrypted values of some objects.
 #[derive(Clone, Debug, Default)]
 pub struct SealedPage {
     pub rows: Vec<SealedRow>,
-    /// The last object looked at, to go on from; `None` when it was the last of all.
+    /// The last object read, to continue from; `None` at the end.
     pub next: Option<String>,
 }
 
 impl SealedPage {
-    /// The page of objects that have one encrypted field, as (id, cipher text), read with this limit.
+    /// Page of objects with one encrypted field, as (id, encrypted text), read with this limit.
     pub fn of_one(field: &str, found: Vec<(String, String)>, limit: u32) -> Self {
         let found = found.into_iter().map(|(object, stored)| (object, [Some(stored)]));
         Self::of_fields([field], found.collect(), limit)
     }
 
-    /// The page of objects that have these encrypted fields, some of them perhaps unset, read with this limit.
+    /// Page of objects with these encrypted fields, some possibly unset, read with this limit.
     pub fn of_fields<const N: usize>(
         fields: [&str; N],
         found: Vec<(String, [Option<String>; N])>,
@@ -80,16 +80,16 @@ impl SealedPage {
     }
 }
 
-/// The encrypted values of an area.
+/// Encrypted values of an area.
 #[async_trait]
 pub trait SealedValues: Send + Sync {
-    /// The area's name, as reports show it.
+    /// Name of the area in reports.
     fn area(&self) -> &'static str;
 
-    /// The values of the next `limit` objects after the object `after`, in the order of the objects' ids.
+    /// Values of up to `limit` objects after the object `after`, ordered by object id.
     async fn list(&self, tx: &mut Tx, after: Option<&str>, limit: u32) -> Result<SealedPage, DbError>;
 
-    /// Puts `new` where exactly `row.stored` stands; `false` when something else stands there by now.
+    /// Replaces `row.stored` with `new`; `false` when it has changed meanwhile.
     async fn replace(&self, tx: &mut Tx, row: &SealedRow, new: &str) -> Result<bool, DbError>;
 }
 
@@ -104,22 +104,22 @@ pub struct Unreadable {
     pub field: String,
 }
 
-/// What a rotation found and did in one area.
+/// Result of a rotation in one area.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AreaReport {
     pub area: &'static str,
-    /// Values that were under the current key already.
+    /// Values encrypted with the present key already.
     pub current: u64,
-    /// Values sealed anew under the current key; with `dry_run` those that would be.
+    /// Values encrypted again; with `dry_run` those that would be.
     pub rotated: u64,
-    /// Values that a running server changed at the very moment, in the last pass: to be looked at again.
+    /// Values that a running server changed at the same moment, in the last pass: run the rotation again.
     pub contested: u64,
     pub unreadable: u64,
-    /// The first of them.
+    /// The first of the unreadable values.
     pub named: Vec<Unreadable>,
 }
 
-/// All encrypted values of the service. Cheap to clone.
+/// Encrypted values of the whole service. Cheap to clone.
 #[derive(Clone)]
 pub struct Sealed {
     db: Db,
@@ -138,7 +138,7 @@ impl Sealed {
         }
     }
 
-    /// Seals everything stored under an earlier key with the current one. With `dry_run` it only counts.
+    /// Encrypts every value of an earlier key with the present key. With `dry_run` it only counts.
     pub async fn rotate(&self, dry_run: bool) -> Result<Vec<AreaReport>, DbError> {
         let mut reports = Vec::new();
         for area in self.areas.iter() {
@@ -158,8 +158,8 @@ impl Sealed {
         Ok(reports)
     }
 
-    /// The stored values that read as absent, for the health of the system: bounded, and empty when the database does
-    /// not answer, which shows elsewhere.
+    /// Stored values that cannot be decrypted, for the health page: a bounded list, and empty when the
+    /// database does not answer, which is reported elsewhere.
     pub async fn unreadable(&self) -> Vec<Unreadable> {
         let mut found = Vec::new();
         for area in self.areas.iter() {
@@ -183,7 +183,7 @@ impl Sealed {
         Ok(())
     }
 
-    /// One pass over an area, a transaction a batch.
+    /// One pass over an area, one transaction per batch.
     async fn pass(&self, area: &dyn SealedValues, dry_run: bool) -> Result<AreaReport, DbError> {
         let mut report = AreaReport {
             area: area.area(),
@@ -199,7 +199,7 @@ impl Sealed {
             let page = area.list(&mut tx, after.as_deref(), BATCH).await?;
             let before = report.rotated;
             for row in &page.rows {
-                self.one(area, &mut tx, row, dry_run, &mut report).await?;
+                self.rotate_row(area, &mut tx, row, dry_run, &mut report).await?;
             }
             if !dry_run && report.rotated > before {
                 let entry = AuditEntry {
@@ -217,7 +217,7 @@ impl Sealed {
         }
     }
 
-    async fn one(
+    async fn rotate_row(
         &self,
         area: &dyn SealedValues,
         tx: &mut Tx,

@@ -1,4 +1,4 @@
-//! What tests and measurements of other crates need of this area.
+//! Helpers for tests and benchmarks of other crates.
 
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ use crate::ground::Ground;
 use crate::outbox::{Outbox, OutboxMetrics, Patience};
 
 sql! {
-    /// One statement whatever the number; a million rows take some seconds. Written to run by hand as well: $1 is the
-    /// number of rows, $2 the instant of the newest one (Unix milliseconds), $3 the milliseconds between two of them.
+    /// One statement for any number of rows; a million rows take some seconds. It can be run by hand too: $1
+    /// is the number of rows, $2 the time of the newest row (Unix milliseconds), $3 the milliseconds between
+    /// two rows.
     FILL = "INSERT INTO audit_logs (id, action, object_type, object_id, result, ip_address, user_agent, metadata, \
             created_at) \
         WITH RECURSIVE n(i) AS \
@@ -30,13 +31,14 @@ sql! {
             CASE WHEN i % 20 = 1 THEN 'failure' ELSE 'success' END, '203.0.113.7', 'Mozilla/5.0', \
             CASE WHEN i % 10 < 3 THEN NULL ELSE '{\"name\":\"Orchard.Lane.S02E07.1080p.WEB-DL.x264-KESTREL\"}' END, \
             CAST($2 AS BIGINT) - i * CAST($3 AS BIGINT) FROM n";
-    /// What a server in use does by itself, sooner or later: without it PostgreSQL takes the table for a small one.
+    /// Updates the planner's statistics, as a server in use does by itself: without it PostgreSQL assumes a
+    /// small table.
     ANALYZE = "ANALYZE audit_logs";
 }
 
-/// Adds `rows` audit rows, the newest at `newest`, `apart_ms` between two of them. Once a database: their ids are
-/// fixed. Fill before the list is first read, or at least with rows newer than those there; on PostgreSQL measure after
-/// a `VACUUM audit_logs`, which a server in use gets by itself.
+/// Adds `rows` audit rows, the newest at `newest`, `apart_ms` between two of them. Call it once per database:
+/// the ids are fixed. Fill before the list is first read, or with rows newer than the present ones; on
+/// PostgreSQL run `VACUUM audit_logs` before measuring, as a server in use does by itself.
 pub async fn fill_audit(db: &Db, rows: u64, newest: Timestamp, apart_ms: i64) -> Result<(), DbError> {
     let mut tx = db.begin_write().await?;
     exec!(&mut tx, FILL, rows as i64, newest.ms(), apart_ms)
@@ -55,7 +57,7 @@ pub fn ground(db: &Db, ctx: &Ctx, acting: Arc<dyn Acting>) -> Ground {
     Ground::new(db.clone(), ctx.clone(), cipher, acting).expect("fresh metrics")
 }
 
-/// Takes tokens at their word, where no users are stored.
+/// Trusts the claims of every token, where no users are stored.
 pub struct Claims;
 
 #[async_trait]
@@ -65,15 +67,15 @@ impl Acting for Claims {
         Ok(Actor::new(who.user_id.to_string(), who.roles.clone()))
     }
 
-    /// Nothing is stored of anybody: whoever wrote something may still do it.
+    /// No users are stored: every author still holds all permissions.
     async fn powers(&self, _: &mut Tx, _: &str) -> Result<PermissionSet, ActingError> {
         Ok(PermissionSet::all())
     }
 }
 
-/// The outbox of one server, and all it stands on.
+/// Outbox of one server, with its dependencies.
 pub struct Wired {
-    /// Tells `bus` what its transactions published.
+    /// Publishes the events of its transactions to `bus`.
     pub db: Db,
     pub bus: Bus,
     /// No consumer is started yet.
@@ -83,7 +85,7 @@ pub struct Wired {
 }
 
 impl Wired {
-    /// One more server on a database, where `kinds` of events are known.
+    /// One more server on a database, with these kinds of events.
     ///
     /// # Panics
     /// When the database cannot be read.
@@ -91,7 +93,7 @@ impl Wired {
         Self::telling(db, ctx, kinds, patience, |bus| Arc::new(bus.clone())).await
     }
 
-    /// The same; what transactions publish is told to `sink`, which passes it on to the bus.
+    /// As [`Wired::new`]; published events go to `sink`, which passes them on to the bus.
     ///
     /// # Panics
     /// As above.

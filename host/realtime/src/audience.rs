@@ -1,24 +1,24 @@
-//! Audiences: who may hear an event, declared once for all areas. An event that is not declared, or goes to another room than
-//! it is declared for, is sent to nobody.
+//! Audiences: allowed recipients of each event, declared once for all areas. An undeclared event, or one sent
+//! to another room than declared, is sent to nobody.
 
 use qm_kernel::Permission;
 
 use super::Room;
 
-/// Audience of an event.
+/// Allowed recipients of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// The user whom it is about.
+    /// The user that the event is about.
     Person,
-    /// Holders of the permission by which one reads the same over HTTP.
+    /// Holders of the permission that reads the same data over HTTP.
     Holders(Permission),
-    /// Everybody who may see the job, which says itself who that is.
+    /// Users who may see the job; the job determines them.
     OfJob,
-    /// Whoever the room says; for tests of the channel alone.
+    /// Any room; only for tests of the channel.
     Any,
 }
 
-/// Audiences by the beginning of an event's name; the longest one that fits counts.
+/// Audiences by prefix of an event's name; the longest matching prefix counts.
 pub type Audiences = &'static [(&'static str, Audience)];
 
 /// The events of this build.
@@ -36,7 +36,7 @@ pub const AUDIENCES: Audiences = &[
 ];
 
 impl Audience {
-    fn is(self, room: &Room) -> bool {
+    fn allows(self, room: &Room) -> bool {
         match (self, room) {
             (Audience::Any, _) | (Audience::Person, Room::User(_)) => true,
             (Audience::Holders(declared), Room::Perm(permission)) => declared == *permission,
@@ -46,17 +46,17 @@ impl Audience {
     }
 }
 
-/// The audience of an event; none: nobody declared it.
-fn of(audiences: Audiences, event: &str) -> Option<Audience> {
+/// The audience of an event; `None` for an undeclared one.
+fn audience_of(audiences: Audiences, event: &str) -> Option<Audience> {
     let fitting = audiences.iter().filter(|(start, _)| event.starts_with(start));
     fitting
         .max_by_key(|(start, _)| start.len())
         .map(|(_, audience)| *audience)
 }
 
-/// True if an event may go to a room. One that may not is a bug, which is logged and tells nobody anything.
+/// True if an event may go to a room. A refusal is a bug; it is logged and nothing is sent.
 pub(super) fn admits(audiences: Audiences, event: &str, room: &Room) -> bool {
-    let is_declared = of(audiences, event).is_some_and(|audience| audience.is(room));
+    let is_declared = audience_of(audiences, event).is_some_and(|audience| audience.allows(room));
     if !is_declared {
         tracing::error!(
             event,
@@ -74,10 +74,10 @@ mod tests {
 
     const DOCUMENT: &str = include_str!("../../../docs/realtime.md");
 
-    /// The events that the document describes.
+    /// Events in the documentation.
     fn described() -> impl Iterator<Item = &'static str> {
         let headings = DOCUMENT.lines().filter_map(|line| line.strip_prefix("### `"));
-        // What a socket is told of itself goes to no room.
+        // Messages to a single socket go to no room.
         headings
             .filter_map(|rest| rest.strip_suffix('`'))
             .filter(|event| !event.starts_with("auth:"))
@@ -87,7 +87,7 @@ mod tests {
     fn every_event_of_the_document_has_the_audience_that_it_names() {
         assert!(described().count() > 30);
         for event in described() {
-            let audience = of(AUDIENCES, event).unwrap_or_else(|| panic!("{event} has no audience"));
+            let audience = audience_of(AUDIENCES, event).unwrap_or_else(|| panic!("{event} has no audience"));
             let mut rows = DOCUMENT.lines().filter(|line| line.starts_with("| `"));
             let named = rows.find(|row| {
                 let first = row.split('|').nth(1).unwrap_or_default();
@@ -120,7 +120,8 @@ mod tests {
     fn an_event_goes_to_its_own_room_alone() {
         let perm = |permission| Room::Perm(permission);
         let view = perm(Permission::MediaManagerTitledbView);
-        let is = |event, room: &Room| of(AUDIENCES, event).is_some_and(|audience| audience.is(room));
+        let is =
+            |event, room: &Room| audience_of(AUDIENCES, event).is_some_and(|audience| audience.allows(room));
         assert!(is("titledb.match.completed", &view));
         assert!(!is(
             "titledb.match.completed",

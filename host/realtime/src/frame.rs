@@ -1,6 +1,6 @@
-//! WebSocket frames (RFC 6455), the server's side. A server's frame has no mask, so one encoded message is the same
-//! bytes for every socket: it is built once and shared. No extension is ever negotiated.
-//! Bounds: 64 KiB a message received, over all its fragments.
+//! WebSocket frames (RFC 6455), server side. A server's frame has no mask, so an encoded message is the same
+//! bytes for every socket: it is built once and shared. No extension is negotiated. Bounds: 64 KiB per
+//! received message, over all its fragments.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -14,7 +14,7 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
-/// Why a connection ends, as the close frame says it.
+/// Code and text of a close frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CloseReason {
     pub(super) code: u16,
@@ -64,14 +64,14 @@ impl CloseReason {
         code: 4408,
         text: "No answer to a ping",
     };
-    /// Engine.IO cannot be parsed further.
+    /// An invalid Engine.IO packet.
     pub(super) const BAD_PACKET: Self = Self {
         code: 1003,
         text: "Not an Engine.IO packet",
     };
 }
 
-/// One text message of several pieces, which spares putting them together first.
+/// One text frame from several pieces, without joining them first.
 pub(super) fn text(pieces: &[&[u8]]) -> Bytes {
     encode(TEXT, pieces)
 }
@@ -109,21 +109,21 @@ fn encode(opcode: u8, pieces: &[&[u8]]) -> Bytes {
     frame.freeze()
 }
 
-/// What a client has said.
+/// A complete message from a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Incoming {
     Text(String),
-    /// Nobody here reads binary messages; that one came is all that counts.
+    /// Binary messages are not used; only their arrival counts.
     Binary,
     Ping(Bytes),
     Pong,
     Close,
 }
 
-/// Takes messages out of the bytes a client sends.
+/// Decodes messages from the bytes of a client.
 #[derive(Default)]
 pub(super) struct Decoder {
-    /// The fragments so far of a message that has not ended, and whether it is text.
+    /// Fragments of an unfinished message, and true if it is text.
     partial: Option<(bool, BytesMut)>,
 }
 
@@ -131,13 +131,14 @@ struct Head {
     fin: bool,
     opcode: u8,
     mask: [u8; 4],
-    /// Lengths in bytes.
+    /// Length of the payload in bytes.
     own: usize,
     payload: usize,
 }
 
 impl Decoder {
-    /// The next whole message, `None` while more bytes are needed. After an error the connection is beyond use.
+    /// The next complete message, `None` while more bytes are needed. After an error the connection is
+    /// unusable.
     pub(super) fn next(&mut self, buffer: &mut BytesMut) -> Result<Option<Incoming>, CloseReason> {
         while let Some(head) = parse_head(buffer)? {
             if buffer.len() < head.own + head.payload {
@@ -155,7 +156,7 @@ impl Decoder {
         Ok(None)
     }
 
-    /// `None`: a fragment, its message goes on.
+    /// Adds a frame; `None` for a fragment whose message continues.
     fn accept(&mut self, head: &Head, payload: BytesMut) -> Result<Option<Incoming>, CloseReason> {
         match head.opcode {
             PING => return Ok(Some(Incoming::Ping(payload.freeze()))),
@@ -185,7 +186,7 @@ impl Decoder {
     }
 }
 
-/// `None` while the head is not whole. Refuses what a client may not send, before its payload has come.
+/// Parses a frame head; `None` while it is incomplete. Refuses forbidden frames before their payload arrives.
 fn parse_head(buffer: &[u8]) -> Result<Option<Head>, CloseReason> {
     let [first, second, rest @ ..] = buffer else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The hub: who is connected, who gets what.
+//! Hub: connected sockets and delivery of events.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use super::audience;
-use super::ended::{EndedUsers, SessionsEnded};
+use super::ended_sessions::{EndedUsers, SessionsEnded};
 use super::message::{Protocol, Shared};
 use super::outbox::{Offer, TopicId};
 use super::socket::{Socket, SocketId};
@@ -22,7 +22,7 @@ use super::{HubConfig, HubCounters, Room, StateSource};
 #[derive(Clone)]
 pub struct Hub(Arc<Shop>);
 
-/// What the handles share.
+/// State shared by the handles.
 struct Shop {
     config: HubConfig,
     verifier: Arc<dyn TokenVerifier>,
@@ -34,32 +34,32 @@ struct Shop {
     numbers: AtomicU64,
     tally: Tally,
     closing: watch::Sender<bool>,
-    /// Counts the sockets that joined rooms.
+    /// Number of sockets that have joined rooms so far.
     arrivals: watch::Sender<u64>,
 }
 
-/// Who is connected, by address.
+/// Connected sockets by address.
 #[derive(Default)]
 struct Crowd {
     present: HashMap<Holder, Present>,
-    /// Sockets without a token, of all addresses.
+    /// Sockets without a token, over all addresses.
     waiting: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Holder {
     Caller(AddressBlock),
-    /// Of IPv6: whoever holds the network that the caller's is a part of.
+    /// The holder of the IPv6 /48 around the caller's /64.
     Site(AddressBlock),
 }
 
 impl Holder {
-    fn of(ip: IpAddr) -> impl Iterator<Item = Holder> {
+    fn holders_of(ip: IpAddr) -> impl Iterator<Item = Holder> {
         let site = AddressBlock::site(ip).map(Holder::Site);
-        std::iter::once(Holder::Caller(AddressBlock::of(ip))).chain(site)
+        std::iter::once(Holder::Caller(AddressBlock::containing(ip))).chain(site)
     }
 
-    /// How many callers' shares it has.
+    /// Number of callers' shares in the limit.
     const fn shares(self) -> usize {
         match self {
             Holder::Caller(_) => 1,
@@ -85,13 +85,13 @@ pub(super) struct Tally {
     refused: AtomicU64,
 }
 
-/// Why a handshake is refused.
+/// Reason to refuse a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     ShuttingDown,
     Full,
     AddressFull,
-    /// Too many that have not said who they are.
+    /// Too many sockets without a token.
     WaitingFull,
     Origin,
 }
@@ -113,7 +113,7 @@ impl Hub {
         }))
     }
 
-    /// Sends `data`, which is JSON, to everyone in the room. Never waits: a socket that cannot keep up loses its oldest
+    /// Sends `data`, which is JSON, to everyone in the room. Never waits: a slow socket loses its oldest
     /// events.
     pub fn emit(&self, room: Room, event: &'static str, data: Bytes) {
         if !audience::admits(self.0.config.audiences, event, &room) {
@@ -125,7 +125,8 @@ impl Hub {
         }
     }
 
-    /// The same of what is not JSON yet. What cannot be serialised is logged, and nobody hears of it.
+    /// Serialises `message` and sends it like [`Hub::emit`]. A serialisation error is logged, and nothing is
+    /// sent.
     pub fn emit_json(&self, room: Room, event: &'static str, message: &impl Serialize) {
         match serde_json::to_vec(message) {
             Ok(json) => self.emit(room, event, Bytes::from(json)),
@@ -133,8 +134,8 @@ impl Hub {
         }
     }
 
-    /// Publishes a state under an id of its own; everyone in its room gets the whole of it at once.
-    /// A source attached under the same id before is replaced.
+    /// Publishes a state under its own id; everyone in its room gets the whole state at once. A source with
+    /// the same id is replaced.
     pub fn attach_source(&self, id: &str, source: Arc<dyn StateSource>) {
         self.detach_source(id);
         if !audience::admits(self.0.config.audiences, source.event(), &source.room()) {
@@ -160,8 +161,8 @@ impl Hub {
         }
     }
 
-    /// The source `id` has changed: it is at `seq` now, and `delta` is the JSON that leads there from `seq - 1`.
-    /// To be called after the source's snapshot shows the change, in order of `seq`.
+    /// Reports a change of source `id`: it is at `seq` now, and `delta` is the JSON that leads there from
+    /// `seq - 1`. Call it after the source's snapshot shows the change, in order of `seq`.
     pub fn state_changed(&self, id: &str, seq: u64, delta: Bytes) {
         let Some(topic) = self.topics().iter().find(|topic| topic.id == id).cloned() else {
             return;
@@ -177,12 +178,12 @@ impl Hub {
         }
     }
 
-    /// Whether anybody is in the room.
+    /// True when any socket is in the room.
     pub fn has_audience(&self, room: &Room) -> bool {
         self.sockets().values().any(|socket| socket.is_in(room))
     }
 
-    /// Changes whenever a socket joins rooms, for those who do more while somebody looks.
+    /// Changes whenever a socket joins rooms, for sources that do more while clients watch.
     pub fn arrivals(&self) -> watch::Receiver<u64> {
         self.0.arrivals.subscribe()
     }
@@ -209,9 +210,9 @@ impl Hub {
         counters
     }
 
-    /// Closes the user's sockets, and takes no token of before for a new one. To be told again harms nobody.
+    /// Closes the user's sockets, and refuses earlier tokens for new ones. Repetition is harmless.
     pub fn end_sessions(&self, user_id: &str, ended: SessionsEnded) {
-        // Noted first: a socket that is being admitted meanwhile either finds the note or is found here.
+        // Recorded first: a socket that is being admitted meanwhile either finds the record or is found here.
         self.0.ended.note(user_id, ended);
         let until = if ended.for_good {
             Timestamp::from_ms(i64::MAX)
@@ -224,7 +225,7 @@ impl Hub {
         }
     }
 
-    /// Tells every client to go, and admits no more.
+    /// Closes all sockets, and admits no more.
     pub fn shutdown(&self) {
         self.0.closing.send_replace(true);
     }
@@ -237,7 +238,7 @@ impl Hub {
         &self.0.ctx
     }
 
-    /// Whether the sessions of the token's user have ended since it was issued.
+    /// True when the sessions of the token's user have ended since its issue.
     pub(super) fn has_ended(&self, principal: &Principal) -> bool {
         self.0.ended.covers(principal, self.0.config.token_ttl)
     }
@@ -254,7 +255,7 @@ impl Hub {
         self.0.closing.subscribe()
     }
 
-    /// Takes a socket in; it leaves again with [`Hub::leave`]. One that is `known` will be admitted at once.
+    /// Registers a socket until [`Hub::leave`]. One that is `known` has a valid token.
     pub(super) fn enter(&self, protocol: Protocol, ip: IpAddr, known: bool) -> Result<Arc<Socket>, Refused> {
         let config = &self.0.config;
         if *self.0.closing.borrow() {
@@ -268,7 +269,7 @@ impl Hub {
         if !known && crowd.waiting >= config.max_waiting {
             return Err(self.refuse(Refused::WaitingFull));
         }
-        let full = Holder::of(ip).any(|holder| {
+        let full = Holder::holders_of(ip).any(|holder| {
             let share = |most: usize| most.saturating_mul(holder.shares());
             crowd.present.get(&holder).is_some_and(|present| {
                 present.all >= share(config.max_per_address)
@@ -278,7 +279,7 @@ impl Hub {
         if full {
             return Err(self.refuse(Refused::AddressFull));
         }
-        for holder in Holder::of(ip) {
+        for holder in Holder::holders_of(ip) {
             let present = crowd.present.entry(holder).or_default();
             present.all += 1;
             present.waiting += 1;
@@ -300,7 +301,7 @@ impl Hub {
         let waited = usize::from(!socket.is_in(&Room::Authenticated));
         let mut crowd = self.crowd();
         crowd.waiting -= waited;
-        for holder in Holder::of(socket.ip) {
+        for holder in Holder::holders_of(socket.ip) {
             if let Some(present) = crowd.present.get_mut(&holder) {
                 present.all -= 1;
                 present.waiting -= waited;
@@ -311,7 +312,7 @@ impl Hub {
         }
     }
 
-    /// The socket has a new principal, its first or another: it joins what that one may see and leaves the rest.
+    /// Moves a socket with a new principal into the rooms that it may see, and out of the others.
     pub(super) fn admitted(&self, socket: &Socket, was_waiting: bool) {
         self.count_waiting(socket, was_waiting, false);
         for topic in self.topics().iter() {
@@ -326,7 +327,7 @@ impl Hub {
             .send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// The socket has left its rooms but stays connected.
+    /// Removes a connected socket from its rooms.
     pub(super) fn dismissed(&self, socket: &Socket) {
         self.count_waiting(socket, false, true);
         socket.outbox.forget_all();
@@ -336,7 +337,7 @@ impl Hub {
         let count = |waiting: usize| (waiting + usize::from(is)).saturating_sub(usize::from(was));
         let mut crowd = self.crowd();
         crowd.waiting = count(crowd.waiting);
-        for holder in Holder::of(socket.ip) {
+        for holder in Holder::holders_of(socket.ip) {
             if let Some(present) = crowd.present.get_mut(&holder) {
                 present.waiting = count(present.waiting);
             }

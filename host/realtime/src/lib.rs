@@ -1,4 +1,4 @@
-//! The realtime channel: events and live state to every browser and script that is connected.
+//! Realtime channel: events and live state for all connected browsers and scripts.
 //!
 //! One path, two protocols over it: Socket.IO v4 (there is an `EIO` in the query) and plain WebSocket messages
 //! `{event, data}`. Rooms follow the token's permissions; a socket is in `authenticated`, in its user's room and in one
@@ -8,7 +8,7 @@
 //! /64, and a /48 has twice as many. [`outbox`] and [`frame`] bound one socket.
 
 mod audience;
-mod ended;
+mod ended_sessions;
 mod frame;
 mod hub;
 mod message;
@@ -26,11 +26,11 @@ use qm_kernel::{Permission, Principal};
 use serde::Serialize;
 
 pub use audience::{AUDIENCES, Audience, Audiences};
-pub use ended::SessionsEnded;
+pub use ended_sessions::SessionsEnded;
 pub use hub::Hub;
 pub use routes::ws_router;
 
-/// Who gets an event.
+/// Recipients of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
     /// Everyone with a valid token.
@@ -39,8 +39,8 @@ pub enum Room {
     User(Arc<str>),
     /// Everyone who holds the permission.
     Perm(Permission),
-    /// Everyone who holds one of the permissions, and one user's sockets if there is such a user. Whoever is both gets
-    /// the event once.
+    /// Everyone who holds one of the permissions, and one user's sockets if there is such a user. A recipient
+    /// by both ways gets the event once.
     Owner {
         user: Option<Arc<str>>,
         or: &'static [Permission],
@@ -61,41 +61,42 @@ impl Room {
     }
 }
 
-/// A state that clients follow: whole once, then by what changed. `seq` rises by one with each change.
+/// A state that clients follow: first the whole, then deltas. `seq` increases by one with each change.
 pub trait StateSource: Send + Sync {
     fn room(&self) -> Room;
-    /// The event that carries it, e.g. `torrents:update`.
+    /// Name of the event that carries it, e.g. `torrents:update`.
     fn event(&self) -> &'static str;
-    /// The state and its sequence number; JSON of the shape that says `full: true`. Called from the task of a socket:
-    /// must not wait.
+    /// The state and its sequence number, as JSON with `full: true`. Called from the task of a socket: must
+    /// not block.
     fn snapshot(&self) -> (u64, Bytes);
-    /// The same as JSON for clients that know no deltas.
+    /// The whole state as JSON for clients without deltas.
     fn full_list(&self) -> Bytes;
 }
 
-/// Timings and limits; the defaults are the contract's.
+/// Time and size limits; the defaults are those of the contract.
 #[derive(Clone, Debug)]
 pub struct HubConfig {
-    /// Origins a browser may connect from, besides the server's own.
+    /// Origins from which a browser may connect, besides the server's own.
     pub cors_origins: Vec<String>,
     pub ping_interval: Duration,
-    /// After a ping, for a sign of life.
+    /// Time for an answer to a ping.
     pub ping_timeout: Duration,
-    /// For a token, after the connection stands.
+    /// Time for a token after the connection is open.
     pub connect_timeout: Duration,
-    /// How long a socket outlives its token, for the client to bring a new one.
+    /// Time for which a socket outlives its token, so that the client can send a new one.
     pub expiry_grace: Duration,
-    /// How long an access token lives: tells when one was issued.
+    /// Lifetime of an access token; tells its time of issue.
     pub token_ttl: Duration,
-    /// For a reader that takes nothing while something waits for it.
+    /// Time for which a reader may take nothing while data is waiting.
     pub stall_timeout: Duration,
     pub max_sockets: usize,
     pub max_per_address: usize,
-    /// Without a token yet. Who brings a good one in the handshake needs no place among them.
+    /// Largest number of sockets without a token. A socket with a valid token in the handshake does not
+    /// count.
     pub max_waiting: usize,
-    /// Of one address, without a token yet.
+    /// Largest number of sockets without a token per address.
     pub max_waiting_per_address: usize,
-    /// Audiences of events; what is not among them is sent to nobody.
+    /// Audiences of events; an undeclared event is sent to nobody.
     pub audiences: Audiences,
 }
 
@@ -118,7 +119,8 @@ impl Default for HubConfig {
     }
 }
 
-/// Counts for metrics. `sockets`, `authenticated` and the queue are of this moment, the rest since the start.
+/// Counts for metrics. `sockets`, `authenticated` and the queue are present values, the rest counts since the
+/// start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HubCounters {

@@ -1,6 +1,7 @@
-//! The two wire forms of one event, and what a client's message means in each.
+//! The two wire formats of events, and the requests of clients in each.
 //!
-//! Plain: `{"event":…,"data":…}`. Socket.IO v4: Engine.IO 4 packets of one digit, Socket.IO packets inside `4`.
+//! Plain: `{"event":…,"data":…}`. Socket.IO v4: Engine.IO 4 packets of one digit, Socket.IO packets inside
+//! `4`.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -8,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::frame;
 
-/// How a client wants its messages; fixed by the handshake.
+/// Protocol of a client; fixed by the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     Plain,
@@ -22,7 +23,7 @@ pub(super) fn event(protocol: Protocol, name: &str, data: &[u8]) -> Bytes {
     }
 }
 
-/// One frame a protocol, made when the first client that needs it is met.
+/// Frames of one event, one per protocol, built when the first client needs it.
 pub(super) struct Shared<'a> {
     name: &'a str,
     data: &'a [u8],
@@ -50,22 +51,22 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// What a client asks for. Everything else it may send is ignored.
+/// Request of a client. Everything else it may send is ignored.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Request {
-    /// With the token it brings, if any; `delta`: it understands deltas.
+    /// With its token, if any; `delta`: the client understands deltas.
     Connect {
         token: Option<String>,
         delta: bool,
     },
-    /// Leaves the namespace, or says goodbye altogether.
+    /// Leaves the namespace, or closes the connection.
     Disconnect,
     /// A namespace other than `/`.
     UnknownNamespace(String),
-    /// Engine.IO's own ping; the payload goes back.
+    /// Engine.IO's own ping; the payload is returned.
     Ping(String),
     Ignore,
-    /// Cannot be a packet of the protocol.
+    /// No packet of the protocol.
     Malformed,
 }
 
@@ -127,7 +128,7 @@ fn parse_socket_io(packet: &str) -> Request {
         None => ("/", rest),
         Some(_) => rest.split_once(',').unwrap_or((rest, "")),
     };
-    // A namespace may carry a query; the default one is `/` whatever follows.
+    // A namespace may carry a query; the default one is `/` with any query.
     let is_default = namespace.split('?').next() == Some("/");
     match kind {
         '0' if !is_default => Request::UnknownNamespace(namespace.chars().take(100).collect()),

@@ -1,10 +1,10 @@
-//! What waits to be written to one socket.
+//! Queue of frames for one socket.
 //!
-//! Three things wait here: ordinary events, deltas of a topic, and the wish for a topic's full state, which is rendered
-//! only when the writer gets to it, so a slow reader never holds an old one. A delta is queued only when it continues
-//! what the socket has; otherwise the topic is marked for a full state.
-//! Bounds: 512 events, 32 deltas, 8 MiB, 64 control frames. Over them the oldest event goes, or a topic's deltas go and
-//! its full state is sent instead; a client that leaves 64 control frames unread is closed.
+//! It holds three kinds: ordinary events, deltas of a topic, and requests for a topic's full state, which is
+//! rendered only when the writer reaches it, so a slow reader never gets an old one. A delta is queued only
+//! when it continues the state that the socket has; otherwise the topic is marked for a full state. Bounds:
+//! 512 events, 32 deltas, 8 MiB, 64 control frames. Beyond them the oldest event is dropped, or a topic's
+//! deltas are replaced by its full state; a client with 64 unread control frames is closed.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,10 +16,10 @@ const MAX_EVENTS: usize = 512;
 const MAX_DELTAS: usize = 32;
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 const MAX_CONTROL: usize = 64;
-/// Frames handed to the writer at once.
+/// Frames per batch for the writer.
 const BATCH: usize = 32;
 
-/// Numbers the state sources of a hub.
+/// Number of a state source within a hub.
 pub(super) type TopicId = u64;
 
 pub(super) struct Outbox {
@@ -47,36 +47,36 @@ enum Item {
         seq: u64,
         frame: Bytes,
     },
-    /// The writer renders the topic when it gets here.
+    /// The writer renders the topic here.
     Full(TopicId),
 }
 
-/// What a socket has of a topic, counting what is queued.
+/// State of a topic at the socket, including queued frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
     /// An [`Item::Full`] is queued.
     Wanted,
-    /// The writer is rendering; deltas that arrive meanwhile are sorted out by [`Outbox::rendered`].
+    /// The writer is rendering; deltas that arrive meanwhile are handled by [`Outbox::rendered`].
     Rendering,
     At(u64),
 }
 
-/// What the writer does next.
+/// Next task of the writer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// The batch was filled.
+    /// The batch is filled: write it.
     Write,
-    /// Render this topic, tell [`Outbox::rendered`], write it.
+    /// Render this topic, call [`Outbox::rendered`], write it.
     Render(TopicId),
-    /// Write this and end.
+    /// Write this frame and end.
     Last(Bytes),
 }
 
-/// What happened to something offered.
+/// Result of queueing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offer {
     Queued,
-    /// Not for this socket, or it has it already.
+    /// Not for this socket, or known to it.
     Ignored,
     /// Queued, and this many events were dropped for it.
     Dropped(u64),
@@ -96,7 +96,7 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// False when too many wait already: the client does not read, and must be closed.
+    /// Queues a control frame. `false` when too many wait: the client does not read, and must be closed.
     #[must_use]
     pub(super) fn control(&self, frame: Bytes) -> bool {
         let mut queue = self.lock();
@@ -155,7 +155,7 @@ impl Outbox {
         }
     }
 
-    /// Asks for the topic's full state; one that waits already is not asked for twice.
+    /// Requests the topic's full state; a waiting request is not repeated.
     pub(super) fn full(&self, topic: TopicId) -> Offer {
         let mut queue = self.lock();
         if queue.last.is_some() || queue.position(topic) == Some(Position::Wanted) {
@@ -184,7 +184,7 @@ impl Outbox {
         }
     }
 
-    /// Ends the socket: what the protocol has to say is written, then `frame`; events and state are dropped.
+    /// Ends the socket: control frames are written, then `frame`; events and state are dropped.
     pub(super) fn finish(&self, frame: Bytes) {
         let mut queue = self.lock();
         queue.items.retain(|item| matches!(item, Item::Control(_)));
@@ -194,7 +194,7 @@ impl Outbox {
         self.wake.notify_one();
     }
 
-    /// Waits for something to do. Frames to write are put into `batch`.
+    /// Waits for the next task. Frames to write are put into `batch`.
     pub(super) async fn next(&self, batch: &mut Vec<Bytes>) -> Next {
         loop {
             if let Some(next) = self.lock().take(batch) {
@@ -204,8 +204,8 @@ impl Outbox {
         }
     }
 
-    /// The writer has the topic's state as of `seq`: deltas up to it are in it. False when the topic was given up
-    /// meanwhile, so that the state must not be sent.
+    /// Records that the writer has the topic's state as of `seq`, which includes the deltas up to it. `false`
+    /// when the topic was given up meanwhile, so that the state must not be sent.
     pub(super) fn rendered(&self, topic: TopicId, seq: u64) -> bool {
         let mut queue = self.lock();
         if queue.position(topic) != Some(Position::Rendering) {
@@ -229,7 +229,7 @@ impl Outbox {
         true
     }
 
-    /// Frames and bytes that wait.
+    /// Number of frames and bytes that wait.
     pub(super) fn waiting(&self) -> (usize, usize) {
         let queue = self.lock();
         (queue.items.len(), queue.bytes)

@@ -1,4 +1,4 @@
-//! `GET /ws/`: the handshake, and which protocol a client speaks.
+//! `GET /ws/`: handshake and choice of the protocol.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -18,7 +18,7 @@ use super::hub::{Hub, Refused};
 use super::message::Protocol;
 use super::session::{self, Handshake};
 
-/// Serves the channel; to be mounted beside the API, because it authenticates in its own way.
+/// Router of the channel; mounted beside the API, because it has its own authentication.
 pub fn ws_router(hub: Hub) -> Router {
     Router::new()
         .route("/ws", any(connect))
@@ -78,7 +78,7 @@ fn switching(accept: HeaderValue) -> Response {
     response
 }
 
-/// Why there is no connection, in the words of the protocol that was asked for.
+/// Reason to refuse a connection, in the words of the requested protocol.
 enum Refusal {
     EngineIo {
         status: StatusCode,
@@ -118,7 +118,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Gives the value of `Sec-WebSocket-Accept`.
+/// Checks a handshake; returns the value of `Sec-WebSocket-Accept`.
 fn check(hub: &Hub, query: &Query, request: &Request) -> Result<HeaderValue, Refusal> {
     let origin_ok = origin_allowed(&hub.config().cors_origins, request.headers());
     let accept = accept_key(request.headers());
@@ -195,7 +195,7 @@ impl Query {
     }
 }
 
-/// Only browsers send an origin, and they send it truly: it must be listed, or be this server's own.
+/// Only browsers send an origin, and they send the true one: it must be listed, or be this server's own.
 fn origin_allowed(listed: &[String], headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else {
         return true;

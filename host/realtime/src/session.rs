@@ -1,5 +1,5 @@
-//! The life of one connection: reads what the client says, writes what its outbox holds, keeps the clock.
-//! All three run in one task and end together.
+//! Life of one connection: reads the client's messages, writes its outbox, and watches deadlines. All three
+//! run in one task and end together.
 
 use std::io::{self, IoSlice};
 use std::sync::atomic::Ordering;
@@ -19,14 +19,14 @@ use super::message::{self, Protocol, Request};
 use super::outbox::Next;
 use super::socket::Socket;
 
-/// Read at once, and kept between reads.
+/// Bytes read at once, and kept between reads.
 const READ_CHUNK: usize = 4096;
-/// Frames given to one write call.
+/// Frames per write call.
 const SLICES: usize = 32;
-/// For the client's side of the closing handshake.
+/// Time for the client's side of the closing handshake.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// What the handshake brought.
+/// Data from the handshake.
 pub(super) struct Handshake {
     /// From the query or the `Authorization` header.
     pub(super) token: Option<String>,
@@ -37,7 +37,7 @@ struct Session<'a> {
     socket: &'a Socket,
     token: Option<String>,
     times: Mutex<Times>,
-    /// The clock has to look at `times` again.
+    /// Wakes the clock: `times` have changed.
     changed: Notify,
 }
 
@@ -45,12 +45,12 @@ struct Times {
     heard: Instant,
     pinged: Option<Instant>,
     next_ping: Instant,
-    /// Without a token since then.
+    /// Begin of the time without a token.
     waiting_since: Option<Instant>,
     expires: Option<Instant>,
 }
 
-/// Runs the connection to its end and takes it out of the hub, also when it is dropped half-way.
+/// Runs the connection to its end and removes it from the hub, also when the future is dropped.
 pub(super) async fn run<T: AsyncRead + AsyncWrite + Send>(
     io: T,
     hub: Hub,
@@ -90,7 +90,7 @@ pub(super) async fn run<T: AsyncRead + AsyncWrite + Send>(
     };
     let Some(reason) = reason else { return };
     session.end(reason);
-    // The reader is done; what is queued and the close frame still go out.
+    // The reader is done; queued frames and the close frame are still sent.
     if let Ok(Ok(())) = timeout(hub.config().stall_timeout, session.write(&mut writer)).await {
         session.goodbye(&mut reader, &mut writer).await;
     }
@@ -129,7 +129,7 @@ impl Session<'_> {
         }
     }
 
-    /// `None`: the connection broke, nothing can be said any more.
+    /// Reads messages; `None` when the connection broke and nothing can be sent.
     async fn read<R: AsyncRead + Unpin>(&self, reader: &mut R) -> Option<CloseReason> {
         let (mut decoder, mut buffer) = (Decoder::default(), BytesMut::new());
         loop {
@@ -181,8 +181,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A first token admits; a later one renews, for the same user only. A bad first token ends the connection, a bad
-    /// later one leaves it as it was until the old one runs out.
+    /// Handles a token: the first admits; a later one renews, for the same user only. A bad first token ends
+    /// the connection, a bad later one changes nothing.
     fn connect_plain(&self, token: Option<String>) {
         let before = self.socket.principal();
         let verified = token
@@ -257,10 +257,11 @@ impl Session<'_> {
         expires_at.since(self.hub.ctx().now()) + self.hub.config().expiry_grace
     }
 
-    /// The client left its namespace: it may come back with another token on the same connection.
+    /// Handles a client that leaves its namespace: it may come back with another token on the same
+    /// connection.
     fn dismiss(&self) {
         if self.socket.principal().is_some() {
-            // Counted first: the hub asks the socket whether it waits when it leaves.
+            // Counted first: the hub asks the socket if it is waiting when it leaves.
             self.hub.dismissed(self.socket);
             self.socket.set_principal(None);
             let mut times = self.times();
@@ -270,8 +271,8 @@ impl Session<'_> {
         }
     }
 
-    /// Ends when a deadline passes: no token in time, no sign of life, token run out; when the user's sessions are ended;
-    /// when the server goes down.
+    /// Ends when a deadline passes (no token, no sign of life, expired token), when the user's sessions end,
+    /// or when the server stops.
     async fn clock(&self) -> CloseReason {
         let mut closing = self.hub.closing();
         loop {
@@ -290,7 +291,7 @@ impl Session<'_> {
         }
     }
 
-    /// Acts on what is due; gives the next deadline.
+    /// Handles what is due; returns the next deadline.
     fn tick(&self) -> Result<Instant, CloseReason> {
         let config = self.hub.config();
         let now = Instant::now();
@@ -324,7 +325,7 @@ impl Session<'_> {
         Ok(earliest.map_or(times.next_ping, |deadline| deadline.min(times.next_ping)))
     }
 
-    /// Ends well once the close frame is out.
+    /// Writes frames; ends well once the close frame is sent.
     async fn write<W: AsyncWrite + Unpin>(&self, writer: &mut W) -> io::Result<()> {
         let mut batch = Vec::new();
         loop {
@@ -339,7 +340,7 @@ impl Session<'_> {
                     if !self.socket.outbox.rendered(number, full.seq) {
                         continue;
                     }
-                    // `full` is held until it is out, so that others waiting for the same one share it.
+                    // `full` is held until it is sent, so that other sockets share the same rendering.
                     batch.push(full.frame.clone());
                     self.write_all(writer, &mut batch).await?;
                     continue;
@@ -398,7 +399,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Reads on until the client has closed too: closing at once could take the last frames back from the wire.
+    /// Reads until the client has closed too: closing at once could discard the last frames in transit.
     async fn goodbye<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(&self, reader: &mut R, writer: &mut W) {
         let _ = timeout(GOODBYE, async {
             let mut scrap = [0; 1024];
@@ -441,7 +442,7 @@ impl Session<'_> {
         }
     }
 
-    /// Unguessable, though nothing can be done with it: no other transport is offered.
+    /// An unguessable id, although it has no use: no other transport is offered.
     fn sid(&self) -> String {
         use base64::Engine;
         base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(self.hub.ctx().bytes::<15>())

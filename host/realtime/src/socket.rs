@@ -1,4 +1,4 @@
-//! One connected client as the hub sees it.
+//! One connected client, as the hub sees it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ pub(super) struct Socket {
     pub(super) protocol: Protocol,
     pub(super) ip: IpAddr,
     pub(super) outbox: Outbox,
-    /// Cancelled when its user's sessions are ended.
+    /// Fires when its user's sessions end.
     pub(super) ended: CancellationToken,
-    /// When its principal was set, in unix milliseconds.
+    /// Time at which its principal was set, in Unix milliseconds.
     admitted_ms: AtomicI64,
     principal: ArcSwapOption<Principal>,
-    /// A Socket.IO client that asked for deltas; plain clients always get them.
+    /// True for a Socket.IO client that asked for deltas; plain clients always get them.
     deltas: AtomicBool,
 }
 
@@ -55,7 +55,7 @@ impl Socket {
         self.principal.load_full()
     }
 
-    /// Whether this user has been on it since before `at`.
+    /// True when this user has been on it since before `at`.
     pub(super) fn is_of(&self, user_id: &str, at: Timestamp) -> bool {
         let its = self.principal.load();
         its.as_ref()
@@ -68,7 +68,7 @@ impl Socket {
         self.set_principal(Some(principal))
     }
 
-    /// Gives the one before.
+    /// Sets the principal; returns the previous one.
     pub(super) fn set_principal(&self, principal: Option<Arc<Principal>>) -> Option<Arc<Principal>> {
         self.principal.swap(principal)
     }

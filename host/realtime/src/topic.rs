@@ -1,5 +1,5 @@
-//! A state source with its rendered forms. A full state is rendered when a socket's writer asks for it and shared by
-//! all that ask while somebody still holds it; afterwards it is let go, because it is large.
+//! A state source with its rendered frames. A full state is rendered when a writer asks for it, and shared
+//! while any socket still holds it; then it is freed, because it is large.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,7 +15,7 @@ pub(super) struct Topic {
     pub(super) id: String,
     pub(super) room: Room,
     source: Arc<dyn StateSource>,
-    /// Rises with every change: a rendering older than it is not shared further.
+    /// Increases with every change: an older rendering is not shared any more.
     version: AtomicU64,
     rendered: Mutex<[Cached; 3]>,
 }
@@ -32,12 +32,12 @@ pub(super) struct Full {
     pub(super) frame: Bytes,
 }
 
-/// How a client takes the state of a topic.
+/// Form in which a client receives a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// A snapshot with a sequence number, then deltas.
     Deltas(Protocol),
-    /// Always the whole list: Socket.IO clients that did not ask for deltas.
+    /// Always the whole list: for Socket.IO clients that did not ask for deltas.
     List,
 }
 
@@ -68,7 +68,8 @@ impl Topic {
             Form::Deltas(Protocol::SocketIo) => 1,
             Form::List => 2,
         };
-        // Held while rendering, so that clients arriving together wait for one rendering instead of each making its own.
+        // Held while rendering, so that concurrent clients wait for one rendering instead of each making its
+        // own.
         let mut cache = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
         let version = self.version.load(Ordering::Acquire);
         let cached = &mut cache[slot];

@@ -1,7 +1,7 @@
-//! Reads a JSON string a line, each a release name, and writes what it says as JSON, a line each.
+//! Reads release names, one JSON string per line, and writes the parsed release of each as one line of JSON.
 //!
-//! Where a name leaves its resolution or source out, what is assumed stands in their place; `--stated` leaves it out.
-//! `--explain` writes the trace instead: each part of the name, what it was taken for, by which rule.
+//! A resolution or source missing in the name is filled with the assumed one; `--stated` leaves it out.
+//! `--explain` writes the trace instead: each part of the name, its meaning, and the rule that decided.
 
 use std::io::{BufRead, BufWriter, Error, Write, stdin, stdout};
 

@@ -1,13 +1,13 @@
-//! What others put around a release's own words: ends of files, marks of posters and spreaders, names of sites.
+//! Parts around a release's own words: file extensions, marks of posters and spreaders, names of sites.
 
-/// Ends of names that belong to the file and not to the release.
+/// File extensions, which do not belong to the release.
 pub(crate) const EXTENSIONS: [&str; 34] = [
     "mkv", "mp4", "avi", "ts", "m2ts", "torrent", "wmv", "m4v", "divx", "mov", "nfo", "srt", "webm", "mpg",
     "mpeg", "7z", "rar", "zip", "flv", "ogm", "mkvv", "nzb", "ass", "sub", "vob", "rmvb", "3gp", "asf",
     "mk3d", "ssa", "vtt", "f4v", "strm", "par2",
 ];
 
-/// What others hang behind the group when they post a release again.
+/// Suffixes behind the group, added when a release is posted again.
 pub(crate) const REPOSTS: [&str; 37] = [
     "obfuscated",
     "obfuscation",
@@ -48,7 +48,7 @@ pub(crate) const REPOSTS: [&str; 37] = [
     "reposted",
 ];
 
-/// Tags in brackets that name who spread a release, and not who made it.
+/// Tags in brackets that name the spreader of a release, not its maker.
 pub(crate) const SPREADERS: [&str; 29] = [
     "rartv",
     "rarbg",
@@ -81,7 +81,7 @@ pub(crate) const SPREADERS: [&str; 29] = [
     "ettvx",
 ];
 
-/// Ends of the names of sites.
+/// Top-level domains in names of sites.
 pub(crate) const DOMAINS: [&str; 69] = [
     "com",
     "net",

@@ -1,4 +1,4 @@
-//! Chooses the day and the year among the numbers that were found.
+//! Choice of the air date and the year among the numbers that were found.
 
 use crate::lex::Kind;
 use crate::marks::Found;
@@ -6,10 +6,10 @@ use crate::read::Reader;
 use crate::rules::Means;
 use crate::words::BEFORE_A_YEAR_OF_THE_TITLE;
 
-/// Two digits of a year up to here are of this century: names of releases are no older.
+/// Largest two-digit year of this century; releases are no older.
 const NEWEST_SHORT_YEAR: u32 = 39;
 
-/// Nothing that is told by its day was broadcast before; eight digits of an earlier year are a checksum.
+/// Oldest year of an air date; eight digits of an earlier year are a checksum.
 const OLDEST_DAY: u32 = 1950;
 
 impl Reader<'_> {
@@ -35,7 +35,7 @@ impl Reader<'_> {
         self.take(at, "airDate", found.rule.name, true);
     }
 
-    /// A date that can be read in two ways ends the title all the same.
+    /// An ambiguous date ends the title all the same.
     fn unclear_date(&mut self, episode: Option<(usize, usize)>) {
         let found = self.marks.found.iter().find(|found| {
             found.rule.means == Means::Date
@@ -49,7 +49,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The day, if it is one and there is no other way to read it.
+    /// The date, if it is valid and unambiguous.
     fn date_of(&self, found: &Found) -> Option<(u32, u32, u32)> {
         let value = |letter| found.numbers.value(letter);
         let text = &self.text;
@@ -70,22 +70,22 @@ impl Reader<'_> {
             return None;
         }
         match found.rule.name {
-            // A middle that is no month is the day.
+            // A middle number that is no month is the day.
             "date" => possible(year, month, day)
                 .or_else(|| possible(year, day, month))
                 .filter(|_| year >= 1970 || one == Some('-')),
             "short date" => possible(2000 + year, month, day)
                 .or_else(|| possible(2000 + day, month, year))
                 .or_else(|| possible(2000 + day, year, month)),
-            // Day and month can be told apart only where one of them can be no month.
+            // Day and month are distinguished only where one of them is above 12.
             _ if month > 12 => possible(year, day, month),
             _ if day > 12 || day == month => possible(year, month, day),
             _ => None,
         }
     }
 
-    /// `20260314`, `14032026` and `260314`: what is not written as a year, a month and a day is a date only where known words
-    /// come next.
+    /// `20260314`, `14032026` and `260314`: any order but year, month, day counts as a date only in front of
+    /// known words.
     fn date_in_one(&self, found: &Found, all: u32, digits: usize) -> Option<(u32, u32, u32)> {
         let (first, second, third) = (all / 10_000, all / 100 % 100, all % 100);
         if digits == 8
@@ -139,7 +139,7 @@ impl Reader<'_> {
         self.take(at, "year", "year", cuts);
     }
 
-    /// The last year; of a span of years at the end the first.
+    /// The last year; of a range of years at the end the first.
     fn of_span(&self, years: &[usize]) -> Option<usize> {
         match years {
             [.., first, last] if *last == first + 2 && self.text.mark(first + 1) == Some('-') => Some(*first),
@@ -153,7 +153,7 @@ impl Reader<'_> {
     }
 }
 
-/// The day, if there is one like this.
+/// The date, if it exists in the calendar.
 fn possible(year: u32, month: u32, day: u32) -> Option<(u32, u32, u32)> {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {

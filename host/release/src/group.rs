@@ -1,4 +1,4 @@
-//! Who made the release: behind the last dash, in brackets, at the end, or in front.
+//! Release group: behind the last dash, in brackets, at the end, or in front.
 
 use crate::around::{REPOSTS, SPREADERS};
 use crate::lex::{Bracket, Kind};
@@ -6,7 +6,7 @@ use crate::model::Explanation;
 use crate::read::{CUTS, Reader, TAKEN};
 use crate::words::{CODES, COLLECTIVES, DASHED_GROUPS, Field, Trust};
 
-/// Longer words are no groups.
+/// Largest number of characters of a group.
 const LONGEST: usize = 25;
 
 impl Reader<'_> {
@@ -73,7 +73,7 @@ impl Reader<'_> {
         self.release.release_group = Some(group);
     }
 
-    /// What stands in brackets at the end, and where the name without them ends.
+    /// The group in brackets at the end, and the end of the name without those brackets.
     fn tail_brackets(&self) -> Tail {
         let mut tail = Tail {
             core: self.end,
@@ -119,7 +119,8 @@ impl Reader<'_> {
             .map(|at| (at, at + 1))
     }
 
-    /// `(1080p WEB-DL x265 - Member) [COLLECTIVE]`: a tag behind a bracket of known words signs for whoever stands in it.
+    /// `(1080p WEB-DL x265 - Member) [COLLECTIVE]`: a collective's tag behind a bracket of known words; the
+    /// release is the collective's.
     fn sealed(&self, tail: &Tail) -> Option<(usize, usize)> {
         let (start, end) = tail.group.filter(|_| self.lead_group.is_none())?;
         let open = start.checked_sub(1)?;
@@ -180,7 +181,7 @@ impl Reader<'_> {
         signs.then_some(site)
     }
 
-    /// `[Name-Subs]`, `[Name Fansub]`: a name that says what its bearers do.
+    /// `[Name-Subs]`, `[Name Fansub]`: a name of a group of translators.
     fn is_of_fans(&self, bracket: Bracket) -> bool {
         let text = &self.text;
         let names = text.is_word(bracket.open + 1) && self.marks.word_at(bracket.open + 1).is_none();
@@ -195,7 +196,7 @@ impl Reader<'_> {
 
     fn holds_known(&self, bracket: Bracket) -> bool {
         (bracket.open + 1..bracket.close).any(|at| self.marks.word_at(at).is_some() || self.is_year(at))
-            || (bracket.open..bracket.close).any(|at| self.is(at, CUTS))
+            || (bracket.open..bracket.close).any(|at| self.has_flag(at, CUTS))
     }
 
     fn is_group_bracket(&self, bracket: Bracket, written: &str) -> bool {
@@ -243,19 +244,19 @@ impl Reader<'_> {
         self.plain_dash(core)
     }
 
-    /// Whether the atom belongs to what was recognised behind the title.
+    /// True when the atom belongs to a recognised part behind the title.
     fn is_taken(&self, at: usize) -> bool {
         if let Some(bracket) = self.text.mark(at) {
             return "])".contains(bracket) && at > self.title.1;
         }
-        self.marks.word_at(at).is_some() || self.is(at, TAKEN)
+        self.marks.word_at(at).is_some() || self.has_flag(at, TAKEN)
     }
 
-    /// No known word begins a group, unless it ends the name behind the codec.
+    /// False for a known word, unless it ends the name behind the codec.
     fn starts_group(&self, at: usize) -> bool {
         let Some(word) = self.marks.word_at(at) else {
             let begin = if self.text.is_word(at) { at } else { at + 1 };
-            let span = self.is(begin, CUTS);
+            let span = self.has_flag(begin, CUTS);
             let digits = self.text.kind(begin) == Some(Kind::Number) && !self.text.is_plain_word(begin + 1);
             return !span && (!digits || self.text.skip(begin + 1, " ._-") < self.end);
         };
@@ -267,7 +268,7 @@ impl Reader<'_> {
             word.field(),
             Field::Hdr | Field::Language | Field::Edition | Field::Noise | Field::Service | Field::Extra
         ) || (word.field() == Field::Resolution && word.trust() != Trust::Always);
-        // `720p.HDTV.x264.CZ-SDTV`: what the release is was told before, so this is who made it.
+        // `720p.HDTV.x264.CZ-SDTV`: the source was named before, so this word is the group.
         let told = word.field() == Field::Source
             && before.is_some_and(|before| {
                 matches!(before.field(), Field::Codec | Field::Audio | Field::Language)
@@ -280,7 +281,7 @@ impl Reader<'_> {
         (codec && weak && (ends || runs_on)) || (told && ends)
     }
 
-    /// From here to the next space, dot or bracket; on to the end where nothing known comes any more.
+    /// The group from `start` to the next space, dot or bracket; to the end where no known word follows.
     fn group_from(&self, start: usize, core: usize) -> Option<(usize, usize)> {
         let text = &self.text;
         if text.mark(start) == Some('[') {
@@ -296,7 +297,7 @@ impl Reader<'_> {
         if words > 0 && words <= 3 && free && !closed {
             end = core;
         }
-        // `Someone.Other-GROUP`, `DUTCH_COVER-GROUP`: who made it stands last.
+        // `Someone.Other-GROUP`, `DUTCH_COVER-GROUP`: the group stands last.
         let dash = (start..end).rev().find(|at| text.mark(*at) == Some('-'));
         if let Some(dash) = dash
             && (start..dash).any(|at| text.mark(at).is_some_and(|mark| "._".contains(mark)))
@@ -318,7 +319,7 @@ impl Reader<'_> {
         Some((start, end)).filter(|(start, end)| text.raw(*start, *end).len() <= LONGEST + 10)
     }
 
-    /// `Name-GROUP` with nothing known right before the dash: the last one, and nothing behind it.
+    /// `Name-GROUP` without a known word right before the dash: behind the last dash of the name.
     fn plain_dash(&self, core: usize) -> Option<(usize, usize)> {
         let text = &self.text;
         let from = self.title.0.max(self.lead);
@@ -334,8 +335,8 @@ impl Reader<'_> {
             .then_some((start, core))
     }
 
-    /// `x264-Etc-Group`: a single word that a dash joins to what is known is the group's too. Behind a dot it is, unless it
-    /// is written in capitals, as a status is: `x264.PREAiR-GROUP`.
+    /// `x264-Etc-Group`: a single word that a dash joins to a known one belongs to the group. Behind a dot it
+    /// does, unless it is in capitals like a status: `x264.PREAiR-GROUP`.
     fn with_word_before(&self, dash: usize) -> usize {
         let text = &self.text;
         let word = dash - 1;
@@ -416,7 +417,7 @@ impl Reader<'_> {
         self.last_word(bracket.close.min(self.end))
     }
 
-    /// A spaced name of an episode ends in anything; one of a movie in its group.
+    /// False for an episode with a spaced name, which may end in any word; a movie's ends in its group.
     fn may_end_in_group(&self) -> bool {
         let spaced = self.text.raw.contains(' ');
         !(spaced && self.release.episode.is_some())
@@ -446,7 +447,8 @@ impl Reader<'_> {
             .then_some((start, end))
     }
 
-    /// `HDTV.Espanol.SC`: two capitals behind a dot, in a name without spaces, that are no language's or country's.
+    /// `HDTV.Espanol.SC`: two capitals behind a dot, in a name without spaces, that are no language or
+    /// country code.
     fn is_short_group(&self, start: usize, end: usize) -> bool {
         let text = &self.text;
         let capitals = text.raw(start, end).bytes().all(|byte| byte.is_ascii_uppercase());
@@ -468,7 +470,7 @@ struct Tail {
     group: Option<(usize, usize)>,
 }
 
-/// `GROUP-Obfuscated`: without what others hung behind it.
+/// `GROUP-Obfuscated` without the suffixes of posters.
 fn without_repost(group: &str) -> &str {
     let mut group = group;
     while let Some((before, last)) = group.rsplit_once('-') {

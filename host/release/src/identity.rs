@@ -1,4 +1,4 @@
-//! What two releases of the same thing have in common.
+//! Identity of a release: a key that all releases of the same episode, movie or pack share.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,8 @@ use qm_titles::folded;
 
 use crate::model::{ContentType, Release};
 
-/// One text for all releases of the same episode, movie or pack, whatever their quality; `None` when the name does not say
-/// which one it is. Several episodes or seasons are one thing: a pack is none of its episodes.
+/// Key of the episode, movie or pack, whatever the quality; `None` when the name does not identify it.
+/// Several episodes or seasons have their own key, other than those of their parts.
 pub fn identity(release: &Release) -> Option<String> {
     let title = folded(&release.named_without_season()?);
     if title.is_empty() {
@@ -29,7 +29,7 @@ pub fn identity(release: &Release) -> Option<String> {
     }
 }
 
-/// Whole seasons in one release, or one part of a season that is told by its number.
+/// Key of whole seasons, or of one numbered part of a season.
 fn pack(title: &str, release: &Release) -> Option<String> {
     if release.is_piece || release.seasons.is_empty() {
         return None;

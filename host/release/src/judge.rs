@@ -1,4 +1,4 @@
-//! What kind of thing is released, how sure that is, what is missing, and the trace of every decision.
+//! Content type, confidence, warnings, and the trace of every decision.
 
 use crate::model::{ContentType, Decision, Release};
 use crate::read::Reader;
@@ -31,7 +31,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What every part of the name was taken for, in the name's order.
+    /// Meaning of every part of the name, in the name's order.
     pub(crate) fn decisions(&self) -> Vec<Decision> {
         let mut spans: Vec<(usize, usize, &'static str, &'static str)> = self
             .spans

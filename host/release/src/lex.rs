@@ -1,15 +1,15 @@
-//! A name as atoms: runs of letters, runs of digits, and every other character by itself.
+//! Lexer: splits a name into atoms, which are runs of letters, runs of digits, and single other characters.
 
 use std::borrow::Cow;
 
 use crate::words::LINES_BACKWARDS;
 
-/// What an atom is made of.
+/// Kind of an atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Latin letters.
     Latin,
-    /// Letters of any other script; words of those run right up to numbers and markers.
+    /// Letters of any other script; such words may touch numbers and markers without a separator.
     Script,
     Number,
     /// A space, a dot, a bracket: one character.
@@ -18,27 +18,27 @@ pub(crate) enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atom {
-    /// In bytes of the name.
+    /// Start in bytes of the name.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) kind: Kind,
-    /// The character, of an atom that is one; of words and numbers `\0`.
+    /// The character of a mark; `\0` for words and numbers.
     sign: char,
-    /// Cut off the word before it.
+    /// True when it was cut off the word before it.
     is_cut: bool,
     /// Number of the outermost bracket around it, brackets included, counted from one; zero outside.
     pub(crate) bracket: usize,
 }
 
-/// An outermost bracket, by atoms.
+/// An outermost bracket, by indices of atoms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bracket {
     pub(crate) open: usize,
-    /// Its closing atom, or the number of atoms where it stays open.
+    /// Its closing atom, or the number of atoms when it is never closed.
     pub(crate) close: usize,
 }
 
-/// A name, cut into atoms.
+/// A name, split into atoms.
 #[derive(Debug)]
 pub(crate) struct Text<'n> {
     pub(crate) raw: Cow<'n, str>,
@@ -50,20 +50,20 @@ pub(crate) struct Text<'n> {
 
 impl<'n> Text<'n> {
     pub(crate) fn new(name: &'n str) -> Self {
-        Self::of(plain(name))
+        Self::from_name(plain(name))
     }
 
-    /// A name whose words are parted by plus signs, as addresses write it.
+    /// Splits a name whose words are separated by plus signs, as in addresses.
     pub(crate) fn of_address(name: &str) -> Self {
-        Self::of(Cow::Owned(plain(name).replace('+', " ")))
+        Self::from_name(Cow::Owned(plain(name).replace('+', " ")))
     }
 
-    /// The name from its end to its beginning.
+    /// The name spelled backwards.
     pub(crate) fn reversed(&self) -> Self {
-        Self::of(Cow::Owned(self.raw.chars().rev().collect()))
+        Self::from_name(Cow::Owned(self.raw.chars().rev().collect()))
     }
 
-    /// `p0801.10E20S`: a marker of an episode or a number of lines, written backwards.
+    /// `p0801.10E20S`: true when a marker of an episode or a resolution is written backwards.
     pub(crate) fn is_backwards(&self) -> bool {
         (1..self.len()).any(|at| match self.low(at) {
             "s" => {
@@ -83,7 +83,7 @@ impl<'n> Text<'n> {
         })
     }
 
-    fn of(raw: Cow<'n, str>) -> Self {
+    fn from_name(raw: Cow<'n, str>) -> Self {
         let low = lower(&raw);
         let atoms = atoms(&raw);
         let mut text = Self {
@@ -111,7 +111,7 @@ impl<'n> Text<'n> {
         self.atoms.get(at).map(|atom| atom.kind)
     }
 
-    /// The character of an atom that is no word and no number.
+    /// The character of an atom that is neither word nor number.
     pub(crate) fn mark(&self, at: usize) -> Option<char> {
         let atom = self.atoms.get(at)?;
         (atom.kind == Kind::Mark).then_some(atom.sign)
@@ -128,12 +128,12 @@ impl<'n> Text<'n> {
         }
     }
 
-    /// Whether the atom was cut off the word before it.
+    /// True when the atom was cut off the word before it.
     pub(crate) fn is_cut(&self, at: usize) -> bool {
         self.atoms.get(at).is_some_and(|atom| atom.is_cut)
     }
 
-    /// Whether a Latin letter or a digit stands right before this atom.
+    /// True when a Latin letter or a digit stands right before this atom.
     pub(crate) fn joined_before(&self, at: usize) -> bool {
         !self.is_cut(at)
             && at
@@ -141,17 +141,17 @@ impl<'n> Text<'n> {
                 .is_some_and(|before| matches!(self.kind(before), Some(Kind::Latin | Kind::Number)))
     }
 
-    /// Whether a Latin letter or a digit stands at this place.
+    /// True for a Latin word or a number.
     pub(crate) fn is_plain_word(&self, at: usize) -> bool {
         matches!(self.kind(at), Some(Kind::Latin | Kind::Number))
     }
 
-    /// Whether any letter or digit stands at this place.
+    /// True for any word or number.
     pub(crate) fn is_word(&self, at: usize) -> bool {
         self.kind(at).is_some_and(|kind| kind != Kind::Mark)
     }
 
-    /// The number that an atom is, of at most nine digits.
+    /// Value of a number atom of at most nine digits.
     pub(crate) fn number(&self, at: usize) -> Option<u32> {
         match self.kind(at) {
             Some(Kind::Number) if self.low(at).len() <= 9 => self.low(at).parse().ok(),
@@ -159,7 +159,7 @@ impl<'n> Text<'n> {
         }
     }
 
-    /// The first atom from here that is none of these separators.
+    /// The first atom from `at` that is none of these separators.
     pub(crate) fn skip(&self, mut at: usize, separators: &str) -> usize {
         while self.mark(at).is_some_and(|mark| separators.contains(mark)) {
             at += 1;
@@ -167,7 +167,7 @@ impl<'n> Text<'n> {
         at
     }
 
-    /// The same towards the beginning: the place after the last atom that is none of these.
+    /// Backwards: the place after the last atom that is none of these separators.
     pub(crate) fn skip_back(&self, mut end: usize, separators: &str) -> usize {
         while end > 0 && self.mark(end - 1).is_some_and(|mark| separators.contains(mark)) {
             end -= 1;
@@ -191,7 +191,7 @@ impl<'n> Text<'n> {
                 }
                 Some(']' | ')' | '}') if depth > 0 => {
                     depth -= 1;
-                    // Square brackets do not nest in names: this one ends where it began.
+                    // Square brackets do not nest in names: this one closes the outermost.
                     if self.mark(at) == Some(']')
                         && self.mark(begin) == Some('[')
                         && !self.reopened(begin, at)
@@ -213,13 +213,13 @@ impl<'n> Text<'n> {
         }
     }
 
-    /// Whether a second square bracket opens within the one that began there; looks at a few atoms only.
+    /// True when a second square bracket opens shortly after `begin`.
     fn reopened(&self, begin: usize, at: usize) -> bool {
         (begin + 1..at.min(begin + 4)).any(|inner| self.mark(inner) == Some('['))
     }
 }
 
-/// Characters that stand for others: wide digits and brackets, dashes of every length.
+/// Replaces full-width digits and brackets, and dashes of every length, by their ASCII forms.
 fn plain(name: &str) -> Cow<'_, str> {
     if name.is_ascii() {
         return Cow::Borrowed(name);
@@ -239,7 +239,7 @@ fn plain(name: &str) -> Cow<'_, str> {
     Cow::Owned(name.chars().map(plain).collect())
 }
 
-/// Lower case without moving a byte: what would grow or shrink stays.
+/// Lower case with the same number of bytes: other letters stay.
 fn lower(raw: &str) -> String {
     if raw.is_ascii() {
         return raw.to_ascii_lowercase();
@@ -260,7 +260,7 @@ fn kind_of(c: char) -> Kind {
         '0'..='9' => Kind::Number,
         'a'..='z' | 'A'..='Z' => Kind::Latin,
         '\0'..='\u{7f}' => Kind::Mark,
-        // Their ordinal signs are letters to Unicode, and part numbers from words here.
+        // Ordinal signs are letters to Unicode, and separate numbers from words here.
         'ª' | 'º' => Kind::Mark,
         '\u{80}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' if c.is_alphabetic() => Kind::Latin,
         '\u{300}'..='\u{36f}' => Kind::Latin,
@@ -299,10 +299,10 @@ fn atoms(raw: &str) -> Vec<Atom> {
     atoms
 }
 
-/// `DVDRipXviD`: the name of a codec ends the word.
+/// `DVDRipXviD`: true where the name of a codec ends the word.
 fn begins_codec(raw: &str, atoms: &[Atom], start: usize) -> bool {
     let bytes = raw.as_bytes();
-    // Asked for every letter.
+    // This runs for every letter.
     if !matches!(bytes[start], b'x' | b'X' | b'd' | b'D' | b'h' | b'H') {
         return false;
     }
@@ -322,7 +322,7 @@ fn begins_codec(raw: &str, atoms: &[Atom], start: usize) -> bool {
         })
 }
 
-/// `1080pRemux`: the `p` is the number's.
+/// `1080pRemux`: true where the `p` belongs to the number.
 fn ends_lines(raw: &str, atoms: &[Atom]) -> bool {
     let [.., number, letter] = atoms else {
         return false;
@@ -385,7 +385,7 @@ fn part_marker(raw: &str, atoms: &mut Vec<Atom>) {
     }
 }
 
-/// Cuts the last word in two.
+/// Cuts the last word in two at `middle`.
 fn cut(atoms: &mut Vec<Atom>, word: Atom, middle: usize) {
     if let Some(last) = atoms.last_mut() {
         last.end = middle;

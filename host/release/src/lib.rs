@@ -1,10 +1,10 @@
-//! Release names: what a file or a torrent is called, read as title, episode, year, quality and group.
+//! Parser of release names (names of files and torrents): title, episode, year, quality and group.
 //!
-//! Pure; no I/O. Never fails: what is not recognised is absent. Bounds: the work grows with the name's length and with
-//! nothing else, and of a name the first [`MAX_NAME`] bytes count.
+//! Pure; no I/O. Never fails: unrecognised parts are left out. Bounds: time is linear in the length of the
+//! name, and only the first [`MAX_NAME`] bytes are read.
 //!
-//! The words and the shapes of numbers are tables (`words.rs`, `rules.rs`); the rest is how to choose among what they
-//! find.
+//! Words and forms of numbers are tables (`words.rs`, `rules.rs`); the other modules choose among the
+//! matches.
 
 mod around;
 mod dates;
@@ -31,20 +31,20 @@ pub use identity::identity;
 pub use model::{Assumed, ContentType, Decision, Explanation, QuickView, Release};
 pub use quick::quick;
 
-/// No name of a file system or a feed is longer for a good reason.
+/// Largest number of bytes read; no file system or feed has longer names for a good reason.
 pub const MAX_NAME: usize = 4096;
 
-/// Reads a release name.
+/// Parses a release name.
 pub fn parse(name: &str) -> Release {
     read::read(clip(name)).release
 }
 
-/// What each part of a name was taken for, and by which rule.
+/// Meaning of each part of a name, and the rule that decided.
 pub fn explain(name: &str) -> Vec<Decision> {
     read::read(clip(name)).decisions()
 }
 
-/// The part of a name that counts.
+/// The first [`MAX_NAME`] bytes of a name.
 fn clip(name: &str) -> &str {
     &name[..name.floor_char_boundary(MAX_NAME)]
 }

@@ -1,4 +1,4 @@
-//! Finds everything in a name that could mean something: known words, and numbers in known shapes.
+//! Matches: known words, and numbers in known forms, wherever they occur in a name.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -9,13 +9,13 @@ use crate::pattern::{self, Numbers, Place, Step, Steps};
 use crate::rules::{self, LIST, MORE, Means, RANGE, RULES, Rule};
 use crate::words::{Field, ROWS, Row, Trust};
 
-/// A known word where it stands.
+/// A known word at its place in the name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) row: &'static Row,
-    /// The place of the row in its table.
+    /// Index of the row in its table.
     pub(crate) order: usize,
 }
 
@@ -33,7 +33,7 @@ impl Word {
     }
 }
 
-/// Numbers in a known shape.
+/// Numbers in a known form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) start: usize,
@@ -43,12 +43,12 @@ pub(crate) struct Found {
     pub(crate) numbers: Numbers,
 }
 
-/// An element of a phrase.
+/// Element of a phrase.
 enum Piece {
     Word(String),
-    /// At most one separator.
+    /// An optional separator.
     Maybe,
-    /// Exactly one.
+    /// Exactly one separator.
     One,
     Sign(char),
 }
@@ -63,14 +63,14 @@ struct Compiled {
     rank: usize,
 }
 
-/// A rule's place in its table, and which kinds of atoms its second element takes.
+/// Index of a rule, and the kinds of atoms that its second element accepts.
 #[derive(Clone, Copy)]
 struct Entry {
     rank: usize,
     second: u8,
 }
 
-/// Mixes the bytes of words. The table is our own and constant: nobody can fill it with collisions.
+/// Hasher of words. The table is a constant of our own, so nobody can provoke collisions.
 #[derive(Default)]
 struct Mix(u64);
 
@@ -88,14 +88,14 @@ impl Hasher for Mix {
 
 type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 
-/// The tables by the first atom they can begin with.
+/// The tables, by the first atom of their entries.
 struct Index {
     words: Table<&'static str, Begin>,
     /// Rules that begin with a number.
     numbers: Vec<Entry>,
     /// Rules that begin with a character.
     signs: Table<char, Vec<Entry>>,
-    /// Rules that begin with the name.
+    /// Rules that begin at the start of the name.
     start: Vec<Entry>,
     phrases: Vec<Phrase>,
     rules: Vec<Compiled>,
@@ -216,19 +216,19 @@ impl Phrase {
     }
 }
 
-/// Everything that was found in a name.
+/// All matches in a name.
 pub(crate) struct Marks {
     pub(crate) words: Vec<Word>,
     pub(crate) found: Vec<Found>,
-    /// For each atom the number of the word that covers it, counted from one; the highest number in a checksum.
+    /// Per atom, the number of the word that covers it, from one; the highest value marks a checksum.
     cover: Vec<u32>,
-    /// For each atom whether a season ends before it.
+    /// Per atom, true when a season ends before it.
     season_ends: Vec<bool>,
-    /// For each atom whether it belongs to the name of one season.
+    /// Per atom, true within a single season.
     seasons: Vec<bool>,
-    /// For each atom whether it belongs to the names of several.
+    /// Per atom, true within several seasons.
     several: Vec<bool>,
-    /// For each atom whether it belongs to what looks like a date.
+    /// Per atom, true within a likely date.
     dates: Vec<bool>,
 }
 
@@ -259,22 +259,22 @@ impl Marks {
         self.season_ends.get(at).copied().unwrap_or_default()
     }
 
-    /// Whether a part of the name here belongs to the name of one season.
+    /// True when this part of the name overlaps a single season.
     pub(crate) fn in_season(&self, start: usize, end: usize) -> bool {
         self.seasons[start..end].contains(&true)
     }
 
-    /// Whether a part of the name here belongs to the names of several seasons.
+    /// True when this part of the name overlaps several seasons.
     pub(crate) fn in_seasons(&self, start: usize, end: usize) -> bool {
         self.several[start..end].contains(&true)
     }
 
-    /// Whether a number here belongs to what looks like a date.
+    /// True when this part of the name overlaps a likely date.
     pub(crate) fn in_date(&self, start: usize, end: usize) -> bool {
         self.dates[start..end].contains(&true)
     }
 
-    /// `[1930E512]`: nothing in a checksum is a word or a number of its own.
+    /// `[1930E512]`: words and numbers within a checksum are ignored.
     fn leave_checksums(&mut self, text: &Text<'_>) {
         for bracket in &text.brackets {
             let end = bracket.close.min(text.len());
@@ -305,7 +305,7 @@ impl Marks {
         self.cover[start..end].fill(number);
     }
 
-    /// Takes the longest phrase that begins here; where it ends.
+    /// Matches the longest phrase that begins here; returns its end.
     fn word_from(&mut self, text: &Text<'_>, at: usize, count: &mut Steps) -> Option<usize> {
         *count += 1;
         if !text.is_word(at) || self.cover[at] != 0 {
@@ -314,7 +314,7 @@ impl Marks {
         if let Some(end) = self.broadcast(text, at) {
             return Some(end);
         }
-        // Behind a number only what is counted by it, and what follows another known word.
+        // Behind a number only a unit of that number, or the continuation of a known word.
         let joined = text.joined_before(at) && !self.continues(text, at);
         if let Some(end) = size(text, at) {
             let order = Self::sized(text, at, end);
@@ -348,14 +348,14 @@ impl Marks {
         None
     }
 
-    /// Whether what is glued to something known goes on with it: `1080pWEBDL`, `4Kto1080p`.
+    /// True when the text continues a known word without a separator: `1080pWEBDL`, `4Kto1080p`.
     fn continues(&self, text: &Text<'_>, at: usize) -> bool {
         let known = |at: Option<usize>| at.is_some_and(|at| self.word_at(at).is_some());
         let before = at.checked_sub(1);
         known(before) || (before.is_some_and(|at| text.low(at) == "to") && known(at.checked_sub(2)))
     }
 
-    /// `10月新番`, `2026年4月新番`, `七月新番`: when it was first broadcast; every show of those months has it.
+    /// `10月新番`, `2026年4月新番`, `七月新番`: month of the first broadcast, which every show of that season has.
     fn broadcast(&mut self, text: &Text<'_>, at: usize) -> Option<usize> {
         let ends = |at: usize| {
             let word = text.low(at);
@@ -379,7 +379,7 @@ impl Marks {
         Some(end)
     }
 
-    /// `HBOMaxHD`: taken from the service that the word begins with.
+    /// `HBOMaxHD`: the streaming service at the start of the word.
     fn of_service(&mut self, text: &Text<'_>, at: usize) -> Option<usize> {
         let word = text.low(at);
         let stem = word
@@ -515,7 +515,7 @@ impl Marks {
         let Some((end, numbers)) = pattern::matches(&compiled.steps, &self.place(text), at, count) else {
             return;
         };
-        // A word behind it that runs on, or a known word in it: it is something else.
+        // A word that continues behind it, or a known word in it, means something else.
         let runs_on = end > 0 && text.is_word(end - 1) && text.is_plain_word(end);
         let may = rule.when & rules::OPEN != 0 && text.kind(end) == Some(Kind::Latin);
         if runs_on && !may {
@@ -532,7 +532,7 @@ impl Marks {
                 self.seasons[at..end].fill(true);
             }
         }
-        // Two digits are too few to tell a date by.
+        // Two digits are not enough for a date.
         if rule.means == Means::Date && looks_like_date(text, at, rule, &numbers) {
             let digits = (at..end).filter(|at| text.is_word(*at));
             for at in digits {
@@ -548,7 +548,7 @@ impl Marks {
         });
     }
 
-    /// How the marker that ends here goes on: where that ends, the numbers, whether those between belong to it.
+    /// Continuations of the marker that ends here: the end, the numbers, and the rule.
     pub(crate) fn more<'t>(
         &'t self,
         text: &'t Text<'_>,
@@ -564,7 +564,7 @@ impl Marks {
     }
 }
 
-/// Day and month in some order, and a year of this age.
+/// True for day and month in either order with a plausible year.
 fn looks_like_date(text: &Text<'_>, at: usize, rule: &Rule, numbers: &Numbers) -> bool {
     let same = rule.pattern.contains("month") || text.mark(at + 1) == text.mark(at + 3);
     let value = |letter| numbers.value(letter).unwrap_or(1);
@@ -595,9 +595,10 @@ fn is_behind_marker(text: &Text<'_>, at: usize) -> bool {
     begins && text.kind(at) == Some(Kind::Latin) && text.number(at - 1).is_some()
 }
 
-/// Whether a phrase may end here: no letter runs on, and a number only behind words that numbers follow.
+/// True when a phrase may end here: no letter continues it, and a number only follows words that numbers may
+/// follow.
 fn closes(text: &Text<'_>, end: usize, row: &Row) -> bool {
-    // `Complete Series 1-7`: the word counts the seasons.
+    // `Complete Series 1-7`: the word is followed by the seasons.
     if row.0 == Field::Whole && text.low(end - 1) == "series" {
         let next = text.skip(end, " ._");
         return text.kind(next) != Some(Kind::Number) || text.low(next).len() > 2;
@@ -609,7 +610,7 @@ fn closes(text: &Text<'_>, end: usize, row: &Row) -> bool {
                 Field::Audio | Field::Resolution | Field::Source | Field::Codec | Field::Depth
             );
             let source = row.0 == Field::Source && is_lines(text, end);
-            // `DTS x265`: the letter is the codec's.
+            // `DTS x265`: the letter belongs to the codec.
             let cut = text.low(end - 1) == "x" && row.0 == Field::Audio;
             counted && !cut && (row.2 != Trust::Beside || source)
         }
@@ -623,7 +624,7 @@ fn closes(text: &Text<'_>, end: usize, row: &Row) -> bool {
     }
 }
 
-/// `H264AAC`: the name of a sound format begins here.
+/// `H264AAC`: true when the name of a sound format begins here.
 fn begins_sound(text: &Text<'_>, at: usize) -> bool {
     INDEX.words.get(text.low(at)).is_some_and(|begin| {
         let orders = begin.phrases.iter().map(|place| INDEX.phrases[*place].order);
@@ -633,7 +634,7 @@ fn begins_sound(text: &Text<'_>, at: usize) -> bool {
     })
 }
 
-/// `1280x720`, `1440x1080p`: where it ends.
+/// `1280x720`, `1440x1080p`: end of the dimensions.
 fn size(text: &Text<'_>, at: usize) -> Option<usize> {
     if !text.number(at).is_some_and(|width| (320..=7680).contains(&width)) {
         return None;
@@ -656,7 +657,7 @@ fn size(text: &Text<'_>, at: usize) -> Option<usize> {
     })
 }
 
-/// The standard that a picture of this size belongs to.
+/// The standard resolution for these dimensions.
 fn resolution_of(width: u32, height: u32) -> &'static str {
     match (width, height) {
         (3000.., _) => "2160p",

@@ -1,18 +1,18 @@
-//! Chooses among the numbers that were found: season, episode, absolute number, part.
+//! Choice among the numbers that were found: season, episode, absolute number, part.
 
 use crate::lex::Kind;
 use crate::marks::Found;
 use crate::read::Reader;
 use crate::rules::{self, Means, More, RANGE, SPAN, When};
 
-/// A span in numbers alone reaches no further than this beyond its first episode.
+/// Longest range of episodes whose end is a bare number.
 const LONGEST_SPAN: u32 = 12;
-/// One that names its last episode as an episode may reach further.
+/// Longest range whose end is marked as an episode.
 const LONGEST_NAMED_SPAN: u32 = 100;
-/// Absolute numbers span whole series.
+/// Longest range of absolute numbers, which may cover a whole series.
 const LONGEST_BATCH: u32 = 1200;
 
-/// A season's episodes, chosen.
+/// The chosen season and episodes.
 pub(crate) struct Episodes {
     pub(crate) season: u32,
     pub(crate) all: Vec<u32>,
@@ -21,7 +21,7 @@ pub(crate) struct Episodes {
 }
 
 impl Reader<'_> {
-    /// Season, episode, date, absolute number, part.
+    /// Reads season, episode, date, absolute number and part.
     pub(crate) fn numbers(&mut self) {
         if self.traits.opaque {
             return;
@@ -38,7 +38,7 @@ impl Reader<'_> {
         self.part();
     }
 
-    /// The first match that holds, by the order of the table.
+    /// The first match whose conditions hold, in the order of the table.
     pub(crate) fn first(&self, means: &[Means], free_of: &[Option<(usize, usize)>]) -> Option<Found> {
         let candidates = self.marks.found.iter().filter(|found| {
             means.contains(&found.rule.means)
@@ -52,7 +52,7 @@ impl Reader<'_> {
         candidates.min_by_key(|found| (found.rank, found.start)).copied()
     }
 
-    /// Whether the conditions of a match's rule are met, and its numbers can be what they are taken for.
+    /// True when the conditions of a match's rule are met, and its numbers are plausible.
     pub(crate) fn holds(&self, found: &Found) -> bool {
         let when = found.rule.when;
         let asks = |condition: When| when & condition != 0;
@@ -71,7 +71,7 @@ impl Reader<'_> {
             && self.is_possible(found)
     }
 
-    /// What comes here is no word of a title.
+    /// True when no word of a title follows.
     fn ends(&self, at: usize) -> bool {
         let text = &self.text;
         let next = text.skip(at, " ._-,:");
@@ -93,13 +93,13 @@ impl Reader<'_> {
         self.marks.ends_season(end)
     }
 
-    /// No free number comes next.
+    /// True when no free number follows.
     fn is_last(&self, at: usize) -> bool {
         let next = self.text.skip(at, " ._-");
         self.text.kind(next) != Some(Kind::Number) || self.marks.word_at(next).is_some() || self.is_year(next)
     }
 
-    /// Something of a title stands before it.
+    /// True when a part of a title stands before it.
     fn is_inside(&self, found: &Found) -> bool {
         let in_brackets = found.rule.pattern.starts_with("{[}") && self.lead_group.is_some();
         in_brackets || (self.lead..found.start).any(|at| self.text.is_word(at))
@@ -140,7 +140,7 @@ impl Reader<'_> {
             Means::Season => {
                 let season = value(b'S').unwrap_or_default();
                 let up = value(b'T').is_none_or(|last| last > season);
-                // `S01D02`, `S04DVD7`, and no other word right behind it.
+                // `S01D02`, `S04DVD7` without another word right behind.
                 let disc = self.marks.word_at(found.end).is_some() || text.low(found.end) == "d";
                 let open = found.rule.name == "season" && text.is_plain_word(found.end) && !disc;
                 up && !open && (season <= 100 || (1900..2100).contains(&season))
@@ -152,7 +152,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Two numbers by themselves: no part of a chain of numbers, and no span.
+    /// True for two numbers alone: no part of a chain of numbers, and no range.
     fn is_pair(&self, found: &Found) -> bool {
         if !found.rule.name.starts_with("two numbers") {
             return true;
@@ -165,7 +165,7 @@ impl Reader<'_> {
         !chained && !span && !self.is_in_date(found)
     }
 
-    /// Part of what looks like a date, be it one that cannot be told.
+    /// True within a likely date, also an ambiguous one.
     pub(crate) fn is_in_date(&self, found: &Found) -> bool {
         self.marks.in_date(found.start, found.end)
     }
@@ -245,7 +245,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The first half of `10.5`: an episode between two, and neither of them.
+    /// True for the first half of `10.5`: an episode between two.
     fn is_half(&self, found: &Found) -> bool {
         let end = found.end;
         self.text.mark(end) == Some('.')
@@ -255,13 +255,14 @@ impl Reader<'_> {
             && self.marks.word_at(end + 1).is_none()
     }
 
-    /// `S01E07.5`: none of the season's own episodes. Any other digit there begins the episode's title.
+    /// `S01E07.5`: true for an episode between two. Any other digit there begins the episode's title.
     fn is_half_of_season(&self, found: &Found) -> bool {
         let half = found.end + 1;
         self.is_half(found) && self.text.low(half) == "5" && self.ends(half + 1)
     }
 
-    /// `Agent 86 3D 1987`: the last word of a title, with words of releases between it and the year.
+    /// `Agent 86 3D 1987`: true for the last word of a title, when only words of releases stand between it
+    /// and the year.
     fn ends_title(&self, found: &Found) -> bool {
         let bare = found.rule.name == "number of an anime before an end" && self.lead_group.is_none();
         let mut next = self.text.skip(found.end, " ._-(");
@@ -274,13 +275,13 @@ impl Reader<'_> {
         bare && self.is_year(next)
     }
 
-    /// `全12集`: how many there are.
+    /// `全12集`: true for the total number of episodes.
     fn counts_all(&self, found: &Found) -> bool {
         let before = found.start.checked_sub(1).map_or("", |at| self.text.low(at));
         before.ends_with(['全', '共'])
     }
 
-    /// The second half of `1.11`.
+    /// True for the second half of `1.11`.
     fn is_decimal(&self, found: &Found) -> bool {
         let start = found.start;
         let dotted = self.text.mark(start) == Some('.') && start > 0;
@@ -289,7 +290,8 @@ impl Reader<'_> {
             && self.text.kind(start + 1) == Some(Kind::Number)
     }
 
-    /// `Part 1`, `S 01`: the number of something else. A single digit is an episode's only in front of a bracket.
+    /// `Part 1`, `S 01`: true for the number of another word. A single digit is an episode only in front of a
+    /// bracket.
     fn belongs_to_word(&self, found: &Found) -> bool {
         if found.rule.name == "numbered episode" {
             return false;
@@ -320,7 +322,7 @@ impl Reader<'_> {
         let means = [Means::Episode, Means::Combined, Means::Special];
         let found = self.first(&means, &[]).or_else(|| {
             let mini = self.first(&[Means::Mini], &[])?;
-            // The season that is named elsewhere would be lost.
+            // A season named elsewhere would be lost.
             let season = self.first(&[Means::Season], &[Some((mini.start, mini.end))]);
             match season {
                 None => Some(mini),
@@ -335,7 +337,7 @@ impl Reader<'_> {
                 Some(_) => None,
             }
         })?;
-        // What the table tells sooner about another number stands.
+        // An earlier rule of the table for another number wins.
         if absolute.is_some_and(|absolute| absolute.rank < found.rank) {
             return None;
         }
@@ -346,7 +348,7 @@ impl Reader<'_> {
                 let first = value(b'E')?;
                 (0, (first..=value(b'F').unwrap_or(first)).collect())
             }
-            // `[26 из 26]`: how many of them there are.
+            // `[26 из 26]`: the total number of episodes.
             Means::Mini if found.rule.name == "all of several" => {
                 (of_season.unwrap_or(1), (1..=value(b'E')?).collect())
             }
@@ -373,7 +375,7 @@ impl Reader<'_> {
         Some(episodes)
     }
 
-    /// Takes what the marker goes on with.
+    /// Reads the continuations of the marker.
     fn follow(&mut self, episodes: &mut Episodes) {
         let first = episodes.all[0];
         loop {
@@ -389,7 +391,7 @@ impl Reader<'_> {
                     let season = numbers.value(b'S').is_none_or(|season| season == episodes.season);
                     let single = more.pattern.ends_with("<E:1>");
                     let named = more.pattern.contains("|ep") || more.pattern.contains("<N:");
-                    // `E01-16`: two numbers of one length.
+                    // `E01-16`: two numbers with the same number of digits.
                     let alike = more.pattern == SPAN && (number.digits == 2 || first > 99);
                     let longest = if named || alike {
                         LONGEST_NAMED_SPAN
@@ -443,7 +445,7 @@ impl Reader<'_> {
             self.take((season.start, season.end), "season", season.rule.name, true);
             self.marker = Some(season.start);
         }
-        // `- 05 - S01E05`: the same thing counted twice; anywhere else a number is a title's.
+        // `- 05 - S01E05`: the same episode in both countings; elsewhere a number belongs to the title.
         if let Some(found) = absolute
             && (self.is_counted_twice(found, at.0)
                 || (found.start >= at.1 && found.rule.pattern.starts_with("{[}")))
@@ -452,8 +454,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Right before a marker a number counts only if it is called an episode or stands apart on both sides: `Agent 86 S02E04`
-    /// is a title.
+    /// Right before a marker a number counts only if it is marked as an episode or is separated on both
+    /// sides: `Agent 86 S02E04` is a title.
     fn is_counted_twice(&self, found: &Found, marker: usize) -> bool {
         let text = &self.text;
         let apart = |from: usize, to: usize| {
@@ -469,7 +471,7 @@ impl Reader<'_> {
                 || (before && apart(first, marker.min(text.len()))))
     }
 
-    /// A bare number of a title right before the mark of a season: `Agent 86 S02`.
+    /// True for a bare number of a title right before the marker of a season: `Agent 86 S02`.
     pub(crate) fn is_of_title(&self, found: &Found, season: &Found) -> bool {
         found.end <= season.start
             && self.is_gap(found.end, season.start)
@@ -534,7 +536,7 @@ impl Reader<'_> {
                 );
                 self.marker = Some(found.start);
             }
-            // `Harbour_Lights-f02-The_Storm`: the film's own title comes behind its number.
+            // `Harbour_Lights-f02-The_Storm`: the film's own title follows its number.
             let film = found.rule.name == "film of a series";
             self.take((found.start, found.end), "ignored", found.rule.name, !film);
             if film {
@@ -560,7 +562,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a number may stand beside a date: only where it is called an episode.
+/// Check of a number beside a date: it must be marked as an episode.
 pub(crate) trait BesideDate {
     fn is_none_or_numbered(&self, found: &Found) -> bool;
 }
@@ -571,12 +573,12 @@ impl BesideDate for Option<String> {
     }
 }
 
-/// Whether a season is named by a word, and not by a letter.
+/// True when a season is named by a word instead of a letter.
 pub(crate) fn names_season(season: &Found) -> bool {
     season.rule.name.contains("words") || season.rule.name.starts_with("numbered")
 }
 
-/// Whether a number is called an episode.
+/// True when a number is marked as an episode.
 fn is_named(found: &Found) -> bool {
     matches!(
         found.rule.name,
@@ -584,7 +586,7 @@ fn is_named(found: &Found) -> bool {
     )
 }
 
-/// A zero leads the number that decides.
+/// True when the deciding number has a leading zero.
 fn is_padded(found: &Found) -> bool {
     let number = [b'A', b'E', b'C']
         .iter()
@@ -592,7 +594,7 @@ fn is_padded(found: &Found) -> bool {
     number.is_some_and(|number| number.digits > 1 && number.value < 10_u32.pow(number.digits as u32 - 1))
 }
 
-/// `105` is the fifth of the first; `10708` the seventh and the eighth.
+/// `105` is season 1 episode 5; `10708` is season 1 episodes 7 and 8.
 fn combined(found: &Found) -> Option<(u32, Vec<u32>)> {
     let number = found.numbers.get(b'C')?;
     let (first, last) = if number.digits == 5 {

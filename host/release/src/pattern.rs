@@ -15,14 +15,14 @@
 //! | `(? … )` | the elements within, or nothing |
 //! | `^`, `$` | the beginning of the name, its end |
 //!
-//! Of every pattern each element is tried once or, behind an optional part, twice: what a pattern costs at one place
-//! is bounded by its own length, whatever the name.
+//! Each element of a pattern is tried once, or twice behind an optional part: the cost of a pattern at one
+//! place is bounded by its own length, whatever the name.
 
 use crate::lex::{Kind, Text};
 use crate::marks::Word;
 use crate::words::{COUNTS, HAN_SEASONS, MONTHS, Trust};
 
-/// How many elements of patterns and terms were tried: the measure of the reader's work.
+/// Number of tried elements of patterns and terms: the measure of the parser's work.
 pub(crate) type Steps = u64;
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub(crate) enum Step {
     End,
 }
 
-/// A bit for each kind of atom, one for the end of the name.
+/// One bit for each kind of atom, and one for the end of the name.
 pub(crate) fn kind_bit(kind: Option<Kind>) -> u8 {
     match kind {
         Some(Kind::Latin | Kind::Script) => 1,
@@ -61,7 +61,7 @@ pub(crate) fn kind_bit(kind: Option<Kind>) -> u8 {
     }
 }
 
-/// The kinds of atoms that these elements may begin with, by [`kind_bit`].
+/// Kinds of atoms with which these elements may begin, as bits of [`kind_bit`].
 pub(crate) fn takes(steps: &[Step]) -> u8 {
     let Some((first, rest)) = steps.split_first() else {
         return u8::MAX;
@@ -69,7 +69,7 @@ pub(crate) fn takes(steps: &[Step]) -> u8 {
     match first {
         Step::Words(_) | Step::Month | Step::Count | Step::Season => 1,
         Step::Number { .. } => 2,
-        // The end of a range is parted by a sign or by spaces.
+        // The end of a range is separated by a sign or by spaces.
         Step::One(_) | Step::Range => 4,
         Step::Gap { least: 0, .. } => 4 | takes(rest),
         Step::Gap { .. } => 4,
@@ -85,7 +85,7 @@ const WIDE: &str = " ._-,:/#[]()ªº°№";
 /// Words between the ends of a range.
 const UP_TO: [&str; 10] = ["to", "a", "à", "ao", "bis", "do", "al", "по", "thru", "through"];
 
-/// A number that a pattern kept.
+/// A number that a pattern has captured.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Kept {
     letter: u8,
@@ -93,7 +93,7 @@ pub(crate) struct Kept {
     pub(crate) digits: usize,
 }
 
-/// Everything that a pattern kept.
+/// All captures of a pattern.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Numbers {
     kept: [Kept; 6],
@@ -120,7 +120,7 @@ impl Numbers {
     }
 }
 
-/// Reads the text of a pattern, which is a constant; a test compiles them all.
+/// Compiles the text of a pattern, which is a constant; a test compiles them all.
 pub(crate) fn compile(text: &'static str) -> Vec<Step> {
     let mut open: Vec<Vec<Step>> = vec![Vec::new()];
     for element in elements(text) {
@@ -189,7 +189,7 @@ fn number_step(text: &'static str) -> Step {
     }
 }
 
-/// Where the pattern ends when it begins at this atom, and what it kept.
+/// End of the match that begins at this atom, and its captures.
 pub(crate) fn matches(
     steps: &[Step],
     place: &Place<'_, '_>,
@@ -201,10 +201,10 @@ pub(crate) fn matches(
     Some((end, numbers))
 }
 
-/// What patterns are matched against: no word or number that is known already takes part.
+/// Input of a match; atoms of known words are marked as taken.
 pub(crate) struct Place<'t, 'n> {
     pub(crate) text: &'t Text<'n>,
-    /// For each atom the number of the known word that covers it, counted from one; zero for none.
+    /// Per atom, the number of the known word that covers it, from one; zero for none.
     pub(crate) cover: &'t [u32],
     pub(crate) words: &'t [Word],
 }
@@ -214,7 +214,7 @@ impl Place<'_, '_> {
         self.cover.get(at).is_none_or(|number| *number == 0)
     }
 
-    /// Whether a common word stands here by itself: a pattern that names it tells more (`[24 (END)]`).
+    /// True for a single common word, which a pattern may claim (`[24 (END)]`).
     fn is_common(&self, at: usize) -> bool {
         let number = self.cover.get(at).map_or(0, |number| *number as usize);
         let word = number.checked_sub(1).and_then(|index| self.words.get(index));
@@ -222,7 +222,7 @@ impl Place<'_, '_> {
     }
 }
 
-/// `later` are the elements after an optional part.
+/// Matches the elements; `later` are those after an optional part.
 fn run(
     steps: &[Step],
     later: &[Step],
@@ -242,7 +242,7 @@ fn run(
             *numbers = before;
             continue;
         }
-        at = one(step, place, at, numbers)?;
+        at = match_step(step, place, at, numbers)?;
     }
     run_later(later, place, at, numbers, count)
 }
@@ -260,7 +260,7 @@ fn run_later(
     run(later, &[], place, at, numbers, count)
 }
 
-fn one(step: &Step, place: &Place<'_, '_>, at: usize, numbers: &mut Numbers) -> Option<usize> {
+fn match_step(step: &Step, place: &Place<'_, '_>, at: usize, numbers: &mut Numbers) -> Option<usize> {
     let text = place.text;
     match step {
         Step::Number { .. } | Step::Month | Step::Count | Step::Season if !place.is_free(at) => None,
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!((end, numbers.value(b'B')), (2, None));
     }
 
-    /// An element that is misspelt would be a word that no name holds.
+    /// A misspelt element would be a word that no name contains.
     #[test]
     fn the_words_of_all_patterns_are_words() {
         fn check(steps: &[Step], pattern: &str) {

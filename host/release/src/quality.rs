@@ -1,11 +1,11 @@
-//! The fields that known words tell: resolution, source, codec, sound, picture, languages, edition.
+//! Fields read from known words: resolution, source, codec, sound, picture, languages, edition.
 
 use crate::marks::Word;
 use crate::model::Assumed;
 use crate::read::{CUTS, LEFT_OUT, Reader, TAKEN};
 use crate::words::{Field, Trust, name};
 
-/// Fields with one value: the row that comes first in the table.
+/// Fields with a single value: the first row of the table wins.
 const SINGLE: [Field; 6] = [
     Field::Resolution,
     Field::Source,
@@ -16,13 +16,13 @@ const SINGLE: [Field; 6] = [
 ];
 
 impl Reader<'_> {
-    /// The known words that count: behind the title, and common words only beside others.
+    /// True for a known word that counts: one behind the title, and a common word only beside others.
     fn counts(&self, index: usize) -> bool {
         let word = &self.marks.words[index];
         if word.end > self.end || (word.start >= self.title.0 && word.end <= self.title.1) {
             return false;
         }
-        if (word.start..word.end).all(|at| self.is(at, LEFT_OUT)) {
+        if (word.start..word.end).all(|at| self.has_flag(at, LEFT_OUT)) {
             return false;
         }
         match word.trust() {
@@ -32,14 +32,15 @@ impl Reader<'_> {
         }
     }
 
-    /// Another known word, what ends the title, or a closing bracket comes next; or a known word stood before. Or it
-    /// tells what the title behind it is: `IMAX - Title`.
+    /// True when another known word, the end of the title, or a closing bracket follows, a known word
+    /// precedes, or the word introduces the title: `IMAX - Title`.
     fn has_neighbour(&self, index: usize) -> bool {
         let word = &self.marks.words[index];
         let text = &self.text;
         let next = text.skip(word.end, " ._-+,");
-        let follows =
-            self.marks.word_at(next).is_some() || self.is(next, CUTS) || resolution(text.low(next)).is_some();
+        let follows = self.marks.word_at(next).is_some()
+            || self.has_flag(next, CUTS)
+            || resolution(text.low(next)).is_some();
         let shelf = word.start >= self.lead
             && word.end <= self.title.0
             && matches!(word.field(), Field::Edition | Field::Language);
@@ -51,7 +52,7 @@ impl Reader<'_> {
         let opens = before
             .checked_sub(1)
             .is_some_and(|at| text.mark(at).is_some_and(|mark| "[({".contains(mark)));
-        // A common word by itself at the end of a name is as likely the title's.
+        // A common word alone at the end of a name probably belongs to the title.
         follows || shelf || known || (opens && closes) || (closes && self.marker.is_some())
     }
 
@@ -110,8 +111,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `1080p.NF.H264`: what a service offers is downloaded from it, where nothing else is told. Only beside a resolution: the
-    /// names of services are words too.
+    /// `1080p.NF.H264`: a streaming service implies a download, where no source is named. Only beside a
+    /// resolution, because names of services are common words too.
     fn of_service(&mut self, counted: &[usize]) {
         let numbered =
             self.marker.is_some() || self.release.year.is_some() || self.release.air_date.is_some();
@@ -156,12 +157,12 @@ impl Reader<'_> {
         }
     }
 
-    /// `720.HDTV`: a number of lines without its letter, beside a known word.
+    /// `720.HDTV`: a resolution without its letter, beside a known word.
     fn bare_resolution(&mut self) {
         let text = &self.text;
         let known = |at: usize| self.marks.word_at(at).is_some();
         let place = (self.title.1..self.end).find(|at| {
-            let free = !known(*at) && !self.is(*at, TAKEN | LEFT_OUT);
+            let free = !known(*at) && !self.has_flag(*at, TAKEN | LEFT_OUT);
             free && resolution(text.low(*at)).is_some()
                 && !text.joined_before(*at)
                 && !text.is_plain_word(at + 1)
@@ -180,7 +181,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The resolutions that are told in lines, and whether a DVD is named: what decides between words.
+    /// Resolutions given in lines, and whether a DVD is named; these decide between words.
     fn exact(&self, counted: &[usize]) -> Vec<&'static str> {
         let mut exact = Vec::new();
         for index in counted {
@@ -193,8 +194,9 @@ impl Reader<'_> {
         exact
     }
 
-    /// Of several numbers of lines the one that the release has: `4K to 1080p` says so, and elsewhere the larger is of
-    /// what it was made from. Of a list (`1080p, 720p`), which is a pack's, the larger counts, as the table has it.
+    /// The resolution of the release where the name has several: `4K to 1080p` states the second, and
+    /// elsewhere the larger belongs to the original. Of a list (`1080p, 720p`) in a pack the larger counts,
+    /// as in the table.
     fn kept_lines(&self, counted: &[usize]) -> Option<usize> {
         let text = &self.text;
         let lines: Vec<Word> = counted
@@ -220,10 +222,10 @@ impl Reader<'_> {
             .map(|word| word.start)
     }
 
-    /// A remux of a disc is a remux; of what was streamed or broadcast it tells nothing.
+    /// Rank of a value. A remux of a disc is a remux; `remux` of a stream or broadcast says nothing.
     fn precedence(field: Field, value: &str, exact: &[&str]) -> u8 {
         if field == Field::Resolution {
-            // A number of lines tells more than the name of a standard.
+            // A number of lines is more exact than the name of a standard.
             return u8::from(!exact.contains(&value));
         }
         if field == Field::Source && value == "Remux" {
@@ -251,7 +253,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Every value of a field, in the table's order.
+    /// All values of a field, in the table's order.
     fn several(&mut self, field: Field, counted: &[usize]) {
         let mut words: Vec<_> = counted
             .iter()
@@ -267,7 +269,7 @@ impl Reader<'_> {
         for word in words {
             self.note(name(field), word.value(), (word.start, word.end), "known word");
             self.set(field, word.value());
-            // The better format holds the plainer one.
+            // The better format includes the plainer one.
             if word.value() == "DTS-HD" {
                 self.set(field, "DTS");
             }
@@ -277,7 +279,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a name that leaves resolution or source out usually is.
+    /// Fills the usual resolution and source where the name leaves them out.
     pub(crate) fn assume(&mut self) {
         let release = &self.release;
         let known = (release.resolution, release.source);
@@ -324,7 +326,7 @@ impl Reader<'_> {
         self.release.assumed = Assumed { resolution, source };
     }
 
-    /// `BD25`, `BD 50`: a disc as it was sold.
+    /// `BD25`, `BD 50`: true for an unchanged disc.
     fn is_disc(&self) -> bool {
         self.marks.words.iter().any(|word| {
             word.value() == "BluRay" && self.text.low(word.start) == "bd" && {
@@ -333,7 +335,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `HD TV` by two words, or the scene's "high resolution".
+    /// True for `HD TV` in two words, or the scene's "high resolution".
     fn is_high(&self) -> bool {
         let mut words = self.marks.words.iter();
         words.any(|word| {

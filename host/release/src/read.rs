@@ -1,5 +1,5 @@
-//! The full reading of a release name, in stages: known words and numbers in known shapes are found first, then
-//! chosen among, then the title is what stands before them and the group what stands behind.
+//! Full parser of a release name, in stages: first known words and numbers in known forms are found, then the
+//! right ones are chosen; the title stands before them and the group behind.
 
 use crate::around::{DOMAINS, EXTENSIONS};
 use crate::lex::{Kind, Text};
@@ -8,24 +8,23 @@ use crate::model::{Explanation, Release};
 use crate::pattern::Steps;
 use crate::words::{Field, HYPHENATED, TELEVISION, Trust};
 
-/// A part of the name that was taken for something.
+/// A part of the name with a recognised meaning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) taken_for: &'static str,
     pub(crate) rule: &'static str,
-    /// The title ends before it.
+    /// True when the title ends before it.
     pub(crate) cuts: bool,
 }
 
-/// What an atom was taken for, as far as other choices ask: for something, for the end of the title, for nothing or
-/// for the group.
+/// Flags of an atom: has a meaning, ends the title, is ignored, or belongs to the group.
 pub(crate) const TAKEN: u8 = 1;
 pub(crate) const CUTS: u8 = 1 << 1;
 pub(crate) const LEFT_OUT: u8 = 1 << 2;
 
-/// What several conditions ask of the whole name, asked once.
+/// Properties of the whole name that several conditions use.
 #[derive(Debug, Default)]
 pub(crate) struct Traits {
     pub(crate) television: bool,
@@ -33,7 +32,7 @@ pub(crate) struct Traits {
     pub(crate) fans: bool,
     pub(crate) event: bool,
     pub(crate) bare: bool,
-    /// A single run of letters and digits: a hash, a key.
+    /// True for a single run of letters and digits: a hash, a key.
     pub(crate) opaque: bool,
 }
 
@@ -42,36 +41,36 @@ pub(crate) struct Reader<'n> {
     pub(crate) marks: Marks,
     pub(crate) extension: Option<&'static str>,
     pub(crate) traits: Traits,
-    /// The atom where the title may begin: behind a site and a group in brackets.
+    /// Atom at which the title may begin: behind a site and a group in brackets.
     pub(crate) lead: usize,
-    /// The group in brackets that leads the name, without its brackets.
+    /// Group in brackets at the start of the name, without its brackets.
     pub(crate) lead_group: Option<(usize, usize)>,
-    /// The group that leads the name of a file of the scene: `group-title.2011.720p.bluray.x264`.
+    /// Group at the start of a scene file name: `group-title.2011.720p.bluray.x264`.
     pub(crate) scene_group: Option<(usize, usize)>,
-    /// What was left out at the end as the name of a site.
+    /// Name of a site that was removed at the end.
     pub(crate) site: Option<(usize, usize)>,
-    /// A day leads the name.
+    /// True when a date starts the name.
     pub(crate) dated: bool,
-    /// Where the name without what sites add to its end is over.
+    /// End of the name without the additions of sites.
     pub(crate) end: usize,
     pub(crate) spans: Vec<Span>,
-    /// The same by atom, in the bits above: asked for each atom, spans would be gone through for each.
+    /// The flags of each atom, as a faster index than the spans.
     taken: Vec<u8>,
-    /// The first atom of the marker of an episode or a season.
+    /// First atom of the marker of an episode or a season.
     pub(crate) marker: Option<usize>,
-    /// The title's place.
+    /// Start and end of the title.
     pub(crate) title: (usize, usize),
     pub(crate) release: Release,
     pub(crate) steps: Steps,
 }
 
-/// Reads a name of at most [`MAX_NAME`](crate::MAX_NAME) bytes.
+/// Parses a name of at most [`MAX_NAME`](crate::MAX_NAME) bytes.
 pub(crate) fn read(name: &str) -> Reader<'_> {
     let name = name.trim();
     let Some((above, below)) = name.rsplit_once('\\') else {
         return read_part(name);
     };
-    // A path: its last part, unless that says nothing.
+    // Of a path the last part, unless it holds no information.
     let last = read_part(below);
     let says_nothing = last.marks.words.is_empty() && last.release.season.is_none();
     let parent = above.rsplit('\\').next().unwrap_or_default();
@@ -143,7 +142,7 @@ fn without_extension(name: &str) -> (&str, Option<&'static str>) {
 }
 
 impl Reader<'_> {
-    /// Notes a part of the name.
+    /// Records the meaning of a part of the name.
     pub(crate) fn take(
         &mut self,
         (start, end): (usize, usize),
@@ -169,12 +168,12 @@ impl Reader<'_> {
         });
     }
 
-    /// Whether the atom was taken for anything of these bits.
-    pub(crate) fn is(&self, at: usize, bits: u8) -> bool {
+    /// True when the atom has any of these flags.
+    pub(crate) fn has_flag(&self, at: usize, bits: u8) -> bool {
         self.taken.get(at).is_some_and(|taken| taken & bits != 0)
     }
 
-    /// Explains a field by the part of the name it was read from.
+    /// Records the part of the name from which a field was read.
     pub(crate) fn note(
         &mut self,
         field: &'static str,
@@ -199,14 +198,14 @@ impl Reader<'_> {
         });
     }
 
-    /// Names of sites at either end are nothing of the release's.
+    /// Removes names of sites at either end.
     fn leave_sites(&mut self) {
         if let Some(end) = self.site_from(0) {
             self.take((0, end), "ignored", "the name of a site", false);
             self.lead = end;
         }
         while let Some(last) = self.text.brackets.last().copied() {
-            // Only what closes the name.
+            // Only at the end of the name.
             let trimmed = self.text.skip_back(self.end, " ._-+=");
             if last.close + 1 != trimmed || last.open < self.lead || !self.is_site(last.open + 1, last.close)
             {
@@ -235,7 +234,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether these atoms are the name of a site: `www.site.com`, `site.org`.
+    /// True when these atoms are the name of a site: `www.site.com`, `site.org`.
     fn is_site(&self, from: usize, to: usize) -> bool {
         let from = self.text.skip(from, " ");
         let to = self.text.skip_back(to, " ");
@@ -253,7 +252,7 @@ impl Reader<'_> {
             && self.marks.word_at(from).is_none_or(|_| to - from <= 5)
     }
 
-    /// Where the name of a site that leads the name ends, with what parts it from the rest.
+    /// End of the name of a site at the start of the name, with its separators.
     fn site_from(&self, at: usize) -> Option<usize> {
         let text = &self.text;
         let begin = text.skip(at, " ._-");
@@ -311,7 +310,7 @@ impl Reader<'_> {
         self.lead = rest;
     }
 
-    /// `221208 Title`: a day in front of the name, as recorders write it.
+    /// `221208 Title`: skips a date in front of the name, as recorders write it.
     fn after_number(&self, at: usize) -> usize {
         let text = &self.text;
         let is_day = text.kind(at) == Some(Kind::Number)
@@ -327,8 +326,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Where the dash stands behind the group that leads the name: the scene names its files in small letters, the
-    /// group in front and nothing behind what is known.
+    /// The dash behind the group at the start of a scene file name: small letters, the group in front, and
+    /// nothing behind the known words.
     fn after_scene_group(&self, begin: usize) -> Option<usize> {
         let text = &self.text;
         let dash = (begin..self.end.min(begin + 5)).find(|at| text.kind(*at) == Some(Kind::Mark))?;
@@ -368,7 +367,7 @@ impl Reader<'_> {
         };
     }
 
-    /// Eight hexadecimal digits, at least one of them a digit.
+    /// True for eight hexadecimal digits, at least one of them a decimal digit.
     pub(crate) fn is_checksum(&self, from: usize, to: usize) -> bool {
         let written = self.text.raw(from, to).trim();
         written.len() == 8
@@ -376,7 +375,7 @@ impl Reader<'_> {
             && written.bytes().any(|byte| byte.is_ascii_digit())
     }
 
-    /// A number by itself that can be a year.
+    /// True for a separate number that can be a year.
     pub(crate) fn is_year(&self, at: usize) -> bool {
         let in_brackets =
             self.text.mark(at.wrapping_sub(1)) == Some('(') && self.text.mark(at + 1) == Some(')');
@@ -391,7 +390,8 @@ impl Reader<'_> {
             && !self.text.is_plain_word(at + 1)
     }
 
-    /// `x265 10bit S82 Name`: within a bracket, how well somebody encoded it, behind what it was encoded with.
+    /// `x265 10bit S82 Name`: true for the quality grade of an encoder, within a bracket and behind the
+    /// codec.
     pub(crate) fn is_grade(&self, at: usize) -> bool {
         let text = &self.text;
         let before = text.skip_back(at, " ._-,").checked_sub(1);
@@ -408,7 +408,7 @@ impl Reader<'_> {
         encoded && high && inside && text.low(at) == "s" && !text.is_plain_word(at + 2)
     }
 
-    /// Whether only separators stand between.
+    /// True when only separators stand between.
     pub(crate) fn is_gap(&self, from: usize, to: usize) -> bool {
         from <= to && self.text.skip(from, " ._-()[]") >= to
     }

@@ -1,82 +1,82 @@
-//! The ways in which names write numbers: seasons, episodes, dates. Each is a row; of rows that tell the same, the
-//! first that fits decides.
+//! Table of the forms in which names write numbers: seasons, episodes, dates. Of the rows with the same
+//! meaning, the first match decides.
 
 use crate::pattern::Numbers;
 
-/// What the numbers of a row are.
+/// Meaning of the numbers of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Means {
-    /// `S` and `E`, up to `F`.
+    /// Season `S` and episode `E`, up to `F`.
     Episode,
-    /// `C`: the season, and the episode in its last two digits; up to `D`.
+    /// Number `C`: the season, and the episode in its last two digits; up to `D`.
     Combined,
-    /// `E`, up to `F`, of what is broadcast beside the seasons.
+    /// Special episode `E`, up to `F`, outside the seasons.
     Special,
-    /// `E` of a series that has one season only.
+    /// Episode `E` of a series with only one season.
     Mini,
-    /// `S`, up to `T`.
+    /// Season `S`, up to `T`.
     Season,
-    /// `A`, up to `B`; counted over all seasons, unless a season stands before it.
+    /// Absolute episode `A`, up to `B`; counted over all seasons, unless a season stands before it.
     Absolute,
-    /// `N`, which is no episode: between two, of a disc's extras, of films.
+    /// Number `N`, which is no episode: between two, of a disc's extras, of films.
     Half,
-    /// `Y`, `M`, `D`, or eight digits `Z`.
+    /// Date `Y`, `M`, `D`, or eight digits `Z`.
     Date,
-    /// `P`
+    /// Part `P`.
     Part,
 }
 
-/// What must hold around a match; a row's conditions are added up.
+/// Conditions around a match, as a sum of the flags below.
 pub(crate) type When = u32;
 
 /// A letter or digit may stand right before it.
 pub(crate) const GLUED: When = 1;
 /// A letter may stand right behind it.
 pub(crate) const OPEN: When = 1 << 1;
-/// Behind it comes what is no word of a title: an end, a bracket, a dash, a known word, another marker.
+/// No word of a title follows: an end, a bracket, a dash, a known word, or another marker.
 pub(crate) const ENDS: When = 1 << 2;
 /// The name begins with a group in brackets.
 pub(crate) const GROUP: When = 1 << 3;
-/// It does not.
+/// The name begins without such a group.
 pub(crate) const NO_GROUP: When = 1 << 4;
 /// The first digit is a zero.
 pub(crate) const PADDED: When = 1 << 5;
-/// The name speaks of television.
+/// The name has words of television.
 pub(crate) const TELEVISION: When = 1 << 6;
 /// The name has no year.
 pub(crate) const NO_YEAR: When = 1 << 7;
-/// The name has something that anime releases have: a checksum, a version, subtitles of fans.
+/// The name has a mark of anime releases: a checksum, a version, fan subtitles.
 pub(crate) const FANS: When = 1 << 8;
 /// A season stands right before it.
 pub(crate) const SEASON: When = 1 << 9;
-/// No known word is in the name.
+/// The name has no known word.
 pub(crate) const BARE: When = 1 << 10;
 /// No further number comes behind the next separator.
 pub(crate) const LAST: When = 1 << 11;
-/// It is not the first thing in the name.
+/// It is not at the start of the name.
 pub(crate) const INSIDE: When = 1 << 12;
 
-/// It is the first thing behind the group.
+/// It comes right behind the group.
 pub(crate) const LEADS: When = 1 << 13;
 
-/// Rows of seasons that are several by one letter or word, which other choices ask for.
+/// Names of rows with several seasons behind one letter or word, used by other choices.
 pub(crate) const RANGE: &str = "range of seasons";
 pub(crate) const LIST: &str = "list of seasons";
-/// The end of a span in numbers alone.
+/// End of a range in bare numbers.
 pub(crate) const SPAN: &str = "{-~} <E:2-4>";
 
-/// What a row of the table says.
+/// A row of the table.
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) means: Means,
-    /// How the trace calls it.
+    /// Name in the trace.
     pub(crate) name: &'static str,
     pub(crate) when: When,
     pub(crate) pattern: &'static str,
 }
 
-/// `S01-05`: from a season up to a later one, both written alike. `S2-05` is an episode, `S2-12` as likely one; in words
-/// (`Season 2-12`) only the zero tells.
+/// True for a range of seasons like `S01-05`: both numbers are written alike. `S2-05` is an episode, and
+/// `S2-12` is as likely one; with words (`Season 2-12`) only a leading zero tells.
 pub(crate) fn is_range(rule: &Rule, numbers: &Numbers, last: u8) -> bool {
     let (Some(first), Some(last)) = (numbers.get(b'S'), numbers.get(last)) else {
         return false;
@@ -244,9 +244,9 @@ pub(crate) static RULES: &[Rule] = rules! {
     Date "short date" 0, "<Y:2> {./ } <M:2> {./ } <D:2>";
 };
 
-/// How a marker may go on: the same season's next episode, or the last of several.
+/// Continuation of a marker: the next episode of the same season, or the last of several.
 pub(crate) struct More {
-    /// The numbers between belong to it too.
+    /// True when the numbers between are included.
     pub(crate) fills: bool,
     pub(crate) pattern: &'static str,
 }

@@ -1,4 +1,4 @@
-//! Chooses the seasons where no episode of one is named.
+//! Choice of the seasons where no episode is named.
 
 use crate::lex::Kind;
 use crate::marks::Found;
@@ -8,7 +8,7 @@ use crate::rules::{LIST, Means};
 use crate::words::{EXTRAS, Field, PIECES};
 
 impl Reader<'_> {
-    /// A season, several, or none; with a number counted within it or over all.
+    /// One season, several, or none; with a number counted within it or over all seasons.
     pub(crate) fn without_episode(&mut self, absolute: Option<Found>) {
         let taken = absolute.as_ref().map(|found| (found.start, found.end));
         let date = self.spans.iter().find(|span| span.taken_for == "airDate");
@@ -16,7 +16,7 @@ impl Reader<'_> {
         let season = self.first(&[Means::Season], &[taken, date]);
         let Some(season) = season else {
             if let Some(found) = absolute.filter(|_| self.dated) {
-                // What a recorder dates is a broadcast; such series have one season.
+                // A dated recording is a broadcast; such series have one season.
                 let first = found.numbers.value(b'A').unwrap_or_default();
                 let episodes = Episodes {
                     season: 1,
@@ -63,7 +63,8 @@ impl Reader<'_> {
         self.note("season", number.to_string(), at, season.rule.name);
         let first = self.first_of_season(number, at.0);
         let at = (first, at.1);
-        // `S2 - 05`: the season stays in the title, the number is counted within it. `S2 EP05` needs no such reading.
+        // `S2 - 05`: the season stays in the title, and the number is counted within it. `S2 EP05` needs no
+        // such reading.
         let kept = !in_words
             && absolute.as_ref().is_some_and(|found| {
                 let first = (found.start..found.end).find(|at| self.text.is_word(*at));
@@ -82,7 +83,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `S03.Extras.02`, `S01Extras`: the end of the word, where what is released is no episode of the season.
+    /// `S03.Extras.02`, `S01Extras`: end of the word, where the release holds extras instead of an episode.
     fn behind_extra(&self, season: &Found) -> Option<usize> {
         let at = self.text.skip(season.end, " ._-");
         let known = self.marks.word_at(at).filter(|word| word.field() == Field::Extra);
@@ -90,7 +91,7 @@ impl Reader<'_> {
         (known.is_some() || EXTRAS.contains(&self.text.low(at))).then_some(end)
     }
 
-    /// `S01D02`, `S01.Disc.2`, `S01 Vol 1`: a piece of the season.
+    /// `S01D02`, `S01.Disc.2`, `S01 Vol 1`: true for a part of the season.
     fn is_disc_of(&self, season: &Found) -> bool {
         let text = &self.text;
         let at = text.skip(season.end, " ._-([");
@@ -101,7 +102,7 @@ impl Reader<'_> {
             && self.marks.word_at(number).is_none()
     }
 
-    /// `Season 2 S02`: where the same season is named first, with little between.
+    /// `Season 2 S02`: start of the first mention of the same season, with little between.
     fn first_of_season(&self, number: u32, start: usize) -> usize {
         let same = |found: &&Found| {
             found.rule.means == Means::Season

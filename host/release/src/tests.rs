@@ -1,4 +1,4 @@
-//! Names as they occur, and names that nobody would give.
+//! Tests of realistic and hostile names.
 
 mod identities;
 mod tags;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The fields that a table of names tells apart.
+/// Fields that the tables of names compare.
 #[derive(Debug, Default, PartialEq)]
 struct Facts {
     title: &'static str,
@@ -363,7 +363,7 @@ fn the_quick_view_leaves_out_what_is_absent() {
     assert_eq!(view("A Season 2 Episode 7 BDRip x264")["source"], "bluray");
 }
 
-/// Words that the parser looks for, so that random names are made of what it acts upon.
+/// Words that the parser knows, so that random names reach its rules.
 fn names() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "S01E02",
@@ -459,7 +459,7 @@ fn of_an_endless_name_the_beginning_counts() {
 
 #[test]
 fn the_work_grows_with_the_name_and_with_nothing_else() {
-    // What costs most at each place: markers, words, numbers, brackets, separators, and beginnings of all of them.
+    // The most expensive units: markers, words, numbers, brackets, separators, and beginnings of all of them.
     for unit in [
         "S01E01",
         "s1 e",
@@ -574,7 +574,7 @@ fn what_is_assumed_is_told_apart() {
 
 #[test]
 fn names_that_once_went_wrong() {
-    // A span that runs backwards is none.
+    // A range that runs backwards is ignored.
     assert_eq!(parse("Season 2\u{250}Episode 7 - 05 ").episodes, [7]);
 }
 

@@ -1,11 +1,11 @@
-//! Where the title stands and how it is written out.
+//! Position and spelling of the title.
 
 use crate::lex::{Bracket, Kind};
 use crate::marks::Word;
 use crate::read::{Reader, TAKEN};
 use crate::words::{BEFORE_A_WORD_OF_THE_TITLE, COUNTRIES, Field, PICTURES, Trust};
 
-/// What may stand between the title and what ends it.
+/// Separators between the title and the part that ends it.
 const JOINTS: &str = " ._-,([{~+&/|:★";
 
 impl Reader<'_> {
@@ -14,7 +14,7 @@ impl Reader<'_> {
             let word = self.marks.words[index];
             let counted = self.text.low(word.start).starts_with("xd") || self.text.low(word.start) == "dvd";
             let start = word.start - usize::from(counted && self.text.joined_before(word.start));
-            // `3DVD`: discs that are counted are no title's.
+            // `3DVD`: counted discs do not belong to a title.
             if (word.trust() == Trust::Always || start < word.start)
                 && word.end <= self.end
                 && !self.begins_name(&word)
@@ -42,7 +42,7 @@ impl Reader<'_> {
         cuts.sort_unstable();
         let mut start = self.lead;
         let mut leading = 0;
-        // What leads the name ends no title; only behind an episode comes the episode's own.
+        // A part at the start of the name ends no title; only behind an episode follows the episode's own.
         for (from, to, taken_for) in &cuts {
             let before = self.after_known(start);
             let quality = matches!(*taken_for, "resolution" | "source" | "codec");
@@ -60,7 +60,7 @@ impl Reader<'_> {
             .get(leading)
             .map_or((self.end, "end"), |(from, _, what)| (*from, *what));
         let (start, end) = (start.min(cut.0), cut.0);
-        // Within a bracket that begins behind the title: the title ends before the bracket.
+        // Within a bracket that begins behind the title, the title ends before the bracket.
         let bracket = self
             .text
             .brackets
@@ -99,7 +99,8 @@ impl Reader<'_> {
         self.write_title();
     }
 
-    /// `Subbed.Harbors.S01E02`: a word of releases in front of everything is the title's, unless it tells the quality.
+    /// `Subbed.Harbors.S01E02`: true when a known word at the start belongs to the title, because it does not
+    /// describe the quality.
     fn begins_name(&self, word: &Word) -> bool {
         let told = matches!(
             word.field(),
@@ -170,7 +171,7 @@ impl Reader<'_> {
         (latin && free && cuts.iter().any(numbered)).then_some((from, to))
     }
 
-    /// Behind a bracket of known words and behind separators.
+    /// Position behind a bracket of known words and separators.
     fn after_known(&self, start: usize) -> usize {
         let mut at = self.text.skip(start, " ._-,:)]}");
         let counted = self.text.mark(at) == Some('(')
@@ -204,7 +205,7 @@ impl Reader<'_> {
         at
     }
 
-    /// `★4月新番★片名`: when it was first broadcast, in front of the title.
+    /// `★4月新番★片名`: position behind the month of the first broadcast.
     fn behind_broadcast(&self, at: usize) -> usize {
         let begin = self.text.skip(at, "★☆ ");
         match self.marks.word_at(begin) {
@@ -215,7 +216,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `(Comedy) Title`: a shelf that somebody put the name on.
+    /// `(Comedy) Title`: position behind a genre.
     fn behind_genre(&self, at: usize) -> usize {
         let text = &self.text;
         let is_word = text.mark(at) == Some('(')
@@ -238,7 +239,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `IMAX - Title`, `Netflix Originals - Title`: what the release is, in front of it.
+    /// `IMAX - Title`, `Netflix Originals - Title`: position behind a description of the release.
     fn behind_shelf(&self, at: usize) -> usize {
         let text = &self.text;
         let leads = !(self.lead..at).any(|before| text.is_word(before) && text.atoms[before].bracket == 0);
@@ -259,7 +260,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `003. Title - Of The Episode`, when a number is all that is known of the name.
+    /// `003. Title - Of The Episode`: end of the series title, when only the number is recognised.
     fn before_own_title(&self, start: usize, end: usize) -> usize {
         let text = &self.text;
         let spaced = |at: &usize| {
@@ -285,7 +286,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `A Title (Another Title)`: where the other one begins, if it is one of several words.
+    /// `A Title (Another Title)`: start of the second title, if it has several words.
     fn before_second(&self, start: usize, end: usize) -> usize {
         let text = &self.text;
         let Some(bracket) = text.brackets.iter().find(|bracket| {
@@ -303,7 +304,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes known words off the end of the title that stand right before what ends it.
+    /// Removes known words from the end of the title.
     fn peel(&self, start: usize, end: usize, by: &str) -> usize {
         let text = &self.text;
         let mut cut = text.skip_back(end, JOINTS);
@@ -354,7 +355,7 @@ impl Reader<'_> {
                             || (is_shouted(written) && word.trust() == Trust::Behind)
                             || ((capitals || long) && word.trust() == Trust::Behind)
                     }
-                    // Nothing else was recognised: it may well be a name of no release.
+                    // No other part was recognised: it may be no release name at all.
                     "end" => false,
                     _ if by_number => {
                         edition
@@ -378,7 +379,7 @@ impl Reader<'_> {
         cut
     }
 
-    /// `Title [Group] (1080p)`: behind the title a square bracket holds who made it, or a tag.
+    /// `Title [Group] (1080p)`: true for a square bracket behind the title with the group or a tag.
     fn is_tag(&self, bracket: Bracket, start: usize) -> bool {
         let text = &self.text;
         let outside = |at: usize| text.atoms[at].bracket == 0;
@@ -388,7 +389,7 @@ impl Reader<'_> {
             && (start..bracket.open).any(|at| outside(at) && text.kind(at) == Some(Kind::Latin))
     }
 
-    /// `Title.DC.2018`, `Title SE (2018)`: letters that tell an edition nowhere else.
+    /// `Title.DC.2018`, `Title SE (2018)`: abbreviation of an edition, valid only at this place.
     pub(crate) fn short_edition(&self, at: usize) -> Option<&'static str> {
         let text = &self.text;
         let dotted = text.mark(at + 1) == Some('.') && self.is_year(at + 2);
@@ -402,7 +403,7 @@ impl Reader<'_> {
         ((dotted || bracketed) && !text.joined_before(at)).then_some(edition)
     }
 
-    /// Of a place that holds several titles, the one in Latin letters.
+    /// Selects the title in Latin letters where the name has several.
     fn pick(&self, start: usize, end: usize) -> (usize, usize) {
         let start = self.text.skip(start, " ._-,:★");
         let outside = |at: &usize| self.text.atoms[*at].bracket == 0;
@@ -414,7 +415,7 @@ impl Reader<'_> {
         });
         let leads = self.text.mark(start) == Some('[');
         if leads && has_latin {
-            // Groups that worked together, each in its brackets, in front of the title.
+            // Cooperating groups, each in brackets, in front of the title.
             let first = (start..end).find(|at| self.text.atoms[*at].bracket == 0 && self.text.is_word(*at));
             let start = first.unwrap_or(start);
             return self.alternative(start, end);
@@ -439,7 +440,7 @@ impl Reader<'_> {
     fn alternative(&self, start: usize, end: usize) -> (usize, usize) {
         let text = &self.text;
         let kinds = |from: usize, to: usize, kind: Kind| (from..to).any(|at| text.kind(at) == Some(kind));
-        // Whichever is longer: a title by itself, or a place of several.
+        // The longer one: a title, or a part with several titles.
         let aka = (start + 1..end).find(|at| text.raw(*at, at + 1) == "AKA" && !text.joined_before(*at));
         let end = aka.map_or(end, |at| text.skip_back(at, JOINTS));
         let parts: Vec<(usize, usize)> = self.parts(start, end);
@@ -470,7 +471,7 @@ impl Reader<'_> {
         (start, end)
     }
 
-    /// Cut at slashes that stand by themselves, and at the dots and lines between scripts.
+    /// The titles between separate slashes, and between dots and underscores at a change of script.
     fn parts(&self, start: usize, end: usize) -> Vec<(usize, usize)> {
         let mut parts = Vec::new();
         let mut from = start;
@@ -478,7 +479,7 @@ impl Reader<'_> {
         for at in start..end {
             let outside = self.text.atoms[at].bracket == level;
             if outside && self.text.mark(at).is_some_and(|mark| "/|·_".contains(mark)) {
-                // An underscore parts titles only between scripts.
+                // An underscore separates titles only between scripts.
                 let scripts = (from..at).any(|inner| self.text.kind(inner) == Some(Kind::Script));
                 let bracketed = self.text.atoms[at].bracket > 0;
                 if self.text.mark(at) == Some('_') && !(scripts && bracketed) {
@@ -492,7 +493,7 @@ impl Reader<'_> {
         parts
     }
 
-    /// Directors and casts in brackets behind titles in several languages.
+    /// Removes directors and casts in brackets behind titles in several languages.
     fn without_people(&self, start: usize, end: usize, several: bool) -> (usize, usize) {
         let bracket = self
             .text
@@ -513,7 +514,7 @@ impl Reader<'_> {
             .find(|span| span.taken_for == "season" && !span.cuts && span.start >= start && span.end <= end)
             .map(|span| (span.start, span.end));
         let title = match season {
-            // `S02` is written as the title would have it: `S2`.
+            // `S02` becomes `S2`, as titles write it.
             Some((from, to)) => {
                 let number = self.release.season.unwrap_or_default();
                 format!(
@@ -536,7 +537,7 @@ impl Reader<'_> {
         self.release.title = Some(title.to_owned());
     }
 
-    /// `Title.US.S01`, `Title (UK) - …`: the country that tells a series apart is a field of its own.
+    /// `Title.US.S01`, `Title (UK) - …`: moves the country from the title to its own field.
     fn leave_country(&mut self) {
         if self.release.season.is_none() && self.release.air_date.is_none() {
             return;
@@ -552,15 +553,15 @@ impl Reader<'_> {
         self.take((at, at + 1), "country", rule, false);
         self.release.country = Some(country);
         self.title.1 = self.text.skip_back(at, JOINTS);
-        // `Title.1990.UK.S01`: the year is the title's end no more than the country is.
+        // `Title.1990.UK.S01`: the year is removed with the country.
         let year = self.title.1.saturating_sub(1);
         let told = self.release.year.is_some() && self.release.year == self.text.number(year);
-        if told && year > self.title.0 && self.is(year, TAKEN) {
+        if told && year > self.title.0 && self.has_flag(year, TAKEN) {
             self.title.1 = self.text.skip_back(year, JOINTS);
         }
     }
 
-    /// `Title (US)`: at the end of the title, or in front of the dash behind which the episode's begins.
+    /// `Title (US)`: country at the end of the title, or in front of the dash before the episode's title.
     fn tagged_country(&self) -> Option<(usize, &'static str)> {
         let text = &self.text;
         let (start, end) = self.title;
@@ -575,7 +576,7 @@ impl Reader<'_> {
         Some((tag.open + 1, "country in brackets"))
     }
 
-    /// `Title.US.S01`: the scene's way. In capitals, unless all of the title is.
+    /// `Title.US.S01`: country in the scene's form, in capitals, unless the whole title is.
     fn dotted_country(&self) -> Option<(usize, &'static str)> {
         let text = &self.text;
         let (start, end) = self.title;
@@ -592,7 +593,7 @@ impl Reader<'_> {
         is_tag.then_some((at, "country between dots"))
     }
 
-    /// `Silver River - SR - 07`: the title's initials, behind it, are no part of it.
+    /// `Silver River - SR - 07`: removes the title's initials behind it.
     fn leave_initials(&mut self) {
         let text = &self.text;
         let (start, end) = self.title;
@@ -616,7 +617,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Separators as spaces, brackets left out; dots of acronyms stay.
+    /// The title as text: separators become spaces, brackets are left out, dots of acronyms stay.
     fn written(&self, start: usize, end: usize) -> String {
         let text = &self.text;
         let mut written = String::with_capacity(48);
@@ -647,7 +648,7 @@ impl Reader<'_> {
         written
     }
 
-    /// A dot after one of several single letters, each followed by a dot: `S.H.I.E.L.D.`
+    /// `S.H.I.E.L.D.`: true for a dot after one of several single letters, each followed by a dot.
     fn in_acronym(&self, dot: usize, end: usize) -> bool {
         let text = &self.text;
         let single = |at: usize| {
@@ -664,14 +665,14 @@ impl Reader<'_> {
     }
 }
 
-/// How the picture is: no title ends with it right before its year, whatever its case.
+/// True for a format of the picture, which never ends a title right before its year, in any case of letters.
 fn is_format(word: &Word, written: &str) -> bool {
     let letters: String = written.chars().filter(|c| c.is_alphanumeric()).collect();
     matches!(word.field(), Field::Resolution | Field::Hdr | Field::Depth)
         || PICTURES.contains(&letters.to_ascii_lowercase().as_str())
 }
 
-/// `MULTi`, `iNTERNAL`: most of it in capitals.
+/// `MULTi`, `iNTERNAL`: true when most letters are capitals.
 fn is_shouted(written: &str) -> bool {
     let capitals = written.chars().filter(|c| c.is_uppercase()).count();
     let small = written.chars().filter(|c| c.is_lowercase()).count();

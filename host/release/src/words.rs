@@ -1,9 +1,9 @@
-//! The words of release names: what each is called, and how far it is to be trusted.
+//! Vocabulary of release names: the value of each word, and how safely it ends a title.
 //!
-//! In a phrase a dot stands for at most one separator (`web.dl` takes `WEB-DL`, `web dl` and `WEBDL`'s parts apart),
-//! an underscore for exactly one. The order of a field's rows is the order of its values.
+//! In a phrase a dot stands for at most one separator (`web.dl` matches `WEB-DL`, `web dl` and `WEBDL`), an
+//! underscore for exactly one. The order of a field's rows is the order of its values.
 
-/// What a word tells.
+/// Field that a word belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Resolution,
@@ -20,24 +20,24 @@ pub(crate) enum Field {
     Repack,
     Version,
     Container,
-    /// Openings, trailers: no episode, and the title ends before them.
+    /// Openings and trailers: no episode, and the title ends before them.
     Extra,
-    /// Known to belong to releases, and telling nothing that is asked for.
+    /// A word of releases without a field.
     Noise,
-    /// No broadcast series: numbers before it belong to the title.
+    /// An event instead of a series: numbers before it belong to the title.
     Event,
-    /// All of a series: it says so in front of the seasons.
+    /// A whole series, stated in front of the seasons.
     Whole,
 }
 
-/// How far a word is to be trusted.
+/// Certainty that a word belongs to the release and not to the title.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// No title holds it: the title ends before it.
+    /// Never in a title: the title ends before it.
     Always,
-    /// Titles hold it too: it counts behind the title, and goes with what ends the title.
+    /// Occurs in titles too: it counts behind the title, together with the part that ends the title.
     Behind,
-    /// A common word: it counts behind the title, next to another word of releases or in front of an end.
+    /// A common word: it counts behind the title, next to another word of releases or before an end.
     Beside,
 }
 
@@ -47,10 +47,10 @@ use Field::{
 };
 use Trust::{Always, Behind, Beside};
 
-/// A row: what is told, the value, how far to trust it, the phrases.
+/// A row: field, value, certainty, phrases.
 pub(crate) type Row = (Field, &'static str, Trust, &'static str);
 
-/// How a row is called in the trace.
+/// Name of a field in the trace.
 pub(crate) fn name(field: Field) -> &'static str {
     match field {
         Resolution => "resolution",
@@ -74,7 +74,7 @@ pub(crate) fn name(field: Field) -> &'static str {
     }
 }
 
-/// A phrase in more than one row means the first.
+/// For a phrase in several rows the first row counts.
 pub(crate) const ROWS: &[Row] = &[
     (Resolution, "2160p", Always, "2160p 2160i 4k ultrahd"),
     (Resolution, "2160p", Behind, "uhd ultra.hd hd4k"),
@@ -550,19 +550,19 @@ pub(crate) const ROWS: &[Row] = &[
     ),
 ];
 
-/// The same as a source, where a name does not say so otherwise: words of television.
+/// Value of a source that words of television imply, unless the name states another.
 pub(crate) const TELEVISION: &str = "HDTV";
 
-/// Collectives that sign in brackets behind the member's name; the release is theirs.
+/// Collectives that sign in brackets behind a member's name; the release is theirs.
 pub(crate) const COLLECTIVES: [&str; 4] = ["qxr", "taoe", "utr2", "silence"];
 
-/// Codes of languages and countries: two letters at the end of a name that are no group.
+/// Two-letter codes of languages and countries that are no group at the end of a name.
 pub(crate) const CODES: [&str; 24] = [
     "cz", "de", "dk", "en", "es", "fi", "fr", "gr", "hu", "it", "jp", "kr", "nl", "no", "pl", "pt", "ro",
     "ru", "se", "sk", "tr", "ua", "uk", "us",
 ];
 
-/// Countries that tell series of one name apart, as names write them and as they are told.
+/// Countries that distinguish series of the same name: spelling in names, and the value.
 pub(crate) const COUNTRIES: [(&str, &str); 9] = [
     ("us", "US"),
     ("usa", "US"),
@@ -575,19 +575,19 @@ pub(crate) const COUNTRIES: [(&str, &str); 9] = [
     ("za", "ZA"),
 ];
 
-/// Words that go on with a country, or with what is written like one: "Made in the UK", "This is US".
+/// Words in front of a country that belongs to the title: "Made in the UK", "This is US".
 pub(crate) const BEFORE_A_WORD_OF_THE_TITLE: [&str; 17] = [
     "of", "in", "the", "is", "are", "and", "with", "for", "from", "to", "about", "between", "among",
     "around", "like", "got", "vs",
 ];
 
-/// Halves of words that are written with a dash: what leads a name with one is no group.
+/// Halves of hyphenated words: with one of these the name does not begin with a group.
 pub(crate) const HYPHENATED: [&str; 18] = [
     "anti", "semi", "non", "half", "self", "mid", "post", "pre", "man", "men", "woman", "girl", "fi", "up",
     "off", "out", "by", "and",
 ];
 
-/// Numbers of lines, written backwards.
+/// Resolutions written backwards.
 pub(crate) const LINES_BACKWARDS: [&str; 5] = ["0612", "0801", "027", "675", "084"];
 
 /// A year right after one of these belongs to the title: "Class of 2020".
@@ -595,12 +595,12 @@ pub(crate) const BEFORE_A_YEAR_OF_THE_TITLE: [&str; 11] = [
     "of", "in", "since", "from", "year", "after", "before", "until", "til", "circa", "von",
 ];
 
-/// Small numbers as titles of parts write them.
+/// Small numbers in words, as titles of parts use them.
 pub(crate) const COUNTS: [&str; 10] = [
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
 ];
 
-/// Months as they are written in dates, three ways each.
+/// Months in three spellings each.
 pub(crate) const MONTHS: [&str; 36] = [
     "jan",
     "january",
@@ -640,7 +640,7 @@ pub(crate) const MONTHS: [&str; 36] = [
     "dez",
 ];
 
-/// Seasons by a Chinese numeral, as two names each.
+/// Seasons in Chinese numerals, two spellings each.
 pub(crate) const HAN_SEASONS: [&str; 20] = [
     "第一季",
     "第一期",
@@ -664,7 +664,7 @@ pub(crate) const HAN_SEASONS: [&str; 20] = [
     "第十期",
 ];
 
-/// What stands behind a season where none of its episodes is released.
+/// Words behind a season for extras without episodes.
 pub(crate) const EXTRAS: [&str; 12] = [
     "extra",
     "bonus",
@@ -680,13 +680,13 @@ pub(crate) const EXTRAS: [&str; 12] = [
     "trailers",
 ];
 
-/// What counts the pieces a season is sold in.
+/// Words in front of the number of a disc or volume.
 pub(crate) const PIECES: [&str; 9] = ["d", "disc", "disk", "disque", "dvd", "cd", "bd", "vol", "volume"];
 
-/// Ways in which pictures for two eyes are packed, without separators.
+/// Formats of stereoscopic pictures, without separators.
 pub(crate) const PICTURES: [&str; 10] = [
     "3d", "sbs", "hsbs", "halfsbs", "fsbs", "fullsbs", "hou", "halfou", "hfr", "uhdr",
 ];
 
-/// Members of a group whose name has a dash, behind a dot: `x264.D-Z0N3`.
+/// Members of a group with a dash in its name, behind a dot: `x264.D-Z0N3`.
 pub(crate) const DASHED_GROUPS: [&str; 2] = ["d-z0n3", "fight-bb"];

@@ -1,6 +1,6 @@
-//! Names of a grammar are read as they were meant: its conventions times its vocabulary times its separators.
+//! Generated names are parsed as intended: conventions of a grammar times vocabulary times separators.
 //!
-//! `QM_NAMES` asks for more of them than a short run does, `QM_NAMES_SEED` for others.
+//! `QM_NAMES` sets their number, `QM_NAMES_SEED` the random seed.
 
 mod grammar;
 
@@ -22,7 +22,7 @@ fn sorted<T: Ord + Clone>(all: &[T]) -> Vec<T> {
     all
 }
 
-/// The first field that is read otherwise: its name, what was read, what was meant.
+/// The first field with a difference: name, parsed value, intended value.
 fn difference(meant: &Meant, release: &Release) -> Option<(&'static str, String)> {
     fn other<T: PartialEq + Debug>(field: &'static str, read: T, meant: T) -> Option<(&'static str, String)> {
         (read != meant).then(|| (field, format!("{field} is {read:?}, not {meant:?}")))

@@ -1,4 +1,4 @@
-//! The bounded run of the fuzz target: names of our own, and changes of them that are the same everywhere.
+//! Bounded run of the fuzz target: our own names with reproducible mutations.
 
 mod sound;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 use sound::assert_sound;
 
 const OWN: &str = include_str!("../corpus/names.jsonl");
-/// Changes of each name.
+/// Number of mutations of each name.
 const ROUNDS: usize = 40;
 
-/// The same numbers everywhere.
+/// Reproducible random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -22,7 +22,7 @@ impl Dice {
     }
 }
 
-/// Characters that mean something to a reader, and some that take more than a byte.
+/// Characters with a meaning to the parser, and some of several bytes.
 const ODD: &[char] = &[
     '.', '-', '_', ' ', '[', ']', '(', ')', '{', 'S', 'E', 'x', 'v', '0', '1', '9', '\0', '\u{e9}', '第',
     '話',

@@ -1,5 +1,5 @@
-//! Two corpora of names with what they mean: one of our own, always, and a larger one beside the workspace where it
-//! is there.
+//! Two corpora of names with their expected fields: our own, and a larger one beside the workspace if
+//! present.
 
 mod judge;
 
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 const OWN: &str = include_str!("../corpus/names.jsonl");
 
-/// What a case of our own may ask for, by the name it uses.
-fn told(release: &Release, key: &str) -> Value {
+/// Value of a field by the key that the cases use.
+fn parsed_field(release: &Release, key: &str) -> Value {
     match key {
         "title" => json!(release.title),
         "country" => json!(release.country),
@@ -50,7 +50,7 @@ fn our_own_names_are_read_as_they_are_meant() {
         let release = parse(name);
         names += 1;
         for (key, wanted) in case.iter().filter(|(key, _)| *key != "name") {
-            let found = told(&release, key);
+            let found = parsed_field(&release, key);
             if found != *wanted {
                 wrong.push(format!("{name}: {key} is {found}, not {wanted}"));
             }
@@ -65,7 +65,7 @@ fn names_of_others_are_read_as_they_mean_them() {
     let path = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where"))
         .join("../../..")
         .join(CASES);
-    // The corpus is not ours to hand on: where it is not there, our own names alone decide.
+    // The corpus may not be distributed: without it, our own names decide.
     let Ok(cases) = std::fs::read_to_string(path) else {
         return;
     };
@@ -78,7 +78,7 @@ fn names_of_others_are_read_as_they_mean_them() {
     }
 }
 
-/// Names like those that are stored, each damaged in a few places: cut, doubled, swapped, spliced with another.
+/// Stored names with random damage: cut, doubled, swapped, spliced.
 #[test]
 fn damaged_names_break_nothing() {
     let names: Vec<String> = OWN

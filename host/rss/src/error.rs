@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area and the answer that the caller gets for each.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -14,15 +14,15 @@ use crate::model::rule::MAX_RULES;
 pub enum RssError {
     #[error("Unknown RSS feed: {0}")]
     NoSuchFeed(String),
-    /// In the words of the exports.
+    /// Error with the wording of the export routes.
     #[error("Feed not found")]
     FeedNotFound,
     #[error("Unknown RSS rule: {0}")]
     NoSuchRule(String),
-    /// In the words of the routes below a rule.
+    /// Error with the wording of the routes below a rule.
     #[error("RSS rule not found")]
     RuleNotFound,
-    /// A body names a feed that is not there.
+    /// The request body names a feed that does not exist.
     #[error("Unknown RSS feed: {0}")]
     UnknownFeed(String),
     #[error("RSS match candidate not found")]
@@ -37,7 +37,8 @@ pub enum RssError {
         "That path is already used by the rule \"{0}\". Choose another one, or leave it empty for the engine's own."
     )]
     PathTaken(String),
-    /// In the words of the torrents: blank, outside the roots, a system directory.
+    /// Refused save path, with the sentence of the torrents area: blank, outside the roots, or a system
+    /// directory.
     #[error("{0}")]
     Path(String),
     #[error("Unknown storage profile: {0}. There are none before the media library is set up.")]
@@ -48,7 +49,7 @@ pub enum RssError {
     NoMatchType,
     #[error("Invalid match type: {0}")]
     MatchType(String),
-    /// A part of it is beyond its bound.
+    /// A field of a candidate exceeds its limit.
     #[error("{0}")]
     Candidate(String),
     #[error("A rule has at most {MAX_CANDIDATES} candidates, and this would be {0}")]
@@ -71,7 +72,7 @@ pub enum RssError {
     NoLink,
     #[error("Download failed: {0}")]
     Download(String),
-    /// Its torrent is still there, and goes with its data.
+    /// The torrent still exists, and a reset would delete it with its data.
     #[error("Missing permission(s): torrents.delete_data")]
     MayNotDelete,
     #[error("The torrent could not be removed: {0}")]
@@ -80,12 +81,12 @@ pub enum RssError {
     TooManyFeeds(u64),
     #[error("There are {0} rules, and {MAX_RULES} are the most: delete one first")]
     TooManyRules(u64),
-    /// The airing status of the show speaks against the rule.
+    /// The show has ended or was cancelled, so a rule on it is refused.
     #[error("{0}")]
     InactiveShow(String),
     #[error("Missing permission(s): rss.show_status.override")]
     MayNotOverride,
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -133,7 +134,7 @@ impl RssError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             RssError::NoSuchFeed(_) | RssError::FeedNotFound => "not_found.rss_feed",

@@ -4,7 +4,7 @@ use qm_kernel::event::EventSpec;
 use qm_ports::shows::{AiringStatus, Recommendation};
 
 qm_kernel::events! {
-    /// A rule was stored although no more episodes of its show will come: whoever stored it wanted it all the same.
+    /// A user with the override permission stored a rule although its show has ended.
     pub struct RuleOfInactiveShow: "rss.rule.created_for_inactive_show" about "rss_rule" {
         rule_name: String,
         title: String,
@@ -15,5 +15,5 @@ qm_kernel::events! {
     }
 }
 
-/// To be registered with the bus.
+/// Events to register with the event bus.
 pub const EVENTS: &[EventSpec] = &[EventSpec::of::<RuleOfInactiveShow>()];

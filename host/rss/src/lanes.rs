@@ -1,11 +1,11 @@
-//! Lanes of the work of this area that blocks: all of it is over what is in memory.
+//! Lanes for the CPU-bound work of this area, which runs on blocking threads.
 //!
-//! Bounds: four documents are read at once, 64 wait; four times items are judged, or rules compiled, 64 wait. One user has
-//! three quarters of the places, and half of the queue.
+//! Bounds: four documents are parsed at once and 64 wait; four batches of items are judged or rules compiled
+//! at once and 64 wait. One user may take three quarters of the places and half of the queue.
 
 use qm_lanes::{Bounds, Lane};
 
-/// Documents of feeds are read.
+/// Parsing of feed documents.
 pub static READS: Lane = Lane::new("rss.reads", Bounds::new(4, 64));
-/// Items are shown to rules, and rules compiled.
+/// Judging items by rules, and compiling rules.
 pub static JUDGEMENTS: Lane = Lane::new("rss.judgements", Bounds::new(4, 64));

@@ -1,4 +1,4 @@
-//! RSS: feeds that are followed, rules that choose from what they show, and the torrents that come of it.
+//! RSS: feeds, rules that select items from them, and the torrents that are grabbed for the rules.
 //!
 //! A *poll* reads a feed, item by item; what it has not seen before is judged by every enabled rule that looks at the feed. What
 //! a rule decides to grab is a row (`rss_grabs`), stored in one transaction with the item before a client is asked; the add

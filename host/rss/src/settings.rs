@@ -5,9 +5,9 @@ use qm_platform::settings;
 settings! {
     of "rss";
 
-    /// Days for which it is kept what rules with candidates made of items; of a rule the newest 5,000 at most.
+    /// Days to keep evaluations of items by rules with candidates; per rule at most the newest 5,000.
     pub EVALUATION_DAYS: f64 = "rss.evaluationRetentionDays", || 30.0, accepts(|days| *days >= 1.0);
 
-    /// Days for which an item that its feed no longer shows stays in the history. What a feed still shows stays.
+    /// Days to keep an item in the history after its feed stopped listing it. Items still listed stay.
     pub HISTORY_DAYS: f64 = "rss.historyRetentionDays", || 365.0, accepts(|days| *days >= 1.0);
 }

@@ -1,4 +1,4 @@
-//! The area with sites and clients in memory, nothing of it running by itself.
+//! The area with feed sites and torrent clients in memory; no background loop runs.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -26,19 +26,19 @@ sql! {
     AUDITED = "SELECT COALESCE(metadata, 'null') FROM audit_logs WHERE action = $1 ORDER BY created_at, id";
 }
 
-/// Sites by address; what none is set for cannot be reached.
+/// Feed documents by address; an address without a document is unreachable.
 #[derive(Default)]
 pub struct Sites {
     pub documents: Mutex<HashMap<String, String>>,
     pub faults: Mutex<HashMap<String, FetchError>>,
-    /// Addresses that were asked, each with the version that it was asked with.
+    /// Requested addresses, each with the version (ETag) that was sent.
     pub asked: Mutex<Vec<(String, Option<String>)>>,
-    /// When each of them was.
+    /// Time of each request.
     pub asked_at: Mutex<Vec<Instant>>,
 }
 
 impl Sites {
-    /// A document whose version is its own text.
+    /// Serves these items at `url`; the version of the document is its own text.
     pub fn show(&self, url: &str, items: &[String]) {
         let text = format!(
             "<rss version=\"2.0\"><channel><title>t</title>{}</channel></rss>",
@@ -53,7 +53,7 @@ pub fn item(guid: &str, title: &str, hash: &str) -> String {
     format!("<item><guid>{guid}</guid><title>{title}</title><link>magnet:?xt=urn:btih:{hash}</link></item>")
 }
 
-/// An item whose link leads to a .torrent.
+/// An item whose link is the address of a .torrent file.
 pub fn linked(guid: &str, title: &str, link: &str) -> String {
     format!("<item><guid>{guid}</guid><title>{title}</title><link>{link}</link></item>")
 }
@@ -90,15 +90,15 @@ impl FeedSource for Sites {
     }
 }
 
-/// One client, `e`.
+/// A client with the engine id `e`.
 #[derive(Default)]
 pub struct Client {
-    /// Hashes with the path of each.
+    /// Save path of each torrent, by info-hash.
     pub torrents: Mutex<BTreeMap<String, Option<String>>>,
-    /// Sources that were handed over, in order.
+    /// Sources that were added, in order.
     pub taken: Mutex<Vec<String>>,
     pub removed: Mutex<Vec<String>>,
-    /// What the next adds answer; a torrent is added all the same where the error says so.
+    /// Errors of the next adds; `true` adds the torrent in spite of the error.
     pub faults: Mutex<VecDeque<(IntakeError, bool)>>,
 }
 
@@ -106,7 +106,7 @@ impl Client {
     fn hash_of(source: &str) -> String {
         match source.split_once("urn:btih:") {
             Some((_, hash)) => hash[..40].to_owned(),
-            // A .torrent of a name of two digits.
+            // The name of the .torrent file has two digits, from which the hash is made.
             None => {
                 let name = source.rsplit('/').next().unwrap_or_default();
                 name[..2].repeat(20)
@@ -170,10 +170,10 @@ impl TorrentIntake for Client {
 #[derive(Default)]
 pub struct FakeShows {
     pub shows: Mutex<BTreeMap<String, AiringStatus>>,
-    /// Providers and ids that were looked up, or asked for anew.
+    /// Provider and id of each lookup and each refresh.
     pub asked: Mutex<Vec<(String, String)>>,
     pub refreshed: Mutex<Vec<(String, String)>>,
-    /// The provider does not answer.
+    /// True when the provider does not answer.
     pub broken: Mutex<bool>,
 }
 
@@ -233,12 +233,12 @@ impl ShowStatuses for FakeShows {
     }
 }
 
-/// Takes tokens at their word, and says of authors what a test wants; by itself that they may do everything.
+/// Trusts every token and grants the permissions that the test sets; all of them by default.
 #[derive(Default)]
 pub struct Authors(Mutex<Option<PermissionSet>>);
 
 impl Authors {
-    /// From now on they have what this role has.
+    /// Grants the permissions of this role from now on.
     pub fn are(&self, role: Role) {
         *self.0.lock().unwrap() = Some(role.permissions().collect());
     }
@@ -300,7 +300,7 @@ impl House {
         }
     }
 
-    /// Killed and started again: memory is lost.
+    /// The same database after a crash: memory is lost.
     pub fn restarted(&self) -> Self {
         Self::over(
             &self.db,
@@ -322,7 +322,7 @@ impl House {
         self.app.create_feed(self.caller(), new).await.unwrap()
     }
 
-    /// A rule with candidates of these patterns by title, of places 1, 2, …, each with a resolution.
+    /// A rule with one candidate per (title pattern, resolution), with priority 1, 2, ….
     pub async fn rule(&self, feed: &Feed, name: &str, prefers: &[(&str, &str)]) -> Rule {
         let change = RuleChange {
             name: Some(name.to_owned()),
@@ -356,7 +356,7 @@ impl House {
         self.app.history(&feed.id, &filter, page).await.unwrap().0
     }
 
-    /// What was noted with each change of this kind.
+    /// Details of each audit entry of this action.
     pub async fn audited(&self, action: &str) -> Vec<Value> {
         let mut tx = self.db.begin_read().await.unwrap();
         let rows = all!(&mut tx, (String,), AUDITED, action).await.unwrap();

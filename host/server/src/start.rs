@@ -101,7 +101,7 @@ pub async fn start(
 
 /// Whether opening the database makes the data directory or a file.
 fn makes_something(config: &Config) -> Result<bool, DbError> {
-    let file = SqliteFile::of(config.database_url.expose())?;
+    let file = SqliteFile::from_url(config.database_url.expose())?;
     Ok(!config.data_dir.is_dir() || file.is_some_and(|file| !file.path().is_file()))
 }
 
@@ -118,7 +118,7 @@ pub fn own_places(config: &Config) -> Result<Vec<OwnPlace>, DbError> {
         path: path.to_owned(),
         kind: OwnKind::Directory,
     };
-    let database = SqliteFile::of(config.database_url.expose())?.map(|file| OwnPlace {
+    let database = SqliteFile::from_url(config.database_url.expose())?.map(|file| OwnPlace {
         variable: "DATABASE_URL",
         path: file.path().to_owned(),
         kind: OwnKind::Database,
@@ -138,7 +138,7 @@ pub async fn open_database(config: &Config, session: &str) -> Result<Db, StartEr
 /// Opens a database that is there and up to date, beside a server that may be running.
 pub async fn open_existing(config: &Config) -> Result<Db, StartError> {
     let url = config.database_url.expose();
-    if let Some(file) = SqliteFile::of(url)?
+    if let Some(file) = SqliteFile::from_url(url)?
         && !file.path().is_file()
     {
         return Err(StartError::NoDatabase(file.path().to_owned()));

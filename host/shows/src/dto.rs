@@ -9,12 +9,12 @@ use crate::model::hit::Asked;
 use crate::model::report::ShowStatus;
 use crate::model::title::MAX_TITLE;
 
-/// Questions of a batch that count.
+/// Largest number of queries in a batch.
 const MAX_QUERIES: usize = 50;
 const MAX_PROVIDER: usize = 50;
 const YEARS: std::ops::RangeInclusive<i64> = 1850..=2200;
 
-/// A show to look up.
+/// Query for one show.
 pub struct LookupQuery(pub Asked);
 
 impl FromQuery for LookupQuery {
@@ -76,7 +76,7 @@ fn asked(query: &Value) -> Option<Asked> {
     })
 }
 
-/// Whether more episodes of a show are to come. Dates are `YYYY-MM-DD`.
+/// Airing status of a show: are more episodes expected? Dates are `YYYY-MM-DD`.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowStatusView {

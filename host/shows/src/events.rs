@@ -1,11 +1,11 @@
-//! The domain events of shows. Each is about a show, `provider:id`, and says the same of it; what differs is what happened.
+//! Domain events of shows. Each is about a show, `provider:id`, and has the same fields.
 
 use qm_kernel::Timestamp;
 use qm_kernel::event::EventSpec;
 use qm_ports::shows::{AiringStatus, Recommendation};
 
 qm_kernel::events! {
-    /// The status of a show is another one.
+    /// The status of a show has changed.
     pub struct StatusChanged: "rss.show_status.changed" about "show" {
         provider: String,
         provider_show_id: String,
@@ -17,7 +17,7 @@ qm_kernel::events! {
         at: Timestamp,
     }
 
-    /// No more episodes will come: the story is told.
+    /// No more episodes will come: the story has ended.
     pub struct Ended: "rss.show.ended" about "show" {
         provider: String,
         provider_show_id: String,
@@ -29,7 +29,7 @@ qm_kernel::events! {
         at: Timestamp,
     }
 
-    /// No more episodes will come: it was given up.
+    /// No more episodes will come: the show was canceled.
     pub struct Canceled: "rss.show.canceled" about "show" {
         provider: String,
         provider_show_id: String,
@@ -41,7 +41,7 @@ qm_kernel::events! {
         at: Timestamp,
     }
 
-    /// A show that was over goes on.
+    /// A finished show continues.
     pub struct BecameActive: "rss.show.became_active" about "show" {
         provider: String,
         provider_show_id: String,
@@ -54,7 +54,7 @@ qm_kernel::events! {
     }
 }
 
-/// To be registered with the bus.
+/// Events to register with the event bus.
 pub const EVENTS: &[EventSpec] = &[
     EventSpec::of::<StatusChanged>(),
     EventSpec::of::<Ended>(),

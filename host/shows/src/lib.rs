@@ -1,4 +1,4 @@
-//! Shows: whether more episodes of a show are to come, as providers tell it.
+//! Shows: airing status of shows from providers, i.e. if more episodes are expected.
 //!
 //! People look titles up; areas with rules ask before they store a rule on a show, and hear when its status has become
 //! another one. What a provider said is kept and asked anew from time to time, the more seldom the less it changes.

@@ -19,12 +19,12 @@ sql! {
     FORGET = "DELETE FROM show_statuses WHERE provider = $1 AND provider_show_id = $2";
 }
 
-/// What is known of a show, and since when.
+/// Stored status of a show, with its times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
     pub provider: String,
     pub id: String,
-    /// `None`: the row was written by a server that knows more, or by hand.
+    /// `None`: the row was written by a newer server, or by hand.
     pub status: Option<ShowStatus>,
     pub checked_at: Timestamp,
 }
@@ -56,12 +56,12 @@ pub async fn find(tx: &mut Tx, provider: &str, id: &str) -> Result<Option<Kept>,
     Ok(qm_db::opt!(tx, Row, FIND, provider, id).await?.map(Kept::from))
 }
 
-/// Those that were asked of their provider longest ago.
+/// Shows whose provider was asked longest ago.
 pub async fn oldest(tx: &mut Tx, most: i64) -> Result<Vec<Kept>, DbError> {
     Ok(all(qm_db::all!(tx, Row, OLDEST, most).await?))
 }
 
-/// Keeps what a provider said now.
+/// Stores a provider's answer.
 pub async fn put(
     tx: &mut Tx,
     (provider, id): (&str, &str),
@@ -74,27 +74,27 @@ pub async fn put(
         .exactly(1)
 }
 
-/// Its provider was asked and did not answer.
+/// Records a request that the provider did not answer.
 pub async fn tried(tx: &mut Tx, (provider, id): (&str, &str), now: Timestamp) -> Result<(), DbError> {
-    // A show that is gone meanwhile needs nothing.
+    // A row deleted meanwhile is ignored.
     let _ = qm_db::exec!(tx, TRIED, provider, id, now.ms()).await?;
     Ok(())
 }
 
-/// Somebody wanted to know.
+/// Records that a user or rule has asked for the show.
 pub async fn asked(tx: &mut Tx, (provider, id): (&str, &str), now: Timestamp) -> Result<(), DbError> {
-    // A show that is gone meanwhile needs nothing.
+    // A row deleted meanwhile is ignored.
     let _ = qm_db::exec!(tx, ASKED, provider, id, now.ms()).await?;
     Ok(())
 }
 
-/// Those that nobody has asked for since.
+/// Shows that were not asked for since then.
 pub async fn unasked(tx: &mut Tx, since: Timestamp, most: i64) -> Result<Vec<Kept>, DbError> {
     Ok(all(qm_db::all!(tx, Row, UNASKED, since.ms(), most).await?))
 }
 
 pub async fn forget(tx: &mut Tx, (provider, id): (&str, &str)) -> Result<(), DbError> {
-    // A show that is gone meanwhile needs nothing.
+    // A row deleted meanwhile is ignored.
     let _ = qm_db::exec!(tx, FORGET, provider, id).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The area over providers and rules in memory, for its own tests.
+//! The area with providers and rules in memory, for its own tests.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,12 +19,12 @@ use crate::model::hit::Asked;
 use crate::model::report::ShowStatus;
 use crate::service::{Caller, Shows, ShowsDeps};
 
-/// A provider that knows what it was told.
+/// Fake provider with the shows that the test adds.
 pub struct FakeProvider {
     id: &'static str,
     confidence: f64,
     pub ready: AtomicBool,
-    /// It fails, or never answers.
+    /// True when it fails or never answers.
     pub broken: AtomicBool,
     pub silent: AtomicBool,
     pub asked: AtomicUsize,
@@ -44,7 +44,7 @@ impl FakeProvider {
         })
     }
 
-    /// Knows a show, from now on with this status.
+    /// Adds a show, or changes its status.
     pub fn show(&self, id: &str, title: &str, status: &str) {
         let details = ShowDetails {
             title: title.to_owned(),
@@ -114,7 +114,7 @@ impl ShowProvider for FakeProvider {
     }
 }
 
-/// Rules on shows: how many are about which, and what they were told.
+/// Fake rules: number of rules per show, and received changes.
 #[derive(Default)]
 pub struct FakeRules {
     pub broken: AtomicBool,
@@ -148,7 +148,7 @@ impl ShowRules for FakeRules {
     }
 }
 
-/// The area with two providers, its clock and what it told.
+/// The area with two providers, a clock and its events.
 pub struct House {
     pub app: Arc<Shows>,
     pub db: Db,
@@ -167,19 +167,19 @@ impl House {
             FakeProvider::new("titledb", 0.6),
         );
         let providers: Vec<Arc<dyn ShowProvider>> = vec![first.clone(), second.clone()];
-        Self::of(db, providers, first, second).await
+        Self::with_providers(db, providers, first, second).await
     }
 
-    /// Nobody is there to be asked.
+    /// Without providers.
     pub async fn alone(db: &Db) -> Self {
         let (first, second) = (
             FakeProvider::new("provider_a", 0.95),
             FakeProvider::new("titledb", 0.6),
         );
-        Self::of(db, Vec::new(), first, second).await
+        Self::with_providers(db, Vec::new(), first, second).await
     }
 
-    async fn of(
+    async fn with_providers(
         db: &Db,
         providers: Vec<Arc<dyn ShowProvider>>,
         first: Arc<FakeProvider>,
@@ -230,8 +230,8 @@ impl House {
         self.clock.advance(Duration::from_hours(hours));
     }
 
-    /// Keys and payloads of what was told since the last look.
-    pub fn told(&self) -> Vec<(&'static str, Value)> {
+    /// Keys and payloads of the events since the last call.
+    pub fn take_events(&self) -> Vec<(&'static str, Value)> {
         self.heard.take_payloads()
     }
 

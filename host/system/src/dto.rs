@@ -1,4 +1,4 @@
-//! What these routes answer.
+//! Answer bodies of the routes about the system and its plugins.
 
 use qm_kernel::Timestamp;
 use qm_plugin_host::{LaneState, LaneStatus, PluginState, PluginStatus, Refusal};
@@ -17,7 +17,7 @@ pub(crate) struct Live {
 pub(crate) struct Ready {
     /// `ok` or `degraded`.
     pub(crate) status: &'static str,
-    /// Whether the database answers and can be written.
+    /// True when the database answers and is writable.
     pub(crate) database: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Release {
     /// When it was built, or the time of its commit.
     #[schema(value_type = Option<String>, format = DateTime)]
     build_time: Option<Timestamp>,
-    /// What it runs on: it is a native program, so the compiler it was built with.
+    /// Compiler of the native program.
     runtime: &'static str,
     /// The same; the name is that of an older service whose clients still read it.
     node: &'static str,
@@ -60,7 +60,7 @@ macro_rules! build {
     };
 }
 
-/// What the build knows of itself. Made by [`build!`](macro@crate::build) in the crate that holds the program.
+/// Facts about the build. Made by [`build!`](macro@crate::build) in the crate of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
     pub version: &'static str,
@@ -110,9 +110,9 @@ pub(crate) struct Plugin {
     file: String,
     /// The version of the plugin API it was built against.
     api_version: Option<String>,
-    /// Of the file in use, lower-case hex.
+    /// SHA-256 of the file in use, in lower-case hex.
     sha256: Option<String>,
-    /// Of the file in use, in bytes.
+    /// Size of the file in use, in bytes.
     size: u64,
     /// `active`, `compiling`, `failed`, `incompatible` or `conflicting`.
     #[schema(value_type = String)]
@@ -125,20 +125,20 @@ pub(crate) struct Plugin {
     imports: Vec<String>,
     /// Interfaces it exports, with versions.
     exports: Vec<String>,
-    /// What it offers beyond the common ground of its kind.
+    /// Optional capabilities of its kind.
     capabilities: Vec<String>,
     /// Origins it asks to reach beside what is configured, as `https://host`.
     hosts: Vec<String>,
     /// Capabilities it asks for that have to be granted: `torrents` (to touch the torrent that a rule runs it for),
     /// `http-guarded` (to send to addresses that users choose).
     needed_capabilities: Vec<String>,
-    /// Whether it was built together with the server: then all it asks for is granted.
+    /// True when it was built with the server: then all its requests are granted.
     first_party: bool,
     /// Those of its hosts that it may reach, granted by an administrator (`PUT /api/plugins/{id}/grants`); the others are denied to it.
     granted_hosts: Vec<String>,
     /// Those of the capabilities it asks for that it may use.
     granted_capabilities: Vec<String>,
-    /// What it asked for last and was refused; null when nothing was since the server started.
+    /// Last refused request; null if there was none since the start of the server.
     last_refusal: Option<PluginRefusal>,
     /// Live instances.
     instances: u32,
@@ -183,7 +183,7 @@ pub(crate) struct PluginLane {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PluginRefusal {
-    /// What was refused, as a sentence that names it.
+    /// Sentence about the refused request.
     what: String,
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,

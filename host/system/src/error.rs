@@ -1,4 +1,4 @@
-//! What can go wrong in the routes of this area.
+//! Errors of the routes of this area.
 
 use qm_db::DbError;
 use qm_platform::ActingError;
@@ -13,13 +13,13 @@ pub enum SystemError {
     Plugin(#[from] PluginHostError),
     #[error("There is no module \"{0}\": GET /api/modules lists them")]
     NoSuchModule(String),
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
-    /// Every rule that a configuration breaks.
+    /// Every rule that a configuration violates.
     #[error("{}", .0.join(", "))]
     Configuration(Vec<String>),
-    /// Nothing can be judged by what the plugin gave.
+    /// The plugin's schema cannot be used.
     #[error(transparent)]
     Schema(BadSchema),
     #[error(transparent)]
@@ -27,7 +27,7 @@ pub enum SystemError {
 }
 
 impl SystemError {
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     fn code(&self) -> &'static str {
         match self {
             SystemError::Plugin(PluginHostError::NoSuchPlugin(_)) => "not_found.plugin",

@@ -1,4 +1,4 @@
-//! What looks at all areas: the routes about the system itself, its plugins, modules, settings and audit trail; its health,
+//! System area: routes about the service itself, its plugins, modules, settings and audit trail; its health,
 //! its metrics, the watches over disks and engines, the check for newer versions.
 //!
 //! Events: see [`Watches`]. Bounds: each module names its own.

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 settings! {
     of "system";
 
-    /// The look clients start with.
+    /// Theme with which clients start.
     pub THEME: String = "general.theme", || "dark".to_owned(), seeded();
 
-    /// Whether the server looks for newer versions of itself.
+    /// Daily check for newer versions of the server.
     pub UPDATE_CHECK: UpdateCheck = "system.updateCheck", || UpdateCheck { enabled: true };
 }
 
-/// Whether the server looks for newer versions of itself.
+/// Value of the setting: whether the check is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdateCheck {
     pub enabled: bool,

@@ -1,4 +1,4 @@
-//! The routes of the area over the real surface, with one broken plugin.
+//! Tests of the routes over HTTP, with one broken plugin.
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 
@@ -140,7 +140,7 @@ fn configurations(ctx: &Ctx) -> qm_system::PluginConfigurations {
 
 struct Service {
     router: Router,
-    /// With the plugins in it; removed when dropped.
+    /// Directory with the plugins; removed when dropped.
     folder: tempfile::TempDir,
 }
 
@@ -191,7 +191,7 @@ impl Service {
 }
 
 impl Service {
-    /// As a reader of the Prometheus text format sees it.
+    /// Parses the metrics.
     async fn metrics(&self) -> Exposition {
         let request = Request::builder()
             .uri("/api/system/metrics")

@@ -1,4 +1,5 @@
-//! What `quartermaster plugin new` writes: a plugin to start from, in each role and language, with the contract beside it.
+//! Templates for `quartermaster plugin new`: a plugin to start from, in each role and language, with the
+//! contract.
 //!
 //! Owns: the templates (`files/`: `LANGUAGE/common` and `LANGUAGE/ROLE`, and `ROLE` for all languages; `@WORDS@` are filled in and
 //! the ending `.in` falls away), the names a plugin may have, and the folder that is written. What it writes is built and held
@@ -11,7 +12,7 @@ use std::str::FromStr;
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// What a plugin is for.
+/// Purpose of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A kind of torrent client.
@@ -33,7 +34,7 @@ impl Role {
         }
     }
 
-    /// The folder of its contract below `wit/`, and the world in it.
+    /// Folder of its contract below `wit/`, and its world.
     pub const fn contract(self) -> (&'static str, &'static str) {
         match self {
             Role::Engine => ("engine@0.1.0", "engine-provider"),
@@ -50,7 +51,7 @@ impl Role {
         }
     }
 
-    /// How an author tries it, for its README.
+    /// Instructions to try the plugin, for its README.
     const fn trial(self) -> &'static str {
         match self {
             Role::Engine => {
@@ -72,7 +73,7 @@ impl Role {
     }
 }
 
-/// What a plugin is written in.
+/// Programming language of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     Rust,
@@ -92,18 +93,19 @@ impl Language {
     }
 }
 
-/// The name of a plugin's folder: a lower-case letter, then lower-case letters, digits, `_` and `-`, 64 in all.
+/// Name of a plugin's folder: a lower-case letter, then lower-case letters, digits, `_` and `-`, at most 64
+/// characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name(String);
 
-/// A name that none of the files could bear.
+/// An invalid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no name for a plugin: begin with a lower-case letter and go on with lower-case letters, digits, `_` or `-`, 64 at most, e.g. `my-channel`"
 )]
 pub struct BadName(String);
 
-/// Characters of a plugin's id at most; the contract says so.
+/// Largest number of characters of a plugin's id, by the contract.
 const LONGEST: usize = 64;
 
 impl FromStr for Name {
@@ -128,17 +130,17 @@ impl fmt::Display for Name {
 }
 
 impl Name {
-    /// The name under which the template itself is built and tested.
+    /// Name under which the template itself is built and tested.
     pub fn of_trial(role: Role, language: Language) -> Self {
         Self(format!("trial-{}-{}", role.word(), language.word()))
     }
 
-    /// The plugin's id: what users store.
+    /// Id of the plugin, which users store.
     pub fn id(&self) -> String {
         self.0.replace('-', "_")
     }
 
-    /// The name for people, until its author thinks of a better one.
+    /// Name for display, until the author chooses a better one.
     fn label(&self) -> String {
         let words = self.0.split(['-', '_']).filter(|word| !word.is_empty());
         let capital = |word: &str| {
@@ -152,12 +154,12 @@ impl Name {
 /// One file of a new plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Below the plugin's folder, with `/`.
+    /// Path below the plugin's folder, with `/`.
     pub path: String,
     pub text: String,
 }
 
-/// The files of a new plugin, in order of their paths.
+/// Files of a new plugin, sorted by path.
 pub fn files(role: Role, language: Language, name: &Name) -> Vec<File> {
     let (folder, world) = role.contract();
     let fill = |text: &str| {
@@ -198,7 +200,7 @@ pub fn files(role: Role, language: Language, name: &Name) -> Vec<File> {
     all
 }
 
-/// Why no plugin was written.
+/// Reason why no plugin was written.
 #[derive(Debug, thiserror::Error)]
 pub enum NewError {
     #[error("`{}` is there already: choose another name, or move it away first", .0.display())]
@@ -207,7 +209,7 @@ pub enum NewError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Writes `files` into `folder`, which must not be there. What was begun and cannot be finished is taken away again.
+/// Writes `files` into `folder`, which must not exist. After a failure the partial folder is removed.
 pub fn write(folder: &Path, files: &[File]) -> Result<(), NewError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -227,13 +229,13 @@ pub fn write(folder: &Path, files: &[File]) -> Result<(), NewError> {
         std::fs::write(&path, &file.text).map_err(failed(&path))
     });
     if written.is_err() {
-        // The first failure says more than one of the removal.
+        // The first failure is more useful than one of the removal.
         let _ = std::fs::remove_dir_all(folder);
     }
     written
 }
 
-/// The files as one text, to tell whether what was built is what is written.
+/// All files as one text, to compare a built plugin with its template.
 pub fn as_one(files: &[File]) -> Vec<u8> {
     let mut all = Vec::new();
     for File { path, text } in files {

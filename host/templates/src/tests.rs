@@ -135,7 +135,7 @@ fn what_cannot_be_finished_is_taken_away() {
         path: path.to_owned(),
         text: String::new(),
     };
-    // The second needs a folder where the first is a file.
+    // The second file needs a folder where the first is a file.
     assert!(write(&folder, &[file("a"), file("a/b")]).is_err());
     assert!(!folder.exists());
 }

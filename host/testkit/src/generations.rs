@@ -36,7 +36,7 @@ macro_rules! every_generation {
         #[test]
         fn $name() {
             use $crate::generations::{Generation, Product, Suite};
-            let generation = Generation::of(Product::$product, Suite::$suite);
+            let generation = Generation::new(Product::$product, Suite::$suite);
             $crate::generations::run($crate::Backend::$backend, generation, async |db, program| {
                 super::$test(db, program).await;
             });

@@ -19,7 +19,7 @@ use crate::service::{Titledb, TitledbDeps};
 pub static AREA: AreaSpec = AreaSpec {
     name: "titledb",
     events: &[],
-    // The key is a member of a setting, and those are known already.
+    // The key is a member of a setting, and settings list their secrets themselves.
     sealed: Vec::new,
     // The media manager is a module once its area is there; this is a part of it.
     module: "media_manager",
@@ -30,7 +30,7 @@ pub static AREA: AreaSpec = AreaSpec {
     make: Make::Plain(make),
 };
 
-/// From look to look at whether an update is due.
+/// Interval between two checks for a due update.
 const UPDATES: (&str, Duration) = ("titledb.auto_update", Duration::from_hours(1));
 
 /// The area, made from the ports of those before it.

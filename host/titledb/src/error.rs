@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area and the answer that the caller gets for each.
 
 use qm_db::DbError;
 use qm_jobs::JobsError;
@@ -17,14 +17,14 @@ pub enum TitledbError {
     NoPath,
     #[error("Path is a protected system directory.")]
     Protected,
-    /// With the roots there are.
+    /// Refused path, with the list of allowed roots.
     #[error("Path is outside the allowed storage roots ({0}).")]
     Outside(String),
     #[error("No import is running")]
     NotRunning,
     #[error("An import is active: stop it first")]
     Active,
-    /// The caller's token allows it, but they no longer may.
+    /// The token still allows it, but the user has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -48,7 +48,7 @@ impl TitledbError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable machine-readable word in `code` of the answer; never changes.
     pub fn code(&self) -> &'static str {
         match self {
             TitledbError::InvalidId => "bad_request.titledb_id",

@@ -1,20 +1,21 @@
-//! Lanes of the work of this area that blocks.
+//! Lanes for the blocking work of this area.
 //!
-//! Bounds: [`VALIDATIONS`]: four directories are examined at once, one for one user, and one more waits for them;
-//! [`LOOKS`]: four paths of callers are looked at, 64 wait; [`IMPORTS`]: two files are read, for one import runs at a time;
-//! [`DOWNLOADS`] and [`FILES`]: four steps each; [`COMPUTE`]: four lists are put together, 256 wait.
+//! Bounds: [`VALIDATIONS`]: four directories are examined at once, one per user, and one more per user waits;
+//! [`LOOKS`]: four paths of callers are resolved at once, 64 wait; [`IMPORTS`]: two files are read at once,
+//! for one import at a time; [`DOWNLOADS`] and [`FILES`]: four steps each; [`COMPUTE`]: four posting lists
+//! are built at once, 256 wait.
 
 use qm_lanes::{Bounds, Lane};
 
-/// The files of a directory are examined.
+/// Examining the files of a directory.
 pub static VALIDATIONS: Lane = Lane::new("titledb.validations", Bounds::new(4, 16).of_one(1, 1));
-/// Paths that callers name are looked at.
+/// Resolving paths of callers.
 pub static LOOKS: Lane = Lane::new("titledb.looks", Bounds::new(4, 64));
-/// Files are read for an import.
+/// Reading files for an import.
 pub static IMPORTS: Lane = Lane::new("titledb.imports", Bounds::new(2, 4));
-/// Files that are downloaded are written.
+/// Writing downloaded files.
 pub static DOWNLOADS: Lane = Lane::new("titledb.downloads", Bounds::new(4, 64));
-/// Stores, which are files of the service's own, are given their names, or removed.
+/// Renaming and removing stores, which are files of the service.
 pub static FILES: Lane = Lane::new("titledb.files", Bounds::new(4, 64));
-/// Names are put on lists, and found by them.
+/// Building posting lists of names, and searching them.
 pub static COMPUTE: Lane = Lane::new("titledb.compute", Bounds::new(4, 256));

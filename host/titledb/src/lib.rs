@@ -1,4 +1,4 @@
-//! Titledb: what titles there are, by the data sets that IMDb gives away (tab-separated, gzip), imported and searched here.
+//! Titledb: titles from IMDb's free data sets (tab-separated, gzip), imported and searched locally.
 //!
 //! A *store* holds what was imported: on SQLite a file of its own beside the database, on PostgreSQL a schema of its own (ADR
 //! 38). An import, which is a job, loads the next store in batches and puts it into the place of the one before when all is in:

@@ -3,7 +3,7 @@
 use qm_platform::settings;
 use serde_json::{Map, Value};
 
-/// Read member by member ([`crate::model::options`]).
+/// Members are read one by one ([`crate::model::options`]).
 pub type Object = Map<String, Value>;
 
 settings! {

@@ -1,4 +1,4 @@
-//! A data set that is made up, in the format of the real one, for tests and measurements.
+//! Generator of data sets in the real format, for tests and benchmarks.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -15,7 +15,7 @@ use crate::service::load::{LoadError, Watch, load};
 use crate::service::search::{Question, find};
 use crate::service::store::Store;
 
-/// How much of a data set is made.
+/// Number of rows of a generated data set.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub titles: u64,
@@ -26,7 +26,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// One that is loaded in a moment.
+    /// A small data set, which loads at once.
     pub const SMALL: Size = Size {
         titles: 3_000,
         akas: 24_000,
@@ -34,7 +34,7 @@ impl Size {
         principals: 3_000,
         persons: 500,
     };
-    /// As large as searches and imports are measured with.
+    /// The data set for benchmarks of searches and imports.
     pub const LARGE: Size = Size {
         titles: 1_000_000,
         akas: 4_000_000,
@@ -130,7 +130,7 @@ const SYLLABLES: &[&str] = &[
     "shi", "tho",
 ];
 
-/// Numbers that look random and are the same again from the same beginning (SplitMix64).
+/// Reproducible random numbers (SplitMix64).
 pub struct Dice(u64);
 
 impl Dice {
@@ -155,7 +155,7 @@ impl Dice {
     }
 }
 
-/// Two to four words, some of them common and some of them made up.
+/// A name of two to four words, some common and some invented.
 fn name(dice: &mut Dice) -> String {
     let mut name = String::new();
     for _ in 0..2 + dice.below(3) {
@@ -176,7 +176,7 @@ fn name(dice: &mut Dice) -> String {
     name
 }
 
-/// The name of the title of this number, from 1.
+/// Name of the title with this number, from 1.
 pub fn title_name(seed: u64, number: u64) -> String {
     name(&mut Dice::new(seed ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d)))
 }
@@ -196,8 +196,8 @@ impl Out {
     }
 }
 
-/// Writes all seven files into a directory. Of a thousand titles 500 are films, 40 series and the others episodes, as far as
-/// there are to be episodes.
+/// Writes all seven files into a directory. Of a thousand titles 500 are films, 40 series and the rest
+/// episodes, up to the number of episodes.
 #[expect(
     clippy::too_many_lines,
     reason = "one file of the set after the other, all from the same dice"
@@ -266,7 +266,7 @@ pub fn write(directory: &Path, size: Size, seed: u64) -> io::Result<()> {
     )?;
     let series = (size.titles / 25).max(1);
     for number in 0..size.episodes {
-        // More episodes than titles: the others have no title of their own.
+        // There are more episodes than titles: the others have no title of their own.
         let own = size.titles + 1 + number;
         let parent = (number % series + 1) * 25;
         let place = number / series;
@@ -311,7 +311,7 @@ pub fn write(directory: &Path, size: Size, seed: u64) -> io::Result<()> {
     principals.end()
 }
 
-/// A store by itself, without the rest of a server, for measurements.
+/// A stand-alone store without a server, for benchmarks.
 pub struct Measured(Store);
 
 struct Unwatched;
@@ -324,14 +324,14 @@ impl Watch for Unwatched {
 }
 
 impl Measured {
-    /// Over a database; on SQLite the store lies in `data_dir`.
+    /// A store on a database; on SQLite its file lies in `data_dir`.
     pub fn new(db: &Db, data_dir: &Path) -> Self {
         Self(Store::new(db.clone(), data_dir.to_owned()))
     }
 
-    /// Imports everything; the rows.
+    /// Imports everything; returns the number of rows.
     pub async fn load(&self, files: &Path) -> Result<u64, String> {
-        let plan = Options::of(&serde_json::Map::from_iter([(
+        let plan = Options::from_stored(&serde_json::Map::from_iter([(
             "importStrategy".to_owned(),
             "full".into(),
         )]))
@@ -342,14 +342,14 @@ impl Measured {
             .map_err(|error| error.to_string())
     }
 
-    /// Titles that answer, as the route finds them.
+    /// Number of titles that the search route finds.
     pub async fn search(&self, title: &str, year: Option<i64>) -> Result<usize, String> {
         let question = Question {
             title: title.to_owned(),
             year,
             sort: None,
         };
-        let options = Options::of(&serde_json::Map::new());
+        let options = Options::from_stored(&serde_json::Map::new());
         let live = self.0.live().await.map_err(|error| error.to_string())?;
         let live = live.ok_or("nothing was imported")?;
         let found = find(&live, &question, &options).await;

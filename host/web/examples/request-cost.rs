@@ -1,5 +1,6 @@
-//! Serves one prepared list of 30 KiB and asks for it over one connection. Under `valgrind --tool=callgrind`, runs of two lengths
-//! tell the instructions of a request, which seconds on a busy machine do not: `request-cost 2000`, `request-cost 12000`.
+//! Benchmark: serves one prepared list of 30 KiB and requests it over one connection. Under `valgrind
+//! --tool=callgrind`, two runs of different lengths give the instructions per request, which times on a busy
+//! machine do not: `request-cost 2000`, `request-cost 12000`.
 
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ async fn main() -> std::io::Result<()> {
         .unwrap_or(2000);
     let config = WebConfig {
         throttle_limit: u32::MAX,
-        // As every server has one; this lets everybody in.
+        // Every server has one; this one admits everybody.
         doorkeeper: Some(Doorkeeper::new(|_, _| None)),
         ..WebConfig::default()
     };
@@ -73,7 +74,7 @@ async fn main() -> std::io::Result<()> {
     };
     let (asked, served) = tokio::sync::oneshot::channel::<()>();
     let server = serve(listener, router, ConnectionLimits::default(), async {
-        // Either way nobody asks any more.
+        // Either way no request follows.
         let _ = served.await;
     });
     let (outcome, ()) = tokio::join!(

@@ -1,6 +1,6 @@
-//! Extractors of a request's input: [`Body`] for JSON and forms, [`Params`] for the query string.
-//! Bounds: what the line allows of a body, 16 KiB where no token is needed and 1 MiB elsewhere unless it says more;
-//! [`Properties`] bounds JSON, 16,384 pairs of a form, 1,024 parameters of a query.
+//! Extractors of a request's input: [`Body`] for JSON and forms, [`Params`] for the query string. Bounds: the
+//! route's limit of a body, by default 16 KiB without a token and 1 MiB with one; [`Properties`] limits JSON,
+//! 16,384 pairs of a form, 1,024 parameters of a query.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -18,28 +18,28 @@ use url::form_urlencoded;
 use crate::error::ApiError;
 use crate::fields::{Fields, FromBody, FromQuery, MAX_PROPERTIES, Pairs, Properties};
 
-/// Largest body where no token is needed, in bytes.
+/// Largest body without a token, in bytes.
 pub(crate) const STRANGERS_BODY: usize = 16 * 1024;
-/// Largest body of a caller with a token, in bytes, where the line names none.
+/// Default limit of a body with a token, in bytes.
 pub(crate) const DEFAULT_BODY: usize = 1024 * 1024;
 
-/// How much of a refused body is still read, in bytes: of anybody, and of a caller with a token.
+/// Number of bytes of a refused body that are still read: without a token, and with one.
 const STRANGERS_DRAIN: usize = 64 * 1024;
 const MAX_DRAIN: usize = 100 * 1024 * 1024;
 
 const MAX_FORM: usize = 16_384;
 
-/// What is read of a request's body; the guard of the line leaves it in the request's extensions.
+/// Limits for reading a request's body; set by the route's guard in the request's extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BodyBounds {
     /// Largest body, in bytes.
     pub(crate) limit: usize,
-    /// Largest refused body that is read to its end, in bytes.
+    /// Largest refused body in bytes that is read to its end.
     pub(crate) drain: usize,
 }
 
 impl BodyBounds {
-    /// `limit` is the line's own, where it names one.
+    /// `limit` is the route's own, if it has one.
     pub(crate) fn new(needs_token: bool, limit: Option<usize>) -> Self {
         let (usual, drain) = if needs_token {
             (DEFAULT_BODY, MAX_DRAIN)
@@ -52,7 +52,7 @@ impl BodyBounds {
         }
     }
 
-    pub(crate) fn of(extensions: &Extensions) -> Self {
+    pub(crate) fn from_extensions(extensions: &Extensions) -> Self {
         extensions.get().copied().unwrap_or(Self::new(false, None))
     }
 }
@@ -66,7 +66,7 @@ impl<T: FromBody, S: Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = read_all(body, BodyBounds::of(&parts.extensions)).await?;
+        let bytes = read_all(body, BodyBounds::from_extensions(&parts.extensions)).await?;
         if bytes.is_empty() && !T::OPTIONAL {
             return Err(ApiError::new(ErrorKind::BadRequest, "A request body is required")
                 .with_code("bad_request.no_body"));
@@ -92,7 +92,8 @@ impl<T: FromQuery, S: Sync> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// Path parameters; a text that is not UTF-8, or holds a NUL, matches no row, so it is a 404 like any other unknown id.
+/// Path parameters; a text that is not UTF-8, or holds a NUL, matches no row, so it is a 404 like any other
+/// unknown id.
 #[derive(Clone, Debug)]
 pub struct Path<T>(pub T);
 
@@ -101,7 +102,7 @@ impl<T: serde::de::DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> 
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         match axum::extract::Path::<T>::from_request_parts(parts, state).await {
-            // PostgreSQL's TEXT cannot hold it, so no row is named so.
+            // PostgreSQL's TEXT cannot hold NUL, so no row has such an id.
             Ok(_) if parts.uri.path().contains("%00") => {
                 Err(ApiError::not_found(&parts.method, parts.uri.path()))
             }
@@ -138,8 +139,8 @@ pub(crate) async fn read_all(mut body: axum::body::Body, bounds: BodyBounds) -> 
     Ok(whole.freeze())
 }
 
-/// A caller that is still sending does not listen: it would see a broken connection instead of the answer. So the rest
-/// of a refused body is read, up to a point.
+/// Reads the rest of a refused body, up to a limit: a caller that is still sending would see a broken
+/// connection instead of the answer.
 async fn drain(mut body: axum::body::Body, most: usize) {
     let mut read = 0;
     while read <= most
@@ -149,7 +150,7 @@ async fn drain(mut body: axum::body::Body, most: usize) {
     }
 }
 
-/// A body that did not come whole: its caller left, or took too long.
+/// Error for an incomplete body: its caller left, or took too long.
 pub(crate) fn cut_short(error: impl Into<Box<dyn Error + Send + Sync>>) -> ApiError {
     let error = error.into();
     let answer = if io_cause(&*error).is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut) {
@@ -163,7 +164,7 @@ pub(crate) fn cut_short(error: impl Into<Box<dyn Error + Send + Sync>>) -> ApiEr
     answer.with_source(error)
 }
 
-/// What the connection itself has said, where that is what went wrong.
+/// The connection's own error, if it is the cause.
 pub(crate) fn io_cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -184,10 +185,10 @@ enum Format {
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// What a body may be labelled as, for the answer to one that is not.
+/// Accepted content types, for the answer to another one.
 pub(crate) const TAKEN: &str = "application/json or application/x-www-form-urlencoded";
 
-/// What the label says; a body without one is taken as JSON.
+/// Format by the content type; a body without one is read as JSON.
 fn format(headers: &HeaderMap, taken: &str) -> Result<Format, ApiError> {
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
         return Ok(Format::Json);

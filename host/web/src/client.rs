@@ -1,4 +1,4 @@
-//! Where a request came from: the address that throttling and audit use, and the request's id.
+//! Origin of a request: the address for throttling and audit, and the request's id.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,19 +15,19 @@ use crate::error::ApiError;
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
 
-/// Put into each request by the edge; [`Client`] is made of it on demand.
+/// Set by the edge on each request; [`Client`] is made from it on demand.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The address one trusted hop behind the peer.
     pub ip: IpAddr,
     pub request_id: RequestId,
-    /// Whether `X-Forwarded-For` is the word of a proxy and not the caller's own.
+    /// True when `X-Forwarded-For` was written by a trusted proxy.
     pub proxied: bool,
     pub(crate) attendance: Attendance,
 }
 
-/// Whether the caller still waits for its answer. A token is made for who asks for one: nearly every request is answered
-/// without, and a token costs as much as the rest of what the edge keeps of a request.
+/// Presence of the caller until the answer. The token is created on demand: nearly every request needs none,
+/// and one costs as much as all other data that the edge keeps per request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attendance(Arc<Mutex<Presence>>);
 
@@ -35,7 +35,7 @@ pub(crate) struct Attendance(Arc<Mutex<Presence>>);
 enum Presence {
     #[default]
     Waits,
-    /// It waits, and the token tells when it does no more.
+    /// Present, with a token that fires when the caller leaves.
     Watched(CancellationToken),
     Gone,
 }
@@ -60,7 +60,7 @@ impl Attendance {
     }
 }
 
-/// Ends the attendance when it is dropped: the caller has its answer, or has left.
+/// Ends the presence when it is dropped: the caller has its answer, or has left.
 #[derive(Debug)]
 pub(crate) struct Attended(pub(crate) Attendance);
 
@@ -68,7 +68,7 @@ impl Drop for Attended {
     fn drop(&mut self) {
         let mut presence = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *presence, Presence::Gone);
-        // Who is woken may ask again at once.
+        // A woken task may ask again at once.
         drop(presence);
         if let Presence::Watched(token) = before {
             token.cancel();
@@ -76,8 +76,8 @@ impl Drop for Attended {
     }
 }
 
-/// Extractor: cancelled when the caller hangs up before it has its answer, and when it has it. For work that nobody else is
-/// served by: what may change something runs to its end.
+/// Extractor: a token that fires when the caller hangs up, or has its answer. For work that serves nobody
+/// else; a request that makes a change runs to its end.
 #[derive(Clone, Debug, Default)]
 pub struct HungUp(pub CancellationToken);
 
@@ -90,7 +90,7 @@ impl<S: Sync> FromRequestParts<S> for HungUp {
     }
 }
 
-/// Sixteen hexadecimal digits, kept inline: every request has one, few need it as text.
+/// Request id of sixteen hexadecimal digits, stored inline: every request has one, few need it as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestId([u8; 16]);
 
@@ -113,7 +113,7 @@ impl RequestId {
 /// Longest `X-Forwarded-For` and `User-Agent` text kept for audit rows, in bytes.
 const MAX_TEXT: usize = 512;
 
-/// Extractor: who called, for audit rows and refresh tokens.
+/// Extractor: the caller's address and browser, for audit rows and refresh tokens.
 #[derive(Clone, Debug)]
 pub struct Client(pub ClientInfo);
 
@@ -135,15 +135,15 @@ impl<S: Sync> FromRequestParts<S> for Client {
     }
 }
 
-/// Which part of a text that is too long stays.
+/// Part of an overlong text that is kept.
 #[derive(Clone, Copy)]
 enum Keep {
     Start,
-    /// Of `X-Forwarded-For`: the caller can write any length of text before what the trusted proxy adds.
+    /// For `X-Forwarded-For`: the caller can write text of any length before the trusted proxy's entry.
     End,
 }
 
-/// The text of a header, several of them joined as HTTP allows; `None` when it is absent or says nothing.
+/// Text of a header, repeated ones joined as HTTP allows; `None` when it is absent or blank.
 fn text(headers: &HeaderMap, name: &header::HeaderName, keep: Keep) -> Option<String> {
     let values: Vec<_> = headers
         .get_all(name)
@@ -160,8 +160,8 @@ fn text(headers: &HeaderMap, name: &header::HeaderName, keep: Keep) -> Option<St
 
 pub(crate) const FORWARDED_FOR: header::HeaderName = header::HeaderName::from_static("x-forwarded-for");
 
-/// The address to hold a request against. Only the last entry counts: the trusted proxy wrote that one,
-/// everything before it is the caller's own claim.
+/// Address for limits. Only the last entry counts: the trusted proxy wrote it, and everything before it is
+/// the caller's own claim.
 pub(crate) fn client_ip(headers: &HeaderMap, extensions: &http::Extensions, trusted_proxies: u8) -> IpAddr {
     let forwarded = (trusted_proxies > 0)
         .then(|| headers.get_all(FORWARDED_FOR).iter().next_back())

@@ -1,4 +1,4 @@
-//! What the HTTP surface needs to know of the configuration.
+//! Configuration of the HTTP surface.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use axum::response::Response;
 use http::Method;
 use prometheus::Registry;
 
-/// What `/api/docs` shows.
+/// Content of `/api/docs`.
 #[derive(Clone)]
 pub enum Docs {
-    /// It is not served.
+    /// Not served.
     Hidden,
-    /// The document of the routes, made at once.
+    /// The document of the routes, created at once.
     Described,
-    /// What this makes when somebody asks for the first time: making it costs more than the rest of a start.
+    /// Created at the first request, because it costs more than the rest of a start.
     Later(DocumentMaker),
 }
 
-/// Makes the text of an API document.
+/// Creates the text of an API document.
 pub type DocumentMaker = Arc<dyn Fn() -> Result<String, serde_json::Error> + Send + Sync>;
 
 impl fmt::Debug for Docs {
@@ -31,7 +31,7 @@ impl fmt::Debug for Docs {
     }
 }
 
-/// Whoever is asked first about a request, by its method and path: an answer turns it away.
+/// First check of each request, by method and path: an answer refuses it.
 #[derive(Clone)]
 pub struct Doorkeeper(Arc<dyn Fn(&Method, &str) -> Option<Response> + Send + Sync>);
 
@@ -51,22 +51,23 @@ impl fmt::Debug for Doorkeeper {
     }
 }
 
-/// Settings of the surface; read from the environment by `server`.
+/// Configuration of the surface; `server` reads it from the environment.
 #[derive(Clone, Debug)]
 pub struct WebConfig {
     /// Origins a browser may call from: exact text, e.g. `https://box.example`.
     pub cors_origins: Vec<String>,
-    /// 1: the last entry of `X-Forwarded-For` is the caller; 0: the socket's peer is.
+    /// 1: the caller is the last entry of `X-Forwarded-For`; 0: the socket's peer.
     pub trusted_proxies: u8,
-    /// Hits a route, method and address may make in 60 s where the route names no limit of its own; 0 = not limited.
+    /// Requests per minute, route, method and address, where the route has no limit of its own; 0 =
+    /// unlimited.
     pub throttle_limit: u32,
     pub docs: Docs,
-    /// The name that stands in the document's title.
+    /// Product name in the document's title.
     pub product: String,
     pub version: String,
-    /// Where the surface counts its requests; the areas of the same server register theirs beside it.
+    /// Registry for the metrics of requests, shared with the areas.
     pub metrics: Registry,
-    /// `None` lets everybody in.
+    /// `None` admits everybody.
     pub doorkeeper: Option<Doorkeeper>,
 }
 

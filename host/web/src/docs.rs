@@ -1,5 +1,5 @@
-//! `/api/docs`: a page of our own that renders the OpenAPI document. Nothing of it comes from another host and no
-//! script stands in the page, so it runs under a content security policy that allows neither.
+//! `/api/docs`: a page that renders the OpenAPI document. It loads nothing from another host and has no
+//! inline script, so it runs under a strict content security policy.
 
 use std::sync::Arc;
 
@@ -78,14 +78,14 @@ pub(crate) fn router(maker: DocumentMaker, gate: &Arc<Gate>, limit: Option<u32>,
         })
 }
 
-/// The document, made when it is first asked for.
+/// The document, created at the first request.
 struct Document {
     maker: DocumentMaker,
     made: OnceCell<Bytes>,
 }
 
 impl Document {
-    /// Whoever asks after a failure tries again.
+    /// The text; after a failure the next request tries again.
     async fn text(&self) -> ApiResult<Bytes> {
         let make = || async {
             let maker = self.maker.clone();

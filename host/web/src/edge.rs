@@ -1,5 +1,5 @@
-//! The outermost layer: request id and span, security and CORS headers on every answer, preflights, validators,
-//! panics. Everything that leaves the server passes here, and here a failure is logged, once.
+//! Outermost layer: request id and span, security and CORS headers on every answer, preflights, validators,
+//! panics. Every answer passes here, and failures are logged here, once.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -30,7 +30,7 @@ use crate::{WebConfig, etag};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Time limit on a caller's silence in the middle of its request body.
+/// Longest silence of a caller within its request body.
 const BODY_SILENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
@@ -103,7 +103,7 @@ where
         let asked = edge.receive(&mut request);
         let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
         let running = edge.metrics.begin(request.method(), route);
-        // A target and a level of its own: whatever is filtered out of the logs, the lines that stay name their request.
+        // A target and level of its own: log lines keep the request's name under any filter.
         let span = tracing::error_span!(
             target: "request",
             "http.request",
@@ -115,7 +115,8 @@ where
             let response = span.in_scope(|| ended(running, answer_preflight(&request, asked)));
             return Box::pin(std::future::ready(Ok(response)));
         }
-        // Asked here and not in a layer of its own, which would box and copy the whole service for each request.
+        // Checked here and not in a layer of its own, which would box and copy the whole service for each
+        // request.
         let turned_away = edge
             .doorkeeper
             .as_ref()
@@ -143,8 +144,8 @@ where
     }
 }
 
-/// Runs what may change something in a task of its own: a caller that hangs up must not stop it between the change and
-/// its audit, or between the commit and its events.
+/// Runs a request that may make a change in a task of its own: a caller that hangs up must not stop it
+/// between the change and its audit, or between the commit and its events.
 async fn to_the_end<F>(answer: F) -> Result<F::Output, Box<dyn Any + Send>>
 where
     F: Future<Output: Send> + Send + 'static,
@@ -209,7 +210,7 @@ impl Edge {
     }
 }
 
-/// Counts an answer and, for who asks for it (`access=debug`), writes the line of the access log.
+/// Counts an answer, and writes the line of the access log if enabled (`access=debug`).
 fn ended(running: Running, response: Response) -> Response {
     let status = response.status();
     let seconds = running.end(status);
@@ -240,7 +241,7 @@ fn decorate(request_id: RequestId, headers: &mut http::HeaderMap) {
     }
 }
 
-/// What the framework answered by itself in plain text gets the contract's error body.
+/// Converts plain-text answers of the framework into the contract's error body.
 fn in_our_words(response: Response) -> Response {
     let status = response.status();
     let is_error = status.is_client_error() || status.is_server_error();
@@ -248,7 +249,7 @@ fn in_our_words(response: Response) -> Response {
         .headers()
         .get(header::CONTENT_TYPE)
         .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
-    // A handler's own answer to a range that does not exist: no body, the size in a header.
+    // A handler's own answer to an invalid range: no body, the size in a header.
     let is_range =
         status == StatusCode::RANGE_NOT_SATISFIABLE && response.headers().contains_key(header::CONTENT_RANGE);
     if !is_error || is_ours || is_range {
@@ -295,7 +296,7 @@ fn panicked(panic: &(dyn Any + Send)) -> Response {
     ApiError::new(ErrorKind::Internal, format!("a handler panicked: {text}")).into_response()
 }
 
-/// Answers a path that no line is for.
+/// Answers an unknown path.
 pub(crate) async fn not_found(request: Request) -> ApiError {
     ApiError::not_found(request.method(), request.uri().path())
 }

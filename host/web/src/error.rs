@@ -1,5 +1,5 @@
-//! The one error a handler answers with, and the error bodies of the contract. A cause chain travels beside the
-//! response and is logged once, by the edge; nothing of it reaches the body.
+//! Error type of handlers, and the error bodies of the contract. A cause chain travels beside the response
+//! and is logged once, by the edge; nothing of it reaches the body.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub type ApiResult<T> = Result<T, ApiError>;
 
-/// An answer that is not a success. Feature crates convert their own error enum into it with one match.
+/// An error answer. Each area converts its own error enum into it with one match.
 pub struct ApiError(Box<Inner>);
 
 struct Inner {
@@ -22,21 +22,21 @@ struct Inner {
     code: &'static str,
     shape: Shape,
     source: Option<Arc<dyn Error + Send + Sync>>,
-    /// Nothing went wrong, so the log need not hear of it.
+    /// True when nothing is wrong, so it is not logged.
     expected: bool,
 }
 
 enum Shape {
-    /// `{statusCode, code, message}`: a failure raised without a text of its own.
+    /// `{statusCode, code, message}`: a failure without its own text.
     Bare(&'static str),
     /// `{message, error, statusCode, code}`
     Message(Cow<'static, str>),
-    /// An array of sentences: every broken rule of a body.
+    /// A list of sentences: every violated rule of a body.
     Messages(Vec<String>),
     Custom(Value),
 }
 
-/// Rides in the response's extensions up to the edge, which logs it.
+/// Carried in the response's extensions to the edge, which logs it.
 #[derive(Clone)]
 pub(crate) struct Failure {
     pub(crate) message: String,
@@ -46,16 +46,16 @@ pub(crate) struct Failure {
 /// The content type of every JSON body.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
-/// Seconds after which trying again is worth it, of a server that is busy or not ready.
+/// Seconds until a retry, for a server that is busy or not ready.
 const LATER: HeaderValue = HeaderValue::from_static("5");
 
 impl ApiError {
-    /// A failure with a text for the caller. Of [`ErrorKind::Internal`] the text goes to the log only.
+    /// A failure with a text for the caller. For [`ErrorKind::Internal`] the text is only logged.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self::with_shape(status_of(kind), Shape::Message(message.into()))
     }
 
-    /// All broken rules of a body or query, in the order they are listed.
+    /// All violated rules of a body or query, in the order of the list.
     pub fn validation(messages: Vec<String>) -> Self {
         Self::with_shape(StatusCode::BAD_REQUEST, Shape::Messages(messages)).with_code("bad_request.rules")
     }
@@ -66,7 +66,7 @@ impl ApiError {
         Self::with_shape(status, Shape::Bare(status.canonical_reason().unwrap_or("Error")))
     }
 
-    /// A body of its own shape; it must hold `statusCode` and `message` like every other. `code` is added to it.
+    /// A body of another shape; it must hold `statusCode` and `message` too. `code` is added.
     pub fn custom(kind: ErrorKind, body: Value) -> Self {
         Self::with_shape(status_of(kind), Shape::Custom(body))
     }
@@ -79,7 +79,7 @@ impl ApiError {
         )
     }
 
-    /// The 413 of a whole body over its limit.
+    /// The 413 of a body over its limit.
     pub(crate) fn body_too_large() -> Self {
         let text = "The uploaded file is too large for this endpoint.";
         Self::with_shape(StatusCode::PAYLOAD_TOO_LARGE, Shape::Bare(text))
@@ -89,7 +89,7 @@ impl ApiError {
         Self::new(ErrorKind::NotFound, format!("Cannot {method} {path}"))
     }
 
-    /// A text for a status that no [`ErrorKind`] has, e.g. one the framework answered by itself.
+    /// A text for a status without an [`ErrorKind`], e.g. one that the framework answered.
     pub(crate) fn with_status(status: StatusCode, message: &'static str) -> Self {
         Self::with_shape(status, Shape::Message(message.into()))
     }
@@ -107,8 +107,8 @@ impl ApiError {
         Self::with_shape(StatusCode::METHOD_NOT_ALLOWED, Shape::Message(text.into()))
     }
 
-    /// The word that stands in `code`, in place of the one of the status: stable, snake case, first the word of its
-    /// [`ErrorKind`], then a dot and what it is about, e.g. `not_found.torrent`.
+    /// Sets the word in `code`: stable, snake case, the word of the [`ErrorKind`], then a dot and the
+    /// subject, e.g. `not_found.torrent`.
     pub fn with_code(mut self, code: &'static str) -> Self {
         self.0.code = code;
         self
@@ -124,13 +124,13 @@ impl ApiError {
         }))
     }
 
-    /// What a server answers that does what it should: it is not logged.
+    /// Marks an answer of a server in normal state: it is not logged.
     pub fn as_expected(mut self) -> Self {
         self.0.expected = true;
         self
     }
 
-    /// The cause, for the log.
+    /// Sets the cause, for the log.
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.0.source = Some(Arc::from(source.into()));
         self
@@ -140,7 +140,7 @@ impl ApiError {
         self.0.status
     }
 
-    /// What stands in `code` of the body; a fault of ours is not told from another.
+    /// The word in `code` of the body; all internal errors share one.
     pub(crate) fn code(&self) -> &'static str {
         if self.0.status == StatusCode::INTERNAL_SERVER_ERROR {
             ErrorKind::Internal.code()
@@ -149,7 +149,7 @@ impl ApiError {
         }
     }
 
-    /// What the caller is told, where it is one sentence.
+    /// The caller's text, if it is one sentence.
     pub(crate) fn text(&self) -> Option<String> {
         match &self.0.shape {
             _ if self.0.status == StatusCode::INTERNAL_SERVER_ERROR => None,
@@ -166,7 +166,7 @@ fn status_of(kind: ErrorKind) -> StatusCode {
     StatusCode::from_u16(kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// The word of a status; every [`ErrorKind`] has its own in [`ErrorKind::code`].
+/// Default word of a status; every [`ErrorKind`] has its own in [`ErrorKind::code`].
 pub(crate) fn code_of(status: StatusCode) -> &'static str {
     match status {
         StatusCode::METHOD_NOT_ALLOWED => "method_not_allowed",
@@ -195,7 +195,7 @@ const KINDS: [ErrorKind; 11] = [
     ErrorKind::UpstreamTimeout,
 ];
 
-/// Bytes of a caller's own words in a message.
+/// Largest number of bytes of the caller's own words in a message.
 const MAX_SHOWN: usize = 100;
 
 impl fmt::Display for ApiError {

@@ -1,5 +1,5 @@
-//! Weak validators of JSON answers to GET, and 304 for a caller that has the same already.
-//! Bounds: an answer over 8 MiB, or one that is streamed, is passed on untagged.
+//! Weak validators of JSON answers to GET, and 304 for a caller with the same version. Bounds: an answer over
+//! 8 MiB, or a streamed one, gets no tag.
 
 use std::hash::Hasher;
 
@@ -44,7 +44,7 @@ async fn tag(response: Response) -> Response {
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    // A body of exactly known size is one that lies in memory: collecting it cannot wait and does not fail.
+    // A body of known size lies in memory: collecting it cannot wait and does not fail.
     let Ok(collected) = body.collect().await else {
         return Response::from_parts(parts, Body::empty());
     };
@@ -63,7 +63,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         .is_some_and(|value| value.as_bytes().starts_with(b"application/json"))
 }
 
-/// Weak comparison: `W/` is no part of the tag.
+/// Weak comparison: `W/` does not belong to the tag.
 fn matches(asked: &HeaderValue, tag: &HeaderValue) -> bool {
     let Ok(tag) = tag.to_str() else { return false };
     let opaque = |text: &str| text.trim().trim_start_matches("W/").to_owned();

@@ -1,5 +1,5 @@
-//! What stands in front of every handler, in this order: throttle (429), bearer token (401), permission (403).
-//! One guard a line, made when the router is built: its access, its budget and its number cost nothing per request.
+//! Checks before every handler, in this order: throttle (429), bearer token (401), permission (403). One
+//! guard per route, created with the router: its access, budget and number cost nothing per request.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -29,7 +29,7 @@ const RATE_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const RATE_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RATE_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// State that all guards of a server share.
+/// State shared by all guards of a server.
 pub(crate) struct Gate {
     throttle: Throttle,
     tokens: Tokens,
@@ -39,7 +39,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// `throttled` counts who is refused for asking too often.
+    /// `throttled` counts the refusals of the throttle.
     pub(crate) fn new(
         verifier: Arc<dyn TokenVerifier>,
         ctx: Ctx,
@@ -56,17 +56,17 @@ impl Gate {
     }
 }
 
-/// The guard of one line, as a layer around its handlers.
+/// Guard of one route, as a layer around its handlers.
 #[derive(Clone)]
 pub(crate) struct GuardLayer(Arc<Guard>);
 
 struct Guard {
     gate: Arc<Gate>,
     access: Access,
-    /// `None`: not throttled.
+    /// `None`: no throttle.
     limit: Option<u32>,
     bodies: BodyBounds,
-    /// Numbers the pattern; with the method it makes the throttle's key.
+    /// Number of the path pattern; with the method it is the throttle's key.
     route: u32,
 }
 
@@ -138,7 +138,7 @@ where
         if !request.body().is_end_stream() {
             request.extensions_mut().insert(self.guard.bodies);
         }
-        // What it has done in lanes is of the caller's share.
+        // Work in lanes counts for the caller's share.
         let who = self.guard.who(&request);
         let answer = self.inner.call(request);
         Box::pin(async move {
@@ -157,11 +157,11 @@ impl Guard {
         )
     }
 
-    /// The user by id; where nobody is known, the block of addresses.
+    /// User id; for an anonymous caller, the address block.
     fn who(&self, request: &Request) -> Who {
         match request.extensions().get::<Arc<Principal>>() {
             Some(principal) => principal.user_id.clone(),
-            None => format!("{:?}", AddressBlock::of(self.ip(request))).into(),
+            None => format!("{:?}", AddressBlock::containing(self.ip(request))).into(),
         }
     }
 
@@ -183,7 +183,7 @@ impl Guard {
         }
     }
 
-    /// Leaves the principal in the request where one is asked for.
+    /// Stores the principal in the request where a token is needed.
     fn admit(&self, request: &mut Request, now: Timestamp) -> Result<(), ApiError> {
         let needed = match &self.access {
             Access::Public | Access::Ticket(_) => return Ok(()),
@@ -208,7 +208,7 @@ impl Guard {
 
 const METHODS: u32 = 8;
 
-/// A HEAD spends the budget of the GET that answers it.
+/// A HEAD uses the budget of its GET.
 fn method_number(method: &Method) -> u32 {
     match *method {
         Method::GET | Method::HEAD => 0,
@@ -245,7 +245,7 @@ struct Throttled {
     retry_secs: u32,
 }
 
-/// Limit, remaining hits and seconds to the window's end; nothing where a line is not throttled.
+/// Limit, remaining requests and seconds to the window's end; empty for an unlimited route.
 #[derive(Clone, Copy)]
 struct Budget(Option<[u32; 3]>);
 
@@ -259,7 +259,7 @@ impl Budget {
     }
 }
 
-/// Extractor: the caller. On a public line nobody is known, so it answers 401 there.
+/// Extractor: the caller. A public route has none, so it answers 401 there.
 #[derive(Clone, Debug)]
 pub struct Auth(pub Principal);
 

@@ -1,4 +1,4 @@
-//! The headers that every answer carries, and cross-origin rules. All values are prebuilt.
+//! Headers of every answer, and cross-origin rules. All values are prebuilt.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -8,7 +8,7 @@ macro_rules! fixed {
     };
 }
 
-/// Set unless the handler has said otherwise.
+/// Set unless the handler has set another value.
 const SECURITY: [(HeaderName, HeaderValue); 12] = fixed! {
     "strict-transport-security": "max-age=31536000; includeSubDomains",
     "x-content-type-options": "nosniff",
@@ -36,11 +36,11 @@ pub(crate) fn secure(headers: &mut HeaderMap) {
     }
 }
 
-/// Origins a browser may call from.
+/// Origins from which a browser may call.
 pub(crate) struct Cors(Vec<HeaderValue>);
 
 impl Cors {
-    /// An origin that cannot stand in a header matches nothing.
+    /// An origin that is no valid header value matches nothing.
     pub(crate) fn new(origins: &[String]) -> Self {
         Self(
             origins
@@ -57,13 +57,13 @@ impl Cors {
     }
 }
 
-/// Marks an answer; `allowed` is the listed origin that asked.
+/// Adds the CORS headers; `allowed` is the listed origin of the request.
 pub(crate) fn cross_origin(allowed: Option<HeaderValue>, headers: &mut HeaderMap) {
     headers.append(header::VARY, ORIGIN);
     credentials(allowed, headers);
 }
 
-/// Marks a preflight's 204; the headers that were asked for are echoed.
+/// Adds the headers of a preflight's 204; the requested headers are echoed.
 pub(crate) fn preflight(allowed: Option<HeaderValue>, asked: Option<HeaderValue>, headers: &mut HeaderMap) {
     headers.insert(header::VARY, ORIGIN_AND_HEADERS);
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);

@@ -1,11 +1,11 @@
-//! Answers of lanes: what work that was refused, or failed, means to the caller. And the lane of this crate.
+//! Answers to callers whose work a lane refused, or whose work failed. And the lane of this crate.
 //!
-//! Bounds: two documents made at once, eight that wait.
+//! Bounds: two documents created at once, eight waiting.
 
 use qm_kernel::ErrorKind;
 use qm_lanes::{Bounds, Lane, LaneError};
 
-/// The document of the API is made, which takes a second.
+/// Creating the API document, which takes a second.
 pub(crate) static DOCUMENTS: Lane = Lane::new("web.documents", Bounds::new(2, 8));
 
 /// The kind of a [`LaneError`], for the error enum of an area.

@@ -1,12 +1,12 @@
-//! The socket that the server listens on.
+//! Listening socket of the server.
 
 use std::io;
 use std::net::SocketAddr;
 
 use tokio::net::{TcpListener, TcpSocket};
 
-/// Connections that wait to be accepted: after a restart every client comes back at once, and one that finds no place is
-/// told nothing and tries again only after seconds. The kernel's `net.core.somaxconn` may bound it further.
+/// Connections waiting to be accepted: after a restart all clients come back at once, and one without a place
+/// gets no answer and retries only after seconds. The kernel's `net.core.somaxconn` may limit it further.
 const BACKLOG: u32 = 1024;
 
 /// Listens on `address`; port 0 takes any free one.
@@ -15,7 +15,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     }?;
-    // Connections of the process before linger on the port.
+    // Connections of the previous process still occupy the port.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -39,7 +39,7 @@ mod tests {
         let listener = listen((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
         let address = listener.local_addr().expect("bound");
         let connecting = tokio::task::spawn_blocking(move || {
-            // Nobody accepts. One that is closed again keeps its place.
+            // No accept runs, and a closed connection keeps its place.
             (0..BACKLOG).find_map(|count| {
                 let failed = TcpStream::connect_timeout(&address, Duration::from_secs(10)).err()?;
                 Some((count, failed))

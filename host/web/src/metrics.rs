@@ -1,8 +1,8 @@
-//! Counts of requests, in the server's registry.
+//! Metrics of requests, in the server's registry.
 //!
-//! Labels are route patterns, never paths: what no line answers to is `unmatched`, the realtime channel `mounted`.
-//! A request costs one lookup by its pattern and some atomic additions; a label is written once, when it is first used.
-//! The time of a request ends with the head of its answer.
+//! Labels are route patterns, never paths: an unknown path is `unmatched`, the realtime channel `mounted`. A
+//! request costs one lookup by its pattern and some atomic additions; a label is created once, at its first
+//! use. The time of a request ends with the head of its answer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -14,10 +14,10 @@ use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
 };
 
-/// In seconds: a list from memory, a write to a disk, a client that answers, one that is slow.
+/// Upper bounds in seconds: a list from memory, a write to disk, a fast client, a slow one.
 const BUCKETS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 30.0];
 
-/// Answered often enough to have a place of their own, in order; any other is looked up.
+/// Frequent statuses with direct counters, in order; others are looked up.
 const STATUSES: [u16; 18] = [
     101, 200, 201, 204, 206, 304, 400, 401, 403, 404, 409, 413, 416, 429, 500, 502, 503, 504,
 ];
@@ -43,7 +43,7 @@ struct Route {
     methods: [OnceLock<Box<Counts>>; METHODS.len()],
 }
 
-/// The counters of one route and method.
+/// Counters of one route and method.
 struct Counts {
     seconds: Histogram,
     statuses: [OnceLock<IntCounter>; STATUSES.len()],
@@ -91,7 +91,7 @@ impl HttpMetrics {
         &self.throttled
     }
 
-    /// A request has come; `pattern` is that of the route it goes to.
+    /// Begins a request; `pattern` is that of its route.
     pub(crate) fn begin(self: &Arc<Self>, method: &Method, pattern: Option<&str>) -> Running {
         self.in_flight.inc();
         Running {
@@ -127,7 +127,7 @@ fn method_number(method: &Method) -> usize {
     }
 }
 
-/// A request that is being answered. Dropped without an answer (the caller hung up) it is no longer in flight.
+/// A request in progress. Dropped without an answer (the caller hung up) it is no longer in flight.
 pub(crate) struct Running {
     metrics: Arc<HttpMetrics>,
     route: usize,
@@ -136,7 +136,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Answers the seconds it took.
+    /// Ends the request; returns its duration in seconds.
     pub(crate) fn end(self, status: StatusCode) -> f64 {
         let seconds = self.begun.elapsed().as_secs_f64();
         let (metrics, method) = (&self.metrics, METHODS[self.method]);

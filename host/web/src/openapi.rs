@@ -1,6 +1,6 @@
-//! The OpenAPI 3.1 document. Handlers describe themselves; what the guard knows (who may call, how often, how much) and
-//! what they refuse with is added here, so the document cannot disagree with the server. What is described in a way that
-//! cannot be true (two shapes under one name, a body that nothing reads) is a mistake of ours and panics at start.
+//! OpenAPI 3.1 document. Handlers describe themselves; access, limits and errors are added here from the
+//! guards, so the document cannot disagree with the server. An impossible description (two shapes with one
+//! name, an unread body) is a programming error and panics at start.
 
 mod answers;
 mod input;
@@ -23,7 +23,7 @@ use crate::routes::{Access, GuardedLine, Limit, Routes};
 const BEARER: &str = "bearer";
 const TICKET: &str = "ticket";
 
-/// The document as it is served and committed: sorted keys, so that equal routes give equal text.
+/// The document as it is served and committed: with sorted keys, so that equal routes give equal text.
 pub fn document(api: &OpenApi) -> Result<String, serde_json::Error> {
     let value = serde_json::to_value(api)?;
     serde_json::to_string_pretty(&value).map(|text| text + "\n")
@@ -32,7 +32,7 @@ pub fn document(api: &OpenApi) -> Result<String, serde_json::Error> {
 /// The document of `routes`; see [`Routes::described`].
 ///
 /// # Panics
-/// When what the routes say of themselves cannot be true; every mistake is listed.
+/// When the descriptions of the routes are impossible; all mistakes are listed.
 pub fn describe(config: &WebConfig, routes: &Routes) -> OpenApi {
     let mut mistakes = Vec::new();
     let mut paths = Paths::new();
@@ -114,7 +114,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut O
     .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-/// Adds to an operation who may call it, how often, and with what body.
+/// Adds access, limits and body rules to an operation.
 fn complete(
     name: &str,
     operation: &mut Operation,
@@ -168,7 +168,7 @@ fn complete(
     }
 }
 
-/// By property and value, the permissions that a caller must hold beside those of `x-permissions`.
+/// Permissions needed beside those of `x-permissions`, by body property and value.
 fn by_body(line: &GuardedLine<()>) -> serde_json::Value {
     let properties = line.by_body.iter().map(|one| {
         let values = one.needed.iter();
@@ -195,7 +195,8 @@ fn ticket_scheme(parameter: &str) -> SecurityScheme {
     )))
 }
 
-/// An operation id is its handler's name. Where two areas use the same one, the later in path order gets its tag in front.
+/// An operation id is its handler's name. If two areas share one, the later in path order gets its tag as a
+/// prefix.
 fn make_ids_unique(api: &mut OpenApi) {
     let mut taken = BTreeSet::new();
     for (_, operation) in api.paths.paths.values_mut().flat_map(operations) {

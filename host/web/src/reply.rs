@@ -1,4 +1,4 @@
-//! Successful answers: 200 and 201 with JSON, and a body that was serialised before.
+//! Successful answers: 200 and 201 with JSON, and an already serialised body.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use crate::error::{ApiError, JSON};
 #[derive(Clone, Debug)]
 pub struct Json<T>(pub T);
 
-/// 201 with a JSON body: what every successful POST answers.
+/// 201 with a JSON body, the answer of every successful POST.
 #[derive(Clone, Debug)]
 pub struct Created<T>(pub T);
 
@@ -44,11 +44,11 @@ fn json(status: StatusCode, value: &impl Serialize) -> Response {
     }
 }
 
-/// In an answer's extensions: it goes out without `X-Frame-Options`, because its own policy says who may frame it.
+/// Extension of an answer without `X-Frame-Options`, whose own policy says who may frame it.
 #[derive(Clone, Copy, Debug)]
 pub struct Framable;
 
-/// 200 with JSON that its owner has serialised and tagged already; the edge neither hashes nor copies it.
+/// 200 with JSON that its owner has serialised and tagged; the edge neither hashes nor copies it.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub body: Bytes,

@@ -1,5 +1,5 @@
-//! Route lines. A line says in one place what it answers to, who may call it and how often; a line that does not
-//! say who may call it does not compile, because [`Routes::add`] takes only a [`GuardedLine`].
+//! Routes with their access rules. One line states path, permission and limit; a line without access does not
+//! compile, because [`Routes::add`] accepts only a [`GuardedLine`].
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use utoipa::openapi::{RefOr, Schema};
 
 use crate::body::BodyBounds;
 
-/// Names the handlers of one path: `routes!(list_engines)` or `routes!(get_engine, update_engine)`.
-/// Each carries `#[utoipa::path]`; all of them get the same access.
+/// Handlers of one path: `routes!(list_engines)` or `routes!(get_engine, update_engine)`. Each has
+/// `#[utoipa::path]`; all of them get the same access.
 #[macro_export]
 macro_rules! routes {
     ($($handler:path),+ $(,)?) => {
@@ -32,12 +32,12 @@ macro_rules! routes {
     };
 }
 
-/// What [`crate::routes!`] describes handlers by.
+/// Descriptions and handlers from [`crate::routes!`].
 pub type Described<S> = (Vec<(String, RefOr<Schema>)>, Paths, MethodRouter<S, Infallible>);
 
-/// What answers, and where.
+/// Handlers with their paths.
 pub struct Answering<S> {
-    /// The paths as they are matched, each once.
+    /// Matched paths, each once.
     pub(crate) paths: Vec<String>,
     pub(crate) handlers: MethodRouter<S, Infallible>,
 }
@@ -51,7 +51,7 @@ impl<S: Clone + Send + Sync + 'static> Answering<S> {
         }
     }
 
-    /// And one handler more, by the methods it has.
+    /// Adds another handler, for its methods.
     pub fn with(
         mut self,
         (path, methods): (String, Vec<HttpMethod>),
@@ -65,11 +65,11 @@ impl<S: Clone + Send + Sync + 'static> Answering<S> {
     }
 }
 
-/// What is said of the handlers of a line: schemas and operations. Made when the document is: it is large, and most starts
-/// need none of it.
+/// Schemas and operations of a line's handlers. Created with the document, because it is large and most
+/// starts need none.
 type Description = Arc<dyn Fn() -> (Vec<(String, RefOr<Schema>)>, Paths) + Send + Sync>;
 
-/// Handlers of one path that nobody may call yet.
+/// Handlers of one path without access rules.
 pub struct Line<S>(Answering<S>, Description);
 
 impl<S: 'static> Line<S> {
@@ -81,27 +81,27 @@ impl<S: 'static> Line<S> {
         Self(answering, Arc::new(description))
     }
 
-    /// For callers that hold this permission.
+    /// Access for holders of this permission.
     pub fn need(self, permission: Permission) -> GuardedLine<S> {
         self.need_all(&[permission])
     }
 
-    /// For callers that hold every one of these.
+    /// Access for holders of all these permissions.
     pub fn need_all(self, permissions: &[Permission]) -> GuardedLine<S> {
         self.guarded(Access::All(permissions.to_vec()))
     }
 
-    /// For every caller with a valid token.
+    /// Access for every valid token.
     pub fn authenticated(self) -> GuardedLine<S> {
         self.guarded(Access::Authenticated)
     }
 
-    /// For callers with a ticket in the query parameter of that name, which the handler checks: players send no header.
+    /// Access by a ticket in this query parameter, which the handler checks: media players send no header.
     pub fn ticketed(self, parameter: &'static str) -> GuardedLine<S> {
         self.guarded(Access::Ticket(parameter))
     }
 
-    /// For everybody.
+    /// Access for everybody.
     pub fn public(self) -> GuardedLine<S> {
         self.guarded(Access::Public)
     }
@@ -118,17 +118,17 @@ impl<S: 'static> Line<S> {
     }
 }
 
-/// Who may call a line.
+/// Access rule of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
     Public,
     Authenticated,
-    /// By a ticket in this query parameter; the handler's to check.
+    /// By a ticket in this query parameter, which the handler checks.
     Ticket(&'static str),
     All(Vec<Permission>),
 }
 
-/// How often one address may call a line in 60 s.
+/// Requests per address and minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// [`crate::WebConfig::throttle_limit`]
@@ -143,13 +143,13 @@ pub struct GuardedLine<S> {
     description: Description,
     pub(crate) access: Access,
     pub(crate) limit: Limit,
-    /// Bytes; `None`: the usual size.
+    /// Largest body in bytes; `None`: the default.
     pub(crate) body: Option<usize>,
-    /// What the handler asks for beside `access`, by what a body says.
+    /// Further permissions that the handler needs for certain values of the body.
     pub(crate) by_body: Vec<ByBody>,
 }
 
-/// Permissions that values of a body's property need. The handler judges; the document tells.
+/// Permissions for values of a body property. The handler checks them; this is for the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ByBody {
     pub(crate) property: &'static str,
@@ -157,8 +157,7 @@ pub(crate) struct ByBody {
 }
 
 impl<S> GuardedLine<S> {
-    /// Takes bodies up to this size, in bytes, instead of the usual one. A handler that reads a body keeps all of it in
-    /// memory.
+    /// Largest body in bytes, in place of the default. A handler that reads a body keeps all of it in memory.
     pub fn body(mut self, most: usize) -> Self {
         self.body = Some(most);
         self
@@ -169,8 +168,8 @@ impl<S> GuardedLine<S> {
         (self.description)()
     }
 
-    /// Says that the handler asks for more than the line: which permission, by the value of a property of the body. What is
-    /// said here is for the document, so it is made of what the handler judges by.
+    /// Documents that the handler needs another permission, by the value of a body property. Built from the
+    /// data that the handler uses itself.
     pub fn needs_by(
         mut self,
         property: &'static str,
@@ -191,13 +190,13 @@ impl<S> GuardedLine<S> {
         BodyBounds::new(needs_token, self.body)
     }
 
-    /// A budget of its own, whatever the general one is: hits in 60 s by method, route and address.
+    /// Sets a limit of its own: requests per minute, method, route and address.
     pub fn limit(mut self, hits: u32) -> Self {
         self.limit = Limit::Of(hits);
         self
     }
 
-    /// Not throttled at all.
+    /// Removes the limit.
     pub fn unlimited(mut self) -> Self {
         self.limit = Limit::None;
         self
@@ -236,7 +235,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// Hands the area its state; the routes of several areas merge once each has its own.
+    /// Sets the state of the area; the routes of several areas can be merged afterwards.
     pub fn with_state<S2>(self, state: S) -> Routes<S2> {
         let lines = self.lines.into_iter().map(|line| {
             let Answering { paths, handlers } = line.answering;
@@ -256,7 +255,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         }
     }
 
-    /// What the lines answer to, without their handlers: for the document of a server that is not running.
+    /// The lines without their handlers, for the document of a server that is not running.
     pub fn described(self) -> Routes {
         let lines = self.lines.into_iter().map(|line| {
             let answering = Answering {
@@ -278,8 +277,8 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         }
     }
 
-    /// Routes that authenticate in a way of their own, which is the realtime channel and nothing else: they get request
-    /// ids, headers and the panic guard, but neither throttle nor bearer check, and are not in the API document.
+    /// Adds routes with their own authentication, i.e. the realtime channel: they get request ids, headers
+    /// and the panic guard, but neither throttle nor token check, and are not in the API document.
     pub fn mount(mut self, router: axum::Router) -> Self {
         self.mounted.push(router);
         self

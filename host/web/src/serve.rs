@@ -1,13 +1,12 @@
-//! The listener: accepts connections and speaks HTTP/1.1 on them.
-//! Bounds: connections at once, in all and by address; 100 headers in 128 KiB, 15 s for a request head and as long
-//! between two requests, 60 s for a peer that reads nothing, 10 s for running requests to end at shutdown. Upgraded
-//! connections (WebSocket) leave this module with their own rules, but keep the one on silent readers and their place
-//! in the count.
+//! Listener: accepts connections and speaks HTTP/1.1 on them. Bounds: connections at once, in total and per
+//! address; 100 headers in 128 KiB, 15 s for a request head and between two requests, 60 s for a peer that
+//! reads nothing, 10 s for running requests at shutdown. Upgraded connections (WebSocket) follow their own
+//! rules, but keep the limit on silent readers and their place in the count.
 //!
-//! One address (of IPv6 a /64) may hold a quarter of all connections, a /48 half of them. Behind a trusted proxy all
-//! come from its address, so a neighbour's (loopback, private, link-local) is then left out of this count: the proxy
-//! sees its clients' addresses and can bound them; what we see of them, `X-Forwarded-For`, bounds their requests and
-//! sockets.
+//! One address (IPv6: a /64) may hold a quarter of all connections, a /48 half of them. Behind a trusted
+//! proxy all connections come from its address, so a neighbour's (loopback, private, link-local) is then not
+//! limited: the proxy sees its clients' addresses and can limit them; `X-Forwarded-For` limits their requests
+//! and sockets here.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -30,20 +29,20 @@ use tower::Service;
 use crate::client::Peer;
 use crate::silence::TimedIo;
 
-/// Bounds a request head too: one that does not fit in two of these is refused.
+/// Also limits a request head: one that does not fit in two of these is refused.
 const READ_BUFFER: usize = 64 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 const READER_SILENCE: Duration = Duration::from_mins(1);
 const DRAIN: Duration = Duration::from_secs(10);
-/// After a failed accept (no file descriptor left), before the next.
+/// Pause after a failed accept (no file descriptor left).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Bounds on the number of connections.
+/// Limits of the number of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// At once; the next one waits to be accepted.
+    /// Connections at once; the next one waits to be accepted.
     pub all: usize,
-    /// Whether a trusted proxy stands in front.
+    /// True behind a trusted proxy.
     pub proxied: bool,
 }
 
@@ -94,7 +93,7 @@ pub async fn serve(
     }
     drop(listener);
     drop(closed);
-    // Ignored: no receiver means that no connection is left.
+    // Without a receiver no connection is left.
     let _ = closing.send(true);
     if tokio::time::timeout(DRAIN, closing.closed()).await.is_err() {
         tracing::warn!("requests still running at shutdown were cut off");
@@ -114,7 +113,7 @@ async fn accept(
     Ok((stream, peer, permit))
 }
 
-/// Connections by who holds them.
+/// Number of connections by holder.
 struct Crowd {
     limits: ConnectionLimits,
     counts: Mutex<HashMap<Holder, usize>>,
@@ -123,7 +122,7 @@ struct Crowd {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Holder {
     Caller(AddressBlock),
-    /// The /48 of an IPv6 caller, which one customer usually holds.
+    /// The /48 of an IPv6 caller, which usually belongs to one customer.
     Site(AddressBlock),
 }
 
@@ -135,7 +134,7 @@ impl Crowd {
         }
     }
 
-    /// `None`: the address has its share.
+    /// Takes a place; `None` when the address has its share.
     fn enter(crowd: &Arc<Self>, peer: IpAddr) -> Option<Place> {
         let holders = crowd.holders(peer.to_canonical());
         let mut counts = crowd.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,13 +163,13 @@ impl Crowd {
             return [None, None];
         }
         [
-            Some(Holder::Caller(AddressBlock::of(peer))),
+            Some(Holder::Caller(AddressBlock::containing(peer))),
             AddressBlock::site(peer).map(Holder::Site),
         ]
     }
 }
 
-/// Whether the address is one that a reverse proxy of our own may have: loopback, private, link-local.
+/// True for an address that our own reverse proxy may have: loopback, private, link-local.
 fn is_neighbour(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_loopback() || address.is_private() || address.is_link_local(),
@@ -180,7 +179,7 @@ fn is_neighbour(address: IpAddr) -> bool {
     }
 }
 
-/// A connection's place in the count, given back when it is dropped.
+/// Place of a connection in the count; released when dropped.
 struct Place {
     crowd: Arc<Crowd>,
     holders: [Option<Holder>; 2],
@@ -204,7 +203,7 @@ struct Connection {
     router: Router,
     peer: SocketAddr,
     closed: watch::Receiver<bool>,
-    /// Held by the connection itself, so that it is counted until it ends, upgraded or not.
+    /// Held by the connection itself, so it counts until its end, upgraded or not.
     slot: (OwnedSemaphorePermit, Place),
 }
 
@@ -228,7 +227,7 @@ impl Connection {
             .serve_connection(TokioIo::new(TimedIo::new(stream, READER_SILENCE, slot)), service)
             .with_upgrades();
         tokio::pin!(connection);
-        // That the sender is gone is the same news as its word.
+        // A dropped sender means the same as its message.
         let closing = async { closed.wait_for(|closed| *closed).await.map_or((), drop) };
         let ended = tokio::select! {
             ended = &mut connection => Some(ended),

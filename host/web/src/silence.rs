@@ -1,9 +1,9 @@
-//! Bounds on a caller that stops in the middle: of its request body, or of reading our answer.
+//! Limits on a caller that stops within its request body, or stops reading our answer.
 //!
-//! A request body may be silent for as long as its owner says, and from its second minute on it must have come at
-//! 4 KiB a second on average: a byte now and then holds a connection for a minute, while a slow line may still upload
-//! a large file. So 16 KiB take 64 s at most, 1 MiB take 316 s.
-//! Of an answer only silence is bounded: players read as slowly as they play.
+//! A request body may be silent for as long as its owner allows, and from its second minute on it must have
+//! come at 4 KiB a second on average: single bytes hold a connection for at most a minute, while a slow line
+//! may still upload a large file. So 16 KiB take at most 64 s, 1 MiB 316 s. Of an answer only silence is
+//! limited: media players read as slowly as they play.
 
 use std::future::Future;
 use std::io;
@@ -17,17 +17,17 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// Time that every body may take, before its pace is looked at.
+/// Time without a check of the average rate.
 const GRACE: Duration = Duration::from_mins(1);
-/// Bytes a second that a body must come at after that, on average.
+/// Lowest average rate after that, in bytes per second.
 const SLOWEST: u64 = 4096;
 
-/// A request body that fails once nothing has come for a while, or too little in all.
+/// A request body that fails after too much silence, or at too low a rate.
 pub(crate) struct TimedBody {
     inner: Body,
     silence: Duration,
     alarm: Alarm,
-    /// When the body was first waited for.
+    /// Time of the first read.
     began: Option<Instant>,
     /// Bytes.
     received: u64,
@@ -44,7 +44,7 @@ impl TimedBody {
         }
     }
 
-    /// The moment by which more of the body must have come.
+    /// Deadline for the next part of the body.
     fn due(&self, began: Instant) -> Instant {
         began + GRACE + Duration::from_millis(self.received.saturating_mul(1000) / SLOWEST)
     }
@@ -93,10 +93,9 @@ impl HttpBody for TimedBody {
     }
 }
 
-/// A connection that fails once its peer has taken nothing for `limit` while something waits to be sent.
+/// A connection that fails once its peer has read nothing for `limit` while data is waiting.
 ///
-/// It holds `held` for as long as it lives, whoever has it by then: an upgraded connection outlives the code that
-/// accepted it.
+/// It owns `held` for its whole life: an upgraded connection outlives the code that accepted it.
 pub(crate) struct TimedIo<T, H = ()> {
     inner: T,
     limit: Duration,
@@ -178,7 +177,7 @@ fn too_slow() -> io::Error {
     )
 }
 
-/// A timer that exists only while something is waited for.
+/// A timer that exists only while something is awaited.
 struct Alarm {
     sleep: Option<Pin<Box<Sleep>>>,
     armed: bool,
@@ -196,7 +195,8 @@ impl Alarm {
         self.armed = false;
     }
 
-    /// Ready once it has been polled for `limit` without a [`Alarm::disarm`] between; only the first poll's counts.
+    /// Ready once it has been polled for `limit` without [`Alarm::disarm`]; only the limit of the first poll
+    /// counts.
     fn poll(&mut self, cx: &mut Context<'_>, limit: Duration) -> Poll<()> {
         let sleep = self
             .sleep
@@ -218,7 +218,7 @@ mod tests {
 
     const SILENCE: Duration = Duration::from_secs(30);
 
-    /// `count` pieces of `size` bytes, one every `pause`: the seconds until it has come or was given up.
+    /// `count` pieces of `size` bytes, one every `pause`: true for a complete body, and the seconds it took.
     async fn read(count: usize, size: usize, pause: Duration) -> (bool, u64) {
         let pieces = stream::iter(0..count).then(move |_| async move {
             tokio::time::sleep(pause).await;
@@ -232,14 +232,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_may_be_slow_but_not_for_ever() {
         for (count, size, pause, expected) in [
-            // A byte now and then, within the time that silence may last.
+            // Single bytes, within the allowed silence.
             (1000, 1, Duration::from_secs(29), (false, 60)),
             (1_000_000, 1, Duration::from_millis(100), (false, 60)),
             // Silence ends it sooner.
             (2, 1, Duration::from_secs(31), (false, 30)),
-            // Slow, but it comes on: 25 MiB at 5 KiB a second.
+            // Slow but steady: 25 MiB at 5 KiB a second.
             (5120, 5120, Duration::from_secs(1), (true, 5120)),
-            // Short enough for any line.
+            // Short enough for any rate.
             (2, 1, Duration::from_secs(29), (true, 58)),
         ] {
             assert_eq!(

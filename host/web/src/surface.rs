@@ -1,4 +1,4 @@
-//! Puts the lines together: one router, one document.
+//! Assembly of the routes: one router, one document.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::metrics::HttpMetrics;
 use crate::routes::{Answering, Limit, Routes};
 use crate::{docs, openapi};
 
-/// Guards every line, wraps everything in the edge, and describes it. Two lines for one method and path, or two
-/// surfaces that count in one registry, are a mistake of ours and panic here, at start.
+/// Guards every line, wraps everything in the edge, and describes it. Two lines for one method and path, or
+/// two surfaces with one registry, are programming errors and panic at start.
 pub fn finish(routes: Routes<()>, config: WebConfig, verifier: Arc<dyn TokenVerifier>, ctx: Ctx) -> Router {
-    // Whoever builds it finds out at its first start if the routes would be described wrongly.
+    // A debug build detects wrong descriptions at its first start.
     let api = (cfg!(debug_assertions) || matches!(config.docs, Docs::Described))
         .then(|| openapi::describe(&config, &routes));
     let patterns = routes.lines.iter().flat_map(|line| &line.answering.paths);

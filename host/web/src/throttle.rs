@@ -1,8 +1,8 @@
-//! The request throttle: hits by method, route pattern and caller, in memory, per process. A caller is an address, of
-//! IPv6 a /64; the callers of one /48 share a budget ten times as large, because one site may hold all of them.
-//! A counted hit leaves the count 60 s after it was made. The hit that exceeds the limit blocks its key for 60 s;
-//! hits while blocked are not counted.
-//! Bounds: 16,384 keys, and of a key at most some 1,200 marks; idle keys are dropped, live ones only under pressure.
+//! Request throttle: requests by method, route pattern and caller, in memory, per process. A caller is an
+//! address (IPv6: a /64); the callers of one /48 share a budget ten times as large, because one site may hold
+//! all of them. A request leaves the count after 60 s. The request that exceeds the limit blocks its key for
+//! 60 s; blocked requests are not counted. Bounds: 16,384 keys, and about 1,200 marks per key; idle keys are
+//! dropped, live ones only under pressure.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -13,16 +13,17 @@ use qm_kernel::{AddressBlock, Timestamp};
 const WINDOW_MS: i64 = 60_000;
 const SHARDS: usize = 16;
 const KEYS_PER_SHARD: usize = 1024;
-/// Above this limit hits are marked in steps of 50 ms instead of exactly, so that a high limit costs no memory.
+/// Above this limit requests are marked in steps of 50 ms instead of exactly, so that a high limit costs no
+/// memory.
 const EXACT_LIMIT: u32 = 1200;
 const COARSE_STEP_MS: i64 = 50;
 
-/// The budget of a /48, in budgets of one caller.
+/// Budget of a /48, in budgets of one caller.
 const SITE_SHARE: u32 = 10;
-/// Marks the budget of a /48, whose first /64 has the same address.
+/// Flag for the budget of a /48, whose first /64 has the same address.
 const SITE: u32 = 1 << 31;
 
-/// One budget: a route with its method (numbered when the router is built) and a caller.
+/// Key of a budget: a route with its method (numbered with the router), and a caller.
 type Key = (u32, AddressBlock);
 
 pub(crate) struct Throttle {
@@ -41,9 +42,9 @@ pub(crate) enum Verdict {
     },
 }
 
-/// The hits of one key within the last minute.
+/// Requests of one key within the last minute.
 struct Hits {
-    /// Marks: the instant at which each leaves, and the number of hits it stands for; oldest first.
+    /// Marks, the oldest first: time at which each leaves, and its number of requests.
     marks: VecDeque<(i64, u32)>,
     count: u32,
     window_ends: i64,
@@ -58,7 +59,7 @@ impl Throttle {
     }
 
     pub(crate) fn hit(&self, route: u32, ip: IpAddr, limit: u32, now: Timestamp) -> Verdict {
-        let verdict = self.count((route, AddressBlock::of(ip)), limit, now.ms());
+        let verdict = self.count((route, AddressBlock::containing(ip)), limit, now.ms());
         let Some(site) = AddressBlock::site(ip).filter(|_| matches!(verdict, Verdict::Allowed { .. })) else {
             return verdict;
         };
@@ -90,8 +91,8 @@ fn shard_of((route, block): Key) -> usize {
     (low.wrapping_mul(0x9E37_79B1) ^ route.wrapping_mul(0x85EB_CA6B)) as usize % SHARDS
 }
 
-/// Drops idle keys. If every key is live, the one whose last hit is longest ago goes, blocked ones last:
-/// a flood of addresses may forgive some of its own hits, but never opens a blocked key.
+/// Drops idle keys. If every key is live, the one with the oldest last request is dropped, blocked ones last:
+/// a flood of addresses may lose some of its own counts, but never unblocks a key.
 fn make_room(shard: &mut HashMap<Key, Hits>, now: i64) {
     shard.retain(|_, hits| !hits.is_idle(now));
     if shard.len() >= KEYS_PER_SHARD {
@@ -150,7 +151,7 @@ impl Hits {
             * step;
         self.count += 1;
         match self.marks.back_mut() {
-            // `>=`: the clock was set back; the hit leaves with the mark before it.
+            // `>=`: the clock was set back; the request leaves with the mark before it.
             Some((at, hits)) if *at >= leaves => *hits += 1,
             _ => self.marks.push_back((leaves, 1)),
         }
@@ -184,7 +185,7 @@ mod tests {
 
     const IP: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-    fn at(ms: i64) -> Timestamp {
+    fn after_ms(ms: i64) -> Timestamp {
         Timestamp::from_ms(1_900_000_000_000 + ms)
     }
 
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn each_hit_leaves_sixty_seconds_after_it_was_made() {
         let throttle = Throttle::new();
-        let hit = |ms| throttle.hit(1, IP, 3, at(ms));
+        let hit = |ms| throttle.hit(1, IP, 3, after_ms(ms));
         assert_eq!(
             hit(0),
             Verdict::Allowed {
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn the_hit_over_the_limit_blocks_for_a_full_minute() {
         let throttle = Throttle::new();
-        let hit = |ms| throttle.hit(1, IP, 2, at(ms));
+        let hit = |ms| throttle.hit(1, IP, 2, after_ms(ms));
         assert!(allowed(&hit(0)) && allowed(&hit(1)));
         assert_eq!(hit(50_000), Verdict::Blocked { retry_secs: 60 });
         assert_eq!(hit(70_000), Verdict::Blocked { retry_secs: 40 });
@@ -249,10 +250,10 @@ mod tests {
     fn routes_and_addresses_have_budgets_of_their_own() {
         let throttle = Throttle::new();
         let other: IpAddr = "2001:db8::1".parse().unwrap();
-        assert!(allowed(&throttle.hit(1, IP, 1, at(0))));
-        assert!(!allowed(&throttle.hit(1, IP, 1, at(0))));
-        assert!(allowed(&throttle.hit(2, IP, 1, at(0))));
-        assert!(allowed(&throttle.hit(1, other, 1, at(0))));
+        assert!(allowed(&throttle.hit(1, IP, 1, after_ms(0))));
+        assert!(!allowed(&throttle.hit(1, IP, 1, after_ms(0))));
+        assert!(allowed(&throttle.hit(2, IP, 1, after_ms(0))));
+        assert!(allowed(&throttle.hit(1, other, 1, after_ms(0))));
     }
 
     #[test]
@@ -260,13 +261,13 @@ mod tests {
         let throttle = Throttle::new();
         let hit = |network: u128, host: u128| {
             let ip = (0x2001_0db8_0001_u128 << 80) | (network << 64) | host;
-            allowed(&throttle.hit(1, IpAddr::V6(ip.into()), 3, at(0)))
+            allowed(&throttle.hit(1, IpAddr::V6(ip.into()), 3, after_ms(0)))
         };
         assert!(hit(0, 1) && hit(0, 2) && hit(0, u128::from(u64::MAX)));
         assert!(!hit(0, 4), "a fourth address of the same /64");
         assert!((1..=9).all(|network| (1..=3).all(|host| hit(network, host))));
         assert!(!hit(10, 1), "the /48 has spent ten budgets");
-        let mapped = |text: &str| allowed(&throttle.hit(1, text.parse().unwrap(), 1, at(0)));
+        let mapped = |text: &str| allowed(&throttle.hit(1, text.parse().unwrap(), 1, after_ms(0)));
         assert!(mapped("::ffff:198.51.100.7") && !mapped("198.51.100.7"));
         assert!(mapped("::ffff:198.51.100.8"), "IPv4 inside IPv6 is IPv4");
     }
@@ -275,11 +276,11 @@ mod tests {
     fn memory_is_bounded_in_keys_and_in_marks() {
         let throttle = Throttle::new();
         assert!(
-            !allowed(&throttle.hit(9, IP, 0, at(0))),
+            !allowed(&throttle.hit(9, IP, 0, after_ms(0))),
             "blocked from the first hit"
         );
         for number in 0..100_000_u32 {
-            throttle.hit(1, IpAddr::V4(number.into()), 120, at(0));
+            throttle.hit(1, IpAddr::V4(number.into()), 120, after_ms(0));
         }
         let keys = |throttle: &Throttle| {
             throttle
@@ -290,17 +291,25 @@ mod tests {
         };
         assert!(keys(&throttle) <= SHARDS * KEYS_PER_SHARD);
         assert!(
-            !allowed(&throttle.hit(9, IP, 0, at(1))),
+            !allowed(&throttle.hit(9, IP, 0, after_ms(1))),
             "a flood of addresses opens no blocked key"
         );
 
         for ms in 0..60_000 {
-            assert!(allowed(&throttle.hit(2, IP, u32::MAX, at(ms))));
+            assert!(allowed(&throttle.hit(2, IP, u32::MAX, after_ms(ms))));
         }
         let marks: usize = throttle
             .shards
             .iter()
-            .filter_map(|s| Some(s.lock().unwrap().get(&(2, AddressBlock::of(IP)))?.marks.len()))
+            .filter_map(|s| {
+                Some(
+                    s.lock()
+                        .unwrap()
+                        .get(&(2, AddressBlock::containing(IP)))?
+                        .marks
+                        .len(),
+                )
+            })
             .sum();
         assert!(marks <= 1202, "{marks}");
     }
@@ -308,8 +317,8 @@ mod tests {
     #[test]
     fn a_clock_set_back_neither_panics_nor_forgives() {
         let throttle = Throttle::new();
-        assert!(allowed(&throttle.hit(1, IP, 2, at(100_000))));
-        assert!(allowed(&throttle.hit(1, IP, 2, at(0))));
-        assert!(!allowed(&throttle.hit(1, IP, 2, at(10))));
+        assert!(allowed(&throttle.hit(1, IP, 2, after_ms(100_000))));
+        assert!(allowed(&throttle.hit(1, IP, 2, after_ms(0))));
+        assert!(!allowed(&throttle.hit(1, IP, 2, after_ms(10))));
     }
 }

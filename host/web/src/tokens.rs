@@ -1,6 +1,6 @@
-//! Tokens that were verified already: the signature of a token is checked once, not on every request.
-//! Sound because a principal is made of the token's claims alone. Compared by the whole text, never by a hash of it.
-//! Bounds: two generations of 1,024 tokens; a token over 16 KiB is never kept.
+//! Cache of verified tokens: the signature of a token is checked once, not on every request. This is sound
+//! because a principal is made from the token's claims alone. Tokens are compared by the whole text, never by
+//! a hash. Bounds: two generations of 1,024 tokens; a token over 16 KiB is never cached.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
@@ -11,13 +11,14 @@ use qm_kernel::{Principal, Timestamp, TokenError, TokenVerifier};
 const GENERATION: usize = 1024;
 const MAX_TOKEN: usize = 16 * 1024;
 
-/// Bytes of a token that its place in the map is found by: the most of its signature, of which no two tokens have the same.
-/// A token that names all permissions has four thousand, and hashing those costs more than all else that is done with it.
+/// Number of bytes at the end of a token that are hashed: most of its signature, which differs for every
+/// token. A token with all permissions has four thousand bytes, and hashing those would cost more than
+/// everything else.
 const TELLING: usize = 32;
 
 type Map = HashMap<Box<str>, Arc<Principal>, ByTheEnd>;
 
-/// Hashes the end of each text.
+/// Hasher of the end of each text.
 #[derive(Default)]
 struct ByTheEnd(RandomState);
 
@@ -46,7 +47,8 @@ pub(crate) struct Tokens {
     known: Mutex<Generations>,
 }
 
-/// When `young` is full it becomes `old` and the former `old` is dropped; a hit in `old` moves back to `young`.
+/// When `young` is full it becomes `old` and the former `old` is dropped; a hit in `old` moves back to
+/// `young`.
 #[derive(Default)]
 struct Generations {
     young: Map,

@@ -1,5 +1,5 @@
-//! Multipart bodies: one file in the part `file`, and text fields validated like any other body.
-//! Bounds: 20 MiB for the file, 1 MiB a field, 100 parts, and in all what the line allows of a body.
+//! Multipart bodies: one file in the part `file`, and text fields that are validated like any other body.
+//! Bounds: 20 MiB for the file, 1 MiB per field, 100 parts, and in total the route's limit of a body.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ pub struct Upload<T> {
 
 #[derive(Clone, Debug)]
 pub struct UploadedFile {
-    /// The file's name as the caller gave it; never to be used as a path.
+    /// File name from the caller; never to be used as a path.
     pub name: String,
     pub bytes: Bytes,
 }
@@ -49,15 +49,15 @@ impl<T: FromBody, S: Send + Sync> FromRequest<S> for Upload<T> {
         });
         if !is_multipart {
             let (parts, body) = request.into_parts();
-            let bytes = read_all(body, BodyBounds::of(&parts.extensions)).await?;
+            let bytes = read_all(body, BodyBounds::from_extensions(&parts.extensions)).await?;
             let fields = parse(&parts.headers, &bytes, TAKEN)?;
             return Ok(Upload { fields, file: None });
         }
-        let bounds = BodyBounds::of(request.extensions());
+        let bounds = BodyBounds::from_extensions(request.extensions());
         if request.body().size_hint().lower() > bounds.drain.max(bounds.limit) as u64 {
             return Err(ApiError::body_too_large());
         }
-        // The bound on what is kept is counted below; this one bounds what is read of a body that is refused.
+        // The limit of kept bytes is checked below; this one limits the reading of a refused body.
         DefaultBodyLimit::max(bounds.drain.max(bounds.limit)).apply(&mut request);
         let mut multipart = Multipart::from_request(request, state)
             .await
@@ -67,7 +67,7 @@ impl<T: FromBody, S: Send + Sync> FromRequest<S> for Upload<T> {
             ..Parts::default()
         };
         if let Err(error) = parts.read(&mut multipart).await {
-            // Read to the end: a caller that is still sending would not hear the answer.
+            // Read to the end: a caller that is still sending would not see the answer.
             while let Ok(Some(_)) = multipart.next_field().await {}
             return Err(error);
         }
@@ -90,7 +90,7 @@ struct Parts {
     count: usize,
     /// Size of all parts together, in bytes.
     bytes: usize,
-    /// The most of them.
+    /// Limit of that size.
     limit: usize,
 }
 

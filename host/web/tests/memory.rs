@@ -1,4 +1,5 @@
-//! What a hostile body costs in memory. A program of its own with one test, because it measures the whole process.
+//! Test of the memory cost of hostile bodies. A program of its own with one test, because it measures the
+//! whole process.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +19,7 @@ use support::{Server, server};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-/// Of this process, in KiB: resident now and at most.
+/// Resident memory of this process in KiB: present and peak.
 fn resident() -> (i64, i64) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let field = |name: &str| {
@@ -28,13 +29,13 @@ fn resident() -> (i64, i64) {
     (field("VmRSS:"), field("VmHWM:"))
 }
 
-/// The same, with the greatest size set back to that of now.
+/// As [`resident`], after resetting the peak to the present value.
 fn measured() -> (i64, i64) {
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     resident()
 }
 
-/// How much more memory than before the process had at some time while it answered, in KiB.
+/// Status of an answer, and the additional peak memory in KiB.
 async fn cost(server: &Server, target: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, i64) {
     let (before, _) = measured();
     let answer = server.ask("POST", target, headers, body).await;
@@ -103,7 +104,7 @@ async fn a_body_costs_a_few_times_its_size_whatever_it_says() {
         body.len()
     );
     stream.write_all(head.as_bytes()).await.unwrap();
-    // Cut off in the middle: nobody reads it to its end.
+    // Cut off in the middle, because it is not read to its end.
     let cut = stream.write_all(body.as_bytes()).await.is_err();
     let kib = resident().1 - before;
     assert!(kib < 24 * 1024, "without a token: {kib} KiB");

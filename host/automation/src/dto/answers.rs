@@ -1,4 +1,4 @@
-//! What is answered.
+//! Answer bodies of the routes.
 
 use qm_conditions::Explained;
 use qm_kernel::{Permission, Principal, Timestamp};
@@ -14,7 +14,7 @@ use crate::model::log::LogLine;
 use crate::model::trigger::Trigger;
 use qm_ports::action::ActionKind;
 
-/// Whether somebody sees parameters as they were entered.
+/// True when the reader may see parameters unmasked.
 fn manages(reader: &Principal) -> bool {
     reader.may(Permission::AutomationManage)
 }
@@ -53,7 +53,7 @@ pub struct RuleView {
 }
 
 impl RuleView {
-    /// As `reader` may see it: the parameters of actions hold addresses with keys, and headers.
+    /// The rule as `reader` may see it: parameters of actions hold addresses with keys, and headers.
     pub fn seen_by(shown: ShownRule, reader: &Principal) -> Self {
         let mut view = Self::from(shown);
         if !manages(reader) {
@@ -97,7 +97,8 @@ pub struct LogView {
     pub rule_id: String,
     /// `success` or `failed`
     pub status: String,
-    /// Of a torrent `hash` and `name`, of an event all of it; `attempts` and `lastAt` where it happened more than once.
+    /// Context: `hash` and `name` of a torrent, or the whole event; `attempts` and `lastAt` after
+    /// repetitions.
     #[schema(value_type = Object)]
     pub context: Map<String, Value>,
     /// Why it failed.
@@ -107,7 +108,7 @@ pub struct LogView {
 }
 
 impl LogView {
-    /// As `reader` may see it.
+    /// The log line as `reader` may see it.
     pub fn seen_by(line: LogLine, reader: &Principal) -> Self {
         let mut view = Self::from(line);
         if !manages(reader) {
@@ -143,7 +144,7 @@ pub struct LogPage {
     pub page_size: u64,
 }
 
-/// What rules can wait for and do.
+/// Available triggers and actions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AutomationCatalogue)]
 pub struct CatalogueView {
@@ -222,7 +223,7 @@ impl ActionView {
     }
 }
 
-/// What a rule would do now. Nothing was done.
+/// Result of a preview. Nothing was done.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AutomationPreview)]
@@ -310,7 +311,7 @@ impl From<PreviewedAction> for PreviewActionView {
     }
 }
 
-/// How a rule sees a torrent.
+/// Evaluation of a rule for a torrent.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AutomationExplanation)]
@@ -321,14 +322,14 @@ pub struct ExplanationView {
     pub hash: String,
     pub name: String,
     pub conditions: Vec<ConditionView>,
-    /// Whether all of them hold.
+    /// True when all conditions match.
     pub holds: bool,
-    /// What becomes of the rule and the torrent: `fires`, `done` (the rule has run for it), `incomplete`, `waits_for_ratio`,
-    /// `waits_for_event`; null where the conditions do not hold.
+    /// State of the rule for the torrent: `fires`, `done` (the rule has run for it), `incomplete`,
+    /// `waits_for_ratio`, `waits_for_event`; null where the conditions do not match.
     pub standing: Option<&'static str>,
 }
 
-/// How a condition came out.
+/// Evaluation of a condition.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AutomationCondition)]

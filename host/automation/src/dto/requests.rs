@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Queries and request bodies of the routes.
 
 use qm_kernel::PageQuery;
 use qm_web::{Fields, FromBody, FromQuery};
@@ -60,7 +60,7 @@ impl From<NewRule> for RuleChange {
     }
 }
 
-/// What changes of a rule; what is absent stays.
+/// Changes of a rule; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ChangedRule {
@@ -110,7 +110,7 @@ impl From<ChangedRule> for RuleChange {
     }
 }
 
-/// A list of anything, bounded.
+/// A list of any values, with a size limit.
 fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<Value>> {
     match f.any(name).optional()? {
         Value::Array(items) => {
@@ -128,7 +128,7 @@ fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<Value>> {
     }
 }
 
-/// A page of a log.
+/// Page of a log.
 pub struct LogsQuery(pub PageQuery);
 
 impl FromQuery for LogsQuery {
@@ -137,10 +137,10 @@ impl FromQuery for LogsQuery {
     }
 }
 
-/// Which torrent a rule is explained for.
+/// Torrent for which a rule is explained.
 pub struct ExplainQuery {
     pub hash: String,
-    /// Absent: any engine that lists it.
+    /// Absent: any engine that has the torrent.
     pub engine_id: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which of the actions that plugins provide a rule's action is, and whether it may follow the rule's trigger.
+//! Lookup of a rule's action among the actions of plugins, and its fit with the rule's trigger.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::rule::type_of;
 
-/// An action that rules use, as it was last provided.
+/// An action that rules use, as its plugin last declared it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownAction {
     pub id: String,
@@ -28,7 +28,7 @@ impl From<&ActionKind> for KnownAction {
     }
 }
 
-/// The actions there are, and who provided those that are gone.
+/// Available actions, and the plugins of those that are gone.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     kinds: HashMap<String, ActionKind>,
@@ -50,12 +50,12 @@ impl Catalogue {
         self.kinds.get(id)
     }
 
-    /// One that was provided once, and by whom.
+    /// An action that was available before, and its plugin.
     pub fn known(&self, id: &str) -> Option<&KnownAction> {
         self.known.get(id)
     }
 
-    /// Sentences about parameters that its action does not have.
+    /// Warnings about parameters unknown to the action.
     pub fn unknown_params(&self, action: &Value) -> Vec<String> {
         let id = type_of(action);
         let properties = self.get(id).and_then(|kind| kind.params_schema.get("properties"));
@@ -77,7 +77,7 @@ impl Catalogue {
             .collect()
     }
 
-    /// A sentence about a placeholder that is none, in a parameter that may have some.
+    /// A sentence about an unknown placeholder, in a parameter that may have placeholders.
     pub fn unknown_placeholder(&self, action: &Value) -> Option<String> {
         let id = type_of(action);
         let properties = self.get(id)?.params_schema.get("properties")?.as_object()?;
@@ -91,7 +91,7 @@ impl Catalogue {
         })
     }
 
-    /// Why an action of a rule cannot run after such a trigger; `None`: it can.
+    /// Reason why an action cannot run after this kind of trigger; `None`: it can.
     pub fn refuses(&self, action: &Value, occasion: Occasion) -> Option<String> {
         let id = type_of(action);
         let for_no_event = || format!("Action \"{id}\" is not valid for an event trigger");
@@ -115,7 +115,7 @@ impl Catalogue {
         }
         Some(match (occasion, kind.occasions.contains(&Occasion::Event)) {
             (Occasion::Event, _) => for_no_event(),
-            // Made for events, and for nothing else.
+            // Made for events only.
             (Occasion::Torrent | Occasion::Media, true) => format!("Unknown action type: {id}"),
             (Occasion::Torrent | Occasion::Media, false) => {
                 format!(
@@ -135,7 +135,7 @@ fn word(occasions: &[Occasion]) -> &'static str {
     }
 }
 
-/// The parameters of an action that is not refused.
+/// Parameters of an action that was accepted.
 pub fn params_of(action: &Value) -> Map<String, Value> {
     action
         .get("params")

@@ -1,29 +1,29 @@
-//! What a rule would do, and why it does it or does not.
+//! Results of previews and explanations.
 
 use qm_conditions::Explained;
 use serde_json::Value;
 
 use super::rule::Rule;
 
-/// A rule as people are shown it.
+/// A rule for display.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownRule {
     pub rule: Rule,
-    /// Why it would fail whatever happens; none: its author may do what it does.
+    /// Reason why it would always fail; `None`: its author has the permissions.
     pub problem: Option<String>,
-    /// Parts of it that do nothing, as sentences.
+    /// Sentences about parts without effect.
     pub warnings: Vec<String>,
 }
 
-/// What a rule that is tried would do.
+/// Result of a preview.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preview {
     pub is_known_trigger: bool,
-    /// The first of the torrents whose conditions hold.
+    /// The first torrents that match the conditions.
     pub torrents: Vec<PreviewedTorrent>,
     pub matched: usize,
     pub would_fire: usize,
-    /// Torrents that were judged, of how many.
+    /// Number of evaluated torrents, and of all.
     pub judged: usize,
     pub total: usize,
     pub actions: Vec<PreviewedAction>,
@@ -38,18 +38,18 @@ pub struct PreviewedTorrent {
     pub standing: Standing,
 }
 
-/// What becomes of a rule and a torrent whose conditions hold.
+/// State of a rule for a torrent that matches the conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It would run with the next pass.
     Fires,
-    /// The rule has run for it.
+    /// The rule has already run for it.
     Done,
-    /// The download is not complete.
+    /// The download is incomplete.
     Incomplete,
-    /// It runs when the ratio rises to where the conditions hold, and they hold already.
+    /// It runs when the ratio rises to a value that matches; the conditions match already.
     WaitsForRatio,
-    /// It runs when something happens that no look at a torrent tells.
+    /// It runs at an event that the state of a torrent does not show.
     WaitsForEvent,
 }
 
@@ -71,11 +71,11 @@ pub struct PreviewedAction {
     pub kind: String,
     pub label: Option<String>,
     pub plugin: Option<String>,
-    /// Why it would fail before it is begun.
+    /// Reason why it would fail before it begins.
     pub problem: Option<String>,
 }
 
-/// How a rule sees one torrent.
+/// Evaluation of a rule for one torrent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     pub rule_id: String,
@@ -83,9 +83,9 @@ pub struct Explanation {
     pub engine_id: String,
     pub hash: String,
     pub name: String,
-    /// The conditions as they are stored, and how each came out.
+    /// Stored conditions, each with its evaluation.
     pub conditions: Vec<(Value, Explained)>,
     pub holds: bool,
-    /// None where the conditions do not hold.
+    /// `None` when the conditions do not match.
     pub standing: Option<Standing>,
 }

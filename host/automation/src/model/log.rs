@@ -1,9 +1,9 @@
-//! What a rule's runs told.
+//! Log of a rule's runs.
 
 use qm_kernel::Timestamp;
 use serde_json::{Map, Value};
 
-/// A line of a rule's log. Failures of the same kind, of one rule and torrent, one after the other, are one line.
+/// A log line. Consecutive failures of the same rule, torrent and reason share one line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogLine {
     pub id: String,
@@ -18,7 +18,8 @@ pub struct LogLine {
 }
 
 impl LogLine {
-    /// The context as people see it: with the number of attempts, and when the last one was, where there were several.
+    /// The context for display: with the number of attempts and the time of the last one, if there were
+    /// several.
     pub fn shown(mut self) -> Self {
         if self.attempts > 1 {
             self.context.insert("attempts".to_owned(), self.attempts.into());
@@ -29,10 +30,10 @@ impl LogLine {
     }
 }
 
-/// Characters of a message.
+/// Largest number of characters of a message.
 const MAX_MESSAGE: usize = 2000;
 
-/// A message as it is stored: bounded, and without what no database keeps.
+/// A message for storage: limited, and without characters that a database refuses.
 pub fn message(text: &str) -> String {
     let mut kept: String = text.chars().take(MAX_MESSAGE).collect();
     if kept.len() < text.len() {

@@ -1,14 +1,13 @@
-//! What is done and what is under way, in memory, for the passes over the torrents: they look at every torrent that changed, and
-//! must not ask the database of each.
+//! In-memory state of finished and running pairs of rule and torrent: the passes look at every changed
+//! torrent, and must not query the database for each.
 //!
-//! Says no more than the database does: it is filled from it, and told of each change after its commit. Whether a run is stored is
-//! judged there all the same.
-//! Rules are known by numbers, which a process gives them for its life.
-//! Runs that fail are tried again after [`FIRST_REST`], then after twice as long each time, up to [`LONGEST_REST`]: the torrent's run by
-//! itself, and the whole rule once several torrents in a row failed for one reason, because then it is what the rule asks that
-//! does not answer. Whoever changes the rule has it tried at once. Of that nothing is stored: a start tries again.
-//! Bounds: some 48 bytes for every 64 rules and torrent of the ledger; a pair that failed, until it is done or an hour after it
-//! would have been tried.
+//! It never knows more than the database: it is loaded from it, and updated after each commit. The database
+//! decides again when a run is stored. Rules have numbers that are valid for the life of the process. Failed
+//! runs are retried after [`FIRST_REST`], then after twice as long each time, up to [`LONGEST_REST`]: a
+//! single torrent's run by itself, and the whole rule once several torrents in a row failed for one reason,
+//! because then the target of the rule's actions is probably down. A change of the rule retries at once. None
+//! of this is stored: a restart retries. Bounds: about 48 bytes per 64 rules and torrent of the ledger; a
+//! failed pair until it is done or an hour after its retry was due.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -19,33 +18,33 @@ use qm_ports::action::TorrentRef;
 /// A torrent: its hash, and the number of its engine.
 type Torrent = (u128, u32, u32);
 
-/// Time between the first failure and the next try.
+/// Pause after the first failure.
 const FIRST_REST: Duration = Duration::from_secs(2);
-/// Longest time between two tries.
+/// Longest pause.
 const LONGEST_REST: Duration = Duration::from_hours(1);
 
-/// A run that failed, and is tried again.
+/// A failed run that will be retried.
 #[derive(Debug)]
 struct Rest {
     torrent: TorrentRef,
     /// Failures in a row.
     failures: u32,
     until: Timestamp,
-    /// It is being tried, or was given up.
+    /// True when the retry is under way or was abandoned.
     is_due: bool,
 }
 
-/// Failures of one rule in a row, for one reason.
+/// Consecutive failures of one rule for one reason.
 #[derive(Debug)]
 struct Streak {
     reason: String,
-    /// Another torrent than the last one has failed in it.
+    /// True when at least two torrents have failed.
     is_shared: bool,
     last: Torrent,
     failures: u32,
 }
 
-/// Time to the next try after so many failures in a row.
+/// Pause after this number of consecutive failures.
 fn rest_after(failures: u32) -> Duration {
     let doublings = failures.saturating_sub(1).min(16);
     (FIRST_REST * (1 << doublings)).min(LONGEST_REST)
@@ -55,20 +54,20 @@ fn rest_after(failures: u32) -> Duration {
 pub struct Memory {
     /// Rules whose ledger was read.
     read: HashSet<u32>,
-    /// The numbers by which engines are known here, for the life of the process.
+    /// Numbers of the engines, for the life of the process.
     engines: HashMap<String, u32>,
-    /// By torrent and by the number of the rule divided by 64: the rules that are done with it.
+    /// Finished rules as bits, by torrent and rule number divided by 64.
     done: HashMap<(Torrent, u32), u64>,
-    /// Rules divided by 64, one more than the highest in `done`.
+    /// One more than the highest rule number in `done`, divided by 64.
     words: u32,
-    /// Torrents were forgotten since passes asked last: one that is listed again may be looked at once more.
+    /// True when torrents were forgotten since the last pass: a listed one may have to be evaluated again.
     has_forgotten: bool,
-    /// Runs that are stored and have not ended.
+    /// Stored runs that have not ended.
     under_way: HashSet<(Torrent, u32)>,
-    /// Runs that failed.
+    /// Failed runs.
     resting: HashMap<(Torrent, u32), Rest>,
     streaks: HashMap<u32, Streak>,
-    /// Rules that are left alone, and until when.
+    /// Paused rules, and the end of each pause.
     held: HashMap<u32, Timestamp>,
 }
 
@@ -79,14 +78,14 @@ fn hash_of(hash: &str) -> (u128, u32) {
         Some((head, u32::from_str_radix(tail, 16).ok()?))
     });
     read.unwrap_or_else(|| {
-        // No hash of a torrent; told apart as well as can be.
+        // Not an info-hash; kept distinct as far as possible.
         let fold = |sum: u128, byte: u8| sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(byte.into());
         (hash.bytes().fold(0, fold), u32::MAX)
     })
 }
 
 impl Memory {
-    /// None: nothing is known of any torrent of that engine.
+    /// `None`: nothing is known about a torrent of that engine.
     fn known(&self, engine_id: &str, hash: &str) -> Option<Torrent> {
         let engine = *self.engines.get(engine_id)?;
         let (head, tail) = hash_of(hash);
@@ -122,7 +121,7 @@ impl Memory {
         *self.done.entry((torrent, rule / 64)).or_default() |= 1 << (rule % 64);
     }
 
-    /// Forgets torrents of an engine that were added once more: they are other ones under the same hash.
+    /// Forgets torrents that were added again: they are new torrents with the same hash.
     pub fn forget(&mut self, engine_id: &str, hashes: &[String]) {
         let renewed: HashSet<Torrent> = hashes
             .iter()
@@ -142,7 +141,7 @@ impl Memory {
         self.under_way.insert((torrent, rule));
     }
 
-    /// A run has ended, and the rule is done with the torrent.
+    /// Records a run that ended, after which the rule is done with the torrent.
     pub fn note_settled(&mut self, rule: u32, torrent: &TorrentRef) {
         let pair = (self.key(&torrent.engine_id, &torrent.hash), rule);
         self.note_done(rule, &torrent.engine_id, &torrent.hash);
@@ -151,7 +150,7 @@ impl Memory {
         self.under_way.remove(&pair);
     }
 
-    /// A run has failed, for that reason; it is tried again.
+    /// Records a failed run and its reason; it will be retried.
     pub fn note_failed(&mut self, rule: u32, torrent: &TorrentRef, reason: &str, now: Timestamp) {
         let pair = (self.key(&torrent.engine_id, &torrent.hash), rule);
         let failures = self.resting.get(&pair).map_or(0, |rest| rest.failures) + 1;
@@ -183,14 +182,14 @@ impl Memory {
         self.under_way.remove(&pair);
     }
 
-    /// A run was not begun, for its rule may do nothing until then.
+    /// Records a run that was not begun because its rule is paused until then.
     pub fn note_held(&mut self, rule: u32, torrent: &TorrentRef, until: Timestamp) {
         let pair = (self.key(&torrent.engine_id, &torrent.hash), rule);
         self.hold(rule, until);
         self.under_way.remove(&pair);
     }
 
-    /// True if something is to be decided about the pair now.
+    /// True if the pair may be decided now.
     pub fn is_open(&self, rule: u32, (engine_id, hash): (&str, &str), now: Timestamp) -> bool {
         if self.is_held(rule) {
             return false;
@@ -205,13 +204,13 @@ impl Memory {
         !is_resting && !self.under_way.contains(&(torrent, rule)) && !self.is_done(rule, torrent)
     }
 
-    /// Leaves a rule alone until then, if it is not for longer already.
+    /// Pauses a rule until then, unless it is paused for longer.
     pub fn hold(&mut self, rule: u32, until: Timestamp) {
         let held = self.held.entry(rule).or_insert(until);
         *held = until.max(*held);
     }
 
-    /// Leaves a rule alone no longer, for it was changed: what failed is tried at once.
+    /// Ends the pause of a changed rule: failed runs are retried at once.
     pub fn release(&mut self, rule: u32) {
         self.held.remove(&rule);
         self.streaks.remove(&rule);
@@ -222,8 +221,8 @@ impl Memory {
         }
     }
 
-    /// Leaves those alone no longer whose time has passed. `true`: there were some, or torrents were forgotten; all is to be
-    /// looked at again.
+    /// Ends the pauses that are over. `true`: there were some, or torrents were forgotten; everything must be
+    /// evaluated again.
     pub fn release_by(&mut self, now: Timestamp) -> bool {
         let before = self.held.len();
         self.held.retain(|_, until| *until > now);
@@ -234,8 +233,8 @@ impl Memory {
         self.held.contains_key(&rule)
     }
 
-    /// No run is stored. Whoever stored one at this moment is not heard here: that it is there is found out when it is
-    /// decided again.
+    /// Records that no run is stored. A concurrent store may be missed here; it is found at the next
+    /// decision.
     pub fn note_idle(&mut self) {
         self.under_way.clear();
     }
@@ -244,9 +243,9 @@ impl Memory {
         self.under_way.len()
     }
 
-    /// Torrents for which a run failed that is to be tried again now; each once.
+    /// Torrents with failed runs whose retry is due; each once.
     pub fn take_failed(&mut self, now: Timestamp) -> Vec<TorrentRef> {
-        // Of a torrent that is gone nobody tells; a rule that was changed may not concern it any more.
+        // A torrent may be gone, and a changed rule may not concern it any more.
         self.resting
             .retain(|_, rest| !rest.is_due || rest.until.plus(LONGEST_REST) > now);
         let mut due = Vec::new();
@@ -264,7 +263,7 @@ impl Memory {
 mod tests {
     use super::*;
 
-    fn at(seconds: i64) -> Timestamp {
+    fn after_secs(seconds: i64) -> Timestamp {
         Timestamp::from_ms(1_800_000_000_000 + seconds * 1000)
     }
 
@@ -276,7 +275,7 @@ mod tests {
     }
 
     fn is_open(memory: &Memory, rule: u32, n: u8, second: i64) -> bool {
-        memory.is_open(rule, ("e", &torrent(n).hash), at(second))
+        memory.is_open(rule, ("e", &torrent(n).hash), after_secs(second))
     }
 
     #[test]
@@ -284,13 +283,13 @@ mod tests {
         let mut memory = Memory::default();
         let (mut now, mut rests) = (0, Vec::new());
         for _ in 0..14 {
-            memory.note_failed(1, &torrent(1), "no", at(now));
+            memory.note_failed(1, &torrent(1), "no", after_secs(now));
             let until = (now..now + 4000)
                 .find(|second| is_open(&memory, 1, 1, *second))
                 .expect("an end");
-            assert!(memory.take_failed(at(until - 1)).is_empty());
-            assert_eq!(memory.take_failed(at(until)), [torrent(1)]);
-            assert!(memory.take_failed(at(until)).is_empty(), "once");
+            assert!(memory.take_failed(after_secs(until - 1)).is_empty());
+            assert_eq!(memory.take_failed(after_secs(until)), [torrent(1)]);
+            assert!(memory.take_failed(after_secs(until)).is_empty(), "once");
             rests.push(until - now);
             now = until;
         }
@@ -302,33 +301,33 @@ mod tests {
         );
         memory.release(1);
         assert_eq!(
-            memory.take_failed(at(now)),
+            memory.take_failed(after_secs(now)),
             [torrent(1)],
             "a rule that was changed is tried at once"
         );
-        memory.take_failed(at(now + 9999));
+        memory.take_failed(after_secs(now + 9999));
         assert!(memory.resting.is_empty(), "nothing stays of what nobody tried");
     }
 
     #[test]
     fn a_rule_that_fails_for_one_reason_rests_as_a_whole() {
         let mut memory = Memory::default();
-        memory.note_failed(1, &torrent(1), "Webhook responded 400", at(0));
+        memory.note_failed(1, &torrent(1), "Webhook responded 400", after_secs(0));
         assert!(!memory.is_held(1));
         for (second, n) in [(0, 2), (4, 3), (12, 4)] {
-            memory.release_by(at(second));
+            memory.release_by(after_secs(second));
             assert!(!memory.is_held(1), "{second}");
-            memory.note_failed(1, &torrent(n), "Webhook responded 400", at(second));
-            assert!(memory.is_held(1) && memory.take_failed(at(second + 3)).is_empty());
+            memory.note_failed(1, &torrent(n), "Webhook responded 400", after_secs(second));
+            assert!(memory.is_held(1) && memory.take_failed(after_secs(second + 3)).is_empty());
         }
-        // Another reason begins anew, and a success ends it.
-        memory.note_failed(1, &torrent(5), "another", at(100));
-        memory.release_by(at(101));
+        // Another reason starts a new streak, and a success ends it.
+        memory.note_failed(1, &torrent(5), "another", after_secs(100));
+        memory.release_by(after_secs(101));
         assert!(!memory.is_held(1));
-        memory.note_failed(1, &torrent(6), "another", at(101));
-        memory.release_by(at(105));
+        memory.note_failed(1, &torrent(6), "another", after_secs(101));
+        memory.release_by(after_secs(105));
         memory.note_settled(1, &torrent(1));
-        memory.note_failed(1, &torrent(5), "another", at(200));
+        memory.note_failed(1, &torrent(5), "another", after_secs(200));
         assert!(!memory.is_held(1), "one torrent says nothing of the others");
         assert!(!memory.is_held(2));
     }
@@ -344,18 +343,18 @@ mod tests {
             assert_eq!(is_open(&memory, rule, 1, 0), !done, "{rule}");
             assert!(is_open(&memory, rule, 2, 0));
             assert!(
-                memory.is_open(rule, ("another", &torrent(1).hash), at(0)),
+                memory.is_open(rule, ("another", &torrent(1).hash), after_secs(0)),
                 "on another engine"
             );
         }
         memory.note_begun(5, &torrent(2));
         assert!(!is_open(&memory, 5, 2, 0) && is_open(&memory, 6, 2, 0) && memory.under_way() == 1);
-        memory.note_failed(5, &torrent(2), "no", at(0));
+        memory.note_failed(5, &torrent(2), "no", after_secs(0));
         assert!(!is_open(&memory, 5, 2, 1) && is_open(&memory, 5, 2, 2) && memory.under_way() == 0);
-        assert_eq!(memory.take_failed(at(2)), [torrent(2)]);
+        assert_eq!(memory.take_failed(after_secs(2)), [torrent(2)]);
         memory.note_begun(5, &torrent(2));
         memory.note_settled(5, &torrent(2));
-        assert!(!is_open(&memory, 5, 2, 99) && memory.take_failed(at(9999)).is_empty());
+        assert!(!is_open(&memory, 5, 2, 99) && memory.take_failed(after_secs(9999)).is_empty());
         memory.forget("another", &[torrent(2).hash]);
         assert!(!is_open(&memory, 5, 2, 99));
         memory.forget("e", &[torrent(2).hash]);
@@ -366,8 +365,8 @@ mod tests {
         memory.note_begun(9, &torrent(3));
         memory.note_idle();
         assert_eq!(memory.under_way(), 0);
-        // Hashes that differ in their last digit only, or are none.
-        let open = |memory: &Memory, hash: &str| memory.is_open(1, ("e", hash), at(0));
+        // Hashes that differ in the last digit only, or are invalid.
+        let open = |memory: &Memory, hash: &str| memory.is_open(1, ("e", hash), after_secs(0));
         let tail = |n: u8| format!("{n:040x}");
         memory.note_done(1, "e", &tail(1));
         assert!(!open(&memory, &tail(1)) && open(&memory, &tail(2)));

@@ -1,4 +1,4 @@
-//! Rules, triggers, runs: domain types and pure rules about them.
+//! Domain types and pure rules of this area.
 
 pub mod action;
 pub mod answers;

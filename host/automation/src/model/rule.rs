@@ -1,21 +1,21 @@
-//! A rule as it is stored, and made ready to be asked.
+//! Rules as stored, and compiled for evaluation.
 
 use qm_conditions::Conditions;
 use qm_kernel::Timestamp;
 use qm_ports::list::AGES;
 use serde_json::Value;
 
-/// Conditions, and actions, of one rule.
+/// Largest number of conditions, and of actions, per rule.
 pub const MAX_ITEMS: usize = 100;
-/// Bytes of a rule's conditions, and of its actions, as JSON.
+/// Largest size of a rule's conditions, and of its actions, in bytes of JSON.
 pub const MAX_BYTES: usize = 64 * 1024;
-/// Rules of a server.
+/// Largest number of rules.
 pub const MAX_RULES: u64 = 500;
 
-/// Patterns of all rules of a server: each may take 256 KiB while it is in use.
+/// Largest number of patterns over all rules: each may take 256 KiB in use.
 pub const MAX_PATTERNS: usize = 1000;
 
-/// A rule. What its lists hold may be anything.
+/// A rule. Its lists may contain any JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     pub id: String,
@@ -27,18 +27,19 @@ pub struct Rule {
     pub is_enabled: bool,
     /// The higher, the earlier.
     pub priority: i64,
-    /// Id of the user who last said what it does, or turned it on: it does what they may. None: that is not known.
+    /// Id of the author: the user who last changed what it does, or enabled it. It runs with the author's
+    /// permissions. `None`: unknown.
     pub author: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// What a change says of a rule; what is `None` stays.
+/// Change of a rule; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(clippy::option_option, reason = "absent, null and a text are three things")]
 pub struct RuleChange {
     pub name: Option<String>,
-    /// `Some(None)` takes it away.
+    /// `Some(None)` clears it.
     pub description: Option<Option<String>>,
     pub trigger: Option<String>,
     pub conditions: Option<Vec<Value>>,
@@ -48,7 +49,7 @@ pub struct RuleChange {
 }
 
 impl RuleChange {
-    /// Says what the rule does, or turns it on: whoever does that stands for it.
+    /// True when the change makes the caller the author: it changes what the rule does, or enables it.
     pub const fn takes_over(&self) -> bool {
         self.trigger.is_some()
             || self.conditions.is_some()
@@ -72,15 +73,15 @@ impl RuleChange {
     }
 }
 
-/// An enabled rule, its conditions compiled once.
+/// An enabled rule with compiled conditions.
 #[derive(Debug)]
 pub struct ReadyRule {
     pub id: String,
     pub trigger: String,
     pub conditions: Conditions,
-    /// It holds or not by how long ago something was: it may come to hold while nothing happens.
+    /// True when a condition depends on an age: it may become true without any event.
     pub ages: bool,
-    /// What the rule is known by in memory, as long as the process lives.
+    /// Number of the rule in memory, for the life of the process.
     pub number: u32,
 }
 
@@ -97,18 +98,18 @@ impl ReadyRule {
     }
 }
 
-/// Conditions of a rule that hold a pattern.
+/// Number of conditions with a pattern.
 pub fn patterns(conditions: &[Value]) -> usize {
     let is_pattern = |condition: &&Value| condition.get("op").and_then(Value::as_str) == Some("matches");
     conditions.iter().filter(is_pattern).count()
 }
 
-/// The type of an action in a rule, as text; an action that is none has no type.
+/// Type of an action in a rule; empty for an invalid one.
 pub fn type_of(action: &Value) -> &str {
     action.get("type").and_then(Value::as_str).unwrap_or("undefined")
 }
 
-/// The types of a rule's actions, in order.
+/// Types of a rule's actions, in order.
 pub fn types_of(actions: &[Value]) -> Vec<&str> {
     actions.iter().map(type_of).collect()
 }

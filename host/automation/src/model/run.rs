@@ -1,25 +1,25 @@
-//! A decision that a rule is to run, and how it ends.
+//! A decided run of a rule, and its end.
 
 use qm_ports::action::TorrentRef;
 
 use super::rule::Rule;
 
-/// A run that is decided.
+/// A decided run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewRun {
     pub id: String,
     pub rule_id: String,
     pub trigger: String,
     pub torrent: Option<TorrentRef>,
-    /// JSON of the torrent, or of the event.
+    /// JSON of the torrent or the event.
     pub context: String,
-    /// Where the outbox stood; of an edge, the position of its event.
+    /// Outbox position at the decision; for an edge, that of its event.
     pub position: i64,
     pub is_backfill: bool,
     pub sequence: i64,
 }
 
-/// A run that waits: what decides whether it may begin.
+/// A waiting run, with the data that decides if it may begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     pub id: String,
@@ -27,7 +27,7 @@ pub struct Waiting {
     pub hash: Option<String>,
 }
 
-/// A run that was begun.
+/// A run that has begun.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     pub id: String,
@@ -37,9 +37,9 @@ pub struct Run {
     pub context: String,
     pub position: i64,
     pub is_backfill: bool,
-    /// The action that comes next; of a run that was cut off, the one that was begun last.
+    /// Index of the next action; of an interrupted run, the action begun last.
     pub step: usize,
-    /// `updated_at` of the rule when the run began.
+    /// `updated_at` of the rule at the begin of the run.
     pub rule_version: Option<i64>,
 }
 
@@ -49,15 +49,15 @@ impl Run {
     }
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// A completion rule runs again with the next pass.
+    /// Failed; a completion rule runs again with the next pass.
     Failed(String),
-    /// It was cut off, nobody knows what it did, and doing it again might do harm: it is over all the same.
+    /// Interrupted with unknown effect, and a repetition might do harm: it counts as finished.
     CutOff(String),
-    /// Its author may not do what it does. It is left alone for a while.
+    /// The author lacks a permission. The rule is paused for a while.
     Held(String),
 }
 
@@ -76,22 +76,22 @@ impl Outcome {
         }
     }
 
-    /// Whether the rule is over and done with for this torrent.
+    /// True when the rule is finished with this torrent.
     pub const fn settles(&self) -> bool {
         matches!(self, Outcome::Done | Outcome::CutOff(_))
     }
 }
 
-/// What becomes of a run that was begun when the server died.
+/// Treatment of a run that was interrupted by a crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Its last action is begun again.
+    /// Its last action is repeated.
     Again,
-    /// Nobody knows whether its last action took effect.
+    /// The effect of its last action is unknown.
     CutOff(String),
 }
 
-/// Judges a run that was cut off; `is_idempotent` says whether running an action twice does no more than running it once.
+/// Decides about an interrupted run; `is_idempotent` tells if an action may safely run twice.
 pub fn recovery(run: &Run, rule: &Rule, is_idempotent: impl Fn(&str) -> bool) -> Recovery {
     if run.rule_version != Some(rule.updated_at.ms()) {
         return Recovery::CutOff(
@@ -101,7 +101,7 @@ pub fn recovery(run: &Run, rule: &Rule, is_idempotent: impl Fn(&str) -> bool) ->
         );
     }
     let Some(action) = rule.actions.get(run.step) else {
-        // Every action had ended; only that was not written down.
+        // Every action had ended; only the result was not stored.
         return Recovery::Again;
     };
     let kind = super::rule::type_of(action);

@@ -1,4 +1,4 @@
-//! What a rule can wait for. Rules may name anything; what is not here never fires.
+//! Catalogue of triggers. A rule may name any trigger; an unknown one never fires.
 
 use qm_ports::action::Occasion;
 
@@ -15,35 +15,35 @@ pub const RATIO: &str = "ratio.reached";
 
 /// The catalogue, in its order.
 pub const ALL: &[Trigger] = &[
-    of(COMPLETED, "Download completes", "torrent"),
-    of(RATIO, "Share ratio reached", "torrent"),
-    of("media.detected", "Media file found by a scan", "media"),
-    of("media.matched", "Media identified", "media"),
-    of("media.unmatched", "Media not identified", "media"),
-    of("media.missing_artwork", "Artwork missing", "media"),
-    of("media.missing_subtitles", "Preferred subtitles missing", "media"),
-    of("media.rename_completed", "Media renamed or moved", "media"),
-    of(
+    trigger(COMPLETED, "Download completes", "torrent"),
+    trigger(RATIO, "Share ratio reached", "torrent"),
+    trigger("media.detected", "Media file found by a scan", "media"),
+    trigger("media.matched", "Media identified", "media"),
+    trigger("media.unmatched", "Media not identified", "media"),
+    trigger("media.missing_artwork", "Artwork missing", "media"),
+    trigger("media.missing_subtitles", "Preferred subtitles missing", "media"),
+    trigger("media.rename_completed", "Media renamed or moved", "media"),
+    trigger(
         "media.server_refresh_failed",
         "Media server refresh failed",
         "media",
     ),
-    of(
+    trigger(
         "rss.rule.created_for_inactive_show",
         "RSS rule made for an inactive show",
         "rss",
     ),
-    of(
+    trigger(
         "rss.show_status.changed",
         "Airing status of a show changed",
         "rss",
     ),
-    of("rss.show.became_active", "Show active again", "rss"),
-    of("rss.show.ended", "Show ended", "rss"),
-    of("rss.show.canceled", "Show canceled", "rss"),
+    trigger("rss.show.became_active", "Show active again", "rss"),
+    trigger("rss.show.ended", "Show ended", "rss"),
+    trigger("rss.show.canceled", "Show canceled", "rss"),
 ];
 
-const fn of(id: &'static str, label: &'static str, category: &'static str) -> Trigger {
+const fn trigger(id: &'static str, label: &'static str, category: &'static str) -> Trigger {
     Trigger { id, label, category }
 }
 
@@ -53,7 +53,8 @@ impl Trigger {
     }
 }
 
-/// What the context of a trigger is, which decides what actions may follow it. One that nobody knows is an event.
+/// Kind of the trigger's context, which decides about the possible actions. An unknown trigger counts as an
+/// event.
 pub fn occasion(trigger: &str) -> Occasion {
     match Trigger::find(trigger).map(|trigger| trigger.category) {
         Some("torrent") => Occasion::Torrent,

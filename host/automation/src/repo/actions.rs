@@ -1,4 +1,4 @@
-//! Table `automation_actions`: the actions that rules use, as they were last provided.
+//! Table `automation_actions`: actions that rules use, as their plugins last declared them.
 
 use qm_db::{DbError, Tx, sql};
 

@@ -1,10 +1,11 @@
-//! Table `automation_ledger`: the torrents that rules are done with, by engine, until they are added once more.
+//! Table `automation_ledger`: finished pairs of rule and torrent, by engine, until the torrent is added
+//! again.
 
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_ports::action::TorrentRef;
 
 sql! {
-    /// Of the rules that passes over the torrents ask for.
+    /// Entries of all enabled rules of a trigger.
     OF_TRIGGER = "SELECT l.rule_id, l.engine_id, l.hash FROM automation_ledger l JOIN automation_rules r ON r.id = l.rule_id \
         WHERE r.is_enabled AND r.trigger_key = $1";
     HAS = "SELECT position FROM automation_ledger WHERE rule_id = $1 AND engine_id = $2 AND hash = $3";
@@ -13,7 +14,7 @@ sql! {
     FORGET = "DELETE FROM automation_ledger WHERE engine_id = $1 AND hash = $2 AND position < $3";
 }
 
-/// A rule that is done with a torrent.
+/// A finished pair of rule and torrent.
 #[derive(FromRow)]
 pub struct Done {
     pub rule_id: String,
@@ -21,7 +22,7 @@ pub struct Done {
     pub hash: String,
 }
 
-/// All that every enabled rule of a trigger is done with.
+/// Finished torrents of every enabled rule of a trigger.
 pub async fn of_trigger(tx: &mut Tx, trigger: &str) -> Result<Vec<Done>, DbError> {
     qm_db::all!(tx, Done, OF_TRIGGER, trigger).await
 }
@@ -37,7 +38,7 @@ pub async fn put(tx: &mut Tx, rule_id: &str, torrent: &TorrentRef, position: i64
         .exactly(1)
 }
 
-/// Forgets a torrent that was added once more at that place of the outbox, of every rule.
+/// Deletes a torrent's entries of all rules, because it was added again at that outbox position.
 pub async fn forget(tx: &mut Tx, engine_id: &str, hash: &str, position: i64) -> Result<(), DbError> {
     qm_db::exec!(tx, FORGET, engine_id, hash, position)
         .await

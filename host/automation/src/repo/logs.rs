@@ -56,8 +56,8 @@ pub struct NewLine<'a> {
     pub at: Timestamp,
 }
 
-/// Writes a line; or notes on the latest one of the rule and the torrent that it happened again, if that failed for the same
-/// reason. `true`: it is news.
+/// Writes a line; or counts a repetition in the latest line of the rule and torrent, if that failed for the
+/// same reason. `true`: a new line.
 pub async fn write(tx: &mut Tx, line: &NewLine<'_>) -> Result<bool, DbError> {
     let context = serde_json::to_string(line.context).unwrap_or_default();
     if let (Some(hash), Some(message)) = (line.hash, line.message) {
@@ -88,7 +88,7 @@ pub async fn write(tx: &mut Tx, line: &NewLine<'_>) -> Result<bool, DbError> {
     Ok(true)
 }
 
-/// A page of a rule's log, the newest first, and the number of all its lines.
+/// One page of a rule's log, the newest first, and the total number of lines.
 pub async fn page(tx: &mut Tx, rule_id: &str, page: PageQuery) -> Result<(Vec<LogLine>, u64), DbError> {
     let total = qm_db::value!(tx, i64, COUNT, rule_id).await?.unsigned_abs();
     let rows = qm_db::all!(

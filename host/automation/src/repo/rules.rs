@@ -52,7 +52,7 @@ impl From<Row> for Rule {
     }
 }
 
-/// What a hand has made of a list that is none: one item that never holds, and never runs.
+/// Damaged JSON becomes a list with one item that never matches and never runs.
 fn list(text: &str) -> Vec<Value> {
     serde_json::from_str(text).unwrap_or_else(|_| vec![Value::Null])
 }
@@ -61,7 +61,7 @@ fn text(list: &[Value]) -> String {
     Value::from(list.to_vec()).to_string()
 }
 
-/// Every rule in the order in which rules run.
+/// Every rule, in order of execution.
 pub async fn all(tx: &mut Tx) -> Result<Vec<Rule>, DbError> {
     Ok(qm_db::all!(tx, Row, LIST)
         .await?

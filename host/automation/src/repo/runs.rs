@@ -1,4 +1,4 @@
-//! Table `automation_runs`: what is decided and has not ended.
+//! Table `automation_runs`: decided runs that have not ended.
 
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
@@ -7,7 +7,8 @@ use qm_ports::action::TorrentRef;
 use crate::model::run::{NewRun, Run, Waiting};
 
 sql! {
-    /// Unless the rule is gone or off, the pair is under way, or the ledger has it from $11 on.
+    /// Inserts nothing when the rule is missing or disabled, the pair is under way, or the ledger has it from
+    /// $11 on.
     ADD = "INSERT INTO automation_runs (id, rule_id, trigger_key, engine_id, hash, context, position, is_backfill, sequence, \
             state, step, rule_version, created_at) \
         SELECT CAST($1 AS TEXT), r.id, CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), \
@@ -60,8 +61,8 @@ impl From<Row> for Run {
     }
 }
 
-/// Stores a decision. `false`: nothing is to be run; the rule is gone or off, a run of the pair waits already, or the ledger has
-/// the pair: for the backfill from whenever it is, for an edge only from after it.
+/// Stores a decision. `false` when nothing is to be run: the rule is missing or disabled, a run of the pair
+/// is waiting, or the ledger has the pair (for the backfill at any position, for an edge only after its own).
 pub async fn add(tx: &mut Tx, run: &NewRun, at: Timestamp) -> Result<bool, DbError> {
     let engine_id = run.torrent.as_ref().map(|torrent| torrent.engine_id.as_str());
     let hash = run.torrent.as_ref().map(|torrent| torrent.hash.as_str());
@@ -85,7 +86,7 @@ pub async fn add(tx: &mut Tx, run: &NewRun, at: Timestamp) -> Result<bool, DbErr
     Ok(added.rows() == 1)
 }
 
-/// The runs that wait, in the order in which they are begun, `most` of them.
+/// Waiting runs, in order of execution, at most `most`.
 pub async fn waiting(tx: &mut Tx, most: usize) -> Result<Vec<Waiting>, DbError> {
     let rows = qm_db::all!(tx, (String, String, Option<String>), WAITING, most as i64).await?;
     let waiting = rows
@@ -94,23 +95,24 @@ pub async fn waiting(tx: &mut Tx, most: usize) -> Result<Vec<Waiting>, DbError> 
     Ok(waiting.collect())
 }
 
-/// Marks a run as begun. `None`: it is gone with its rule.
+/// Marks a run as begun. `None`: it was deleted with its rule.
 pub async fn begin(tx: &mut Tx, id: &str) -> Result<Option<Run>, DbError> {
     Ok(qm_db::opt!(tx, Row, BEGIN, id).await?.map(Run::from))
 }
 
-/// Notes that the actions before `step` have ended and that one is begun. `false`: the run is gone.
+/// Records that the actions before `step` have ended and that action `step` begins. `false`: the run was
+/// deleted.
 pub async fn step(tx: &mut Tx, id: &str, step: usize) -> Result<bool, DbError> {
     Ok(qm_db::exec!(tx, STEP, id, step as i64).await?.rows() == 1)
 }
 
-/// Has a run that was cut off go on from where it was.
+/// Continues an interrupted run at its last action.
 pub async fn again(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, AGAIN, id).await?;
     Ok(())
 }
 
-/// The runs that were begun and have not ended.
+/// Runs that have begun and not ended.
 pub async fn left(tx: &mut Tx) -> Result<Vec<Run>, DbError> {
     Ok(qm_db::all!(tx, Row, LEFT)
         .await?
@@ -119,12 +121,12 @@ pub async fn left(tx: &mut Tx) -> Result<Vec<Run>, DbError> {
         .collect())
 }
 
-/// `false`: it is gone with its rule.
+/// Deletes a run; `false` when it was deleted with its rule.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     Ok(qm_db::exec!(tx, DELETE, id).await?.rows() == 1)
 }
 
-/// The highest number in the order of runs.
+/// Highest sequence number of all runs.
 pub async fn last(tx: &mut Tx) -> Result<i64, DbError> {
     qm_db::value!(tx, i64, LAST).await
 }
@@ -136,7 +138,7 @@ pub async fn pairs(tx: &mut Tx) -> Result<Vec<(String, TorrentRef)>, DbError> {
     Ok(rows.into_iter().map(pair).collect())
 }
 
-/// The engines of the torrents that runs are about.
+/// Engines of the torrents of all runs.
 pub async fn engines(tx: &mut Tx) -> Result<Vec<String>, DbError> {
     let rows = qm_db::all!(tx, (String,), ENGINES).await?;
     Ok(rows.into_iter().map(|(engine_id,)| engine_id).collect())

@@ -1,4 +1,4 @@
-//! `/api/automation`: the rules and what they told.
+//! `/api/automation`: rules and their logs.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
@@ -10,7 +10,7 @@ use crate::error::AutomationError;
 use crate::model::trigger;
 use crate::service::Caller;
 
-/// What rules can wait for, and what they can do: the actions of the plugins that are loaded now.
+/// Available triggers, and the actions of the loaded plugins.
 #[utoipa::path(
     get, path = "/api/automation/catalog", tag = "automation", responses((status = 200, body = CatalogueView))
 )]
@@ -95,7 +95,7 @@ pub async fn delete_rule(
     Ok(Json(app.shown_one(rule).await?.into()))
 }
 
-/// What a rule's runs told, the newest first; empty where there is no such rule.
+/// Log of a rule's runs, the newest first; empty for an unknown rule.
 #[utoipa::path(
     get, path = "/api/automation/rules/{id}/logs", tag = "automation",
     params(("id" = String, Path), Params::<LogsQuery>),

@@ -1,4 +1,4 @@
-//! The routes as a client sees them.
+//! Tests of the routes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Rules that are tried, and explained.
+//! Preview and explanation of rules.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};

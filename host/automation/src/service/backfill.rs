@@ -1,10 +1,10 @@
-//! The backfill: rules on completions, for torrents that are complete and that no event told of.
+//! Backfill: runs completion rules for torrents that are complete and had no event.
 //!
-//! A pass looks at what changed since the last one: torrents that are the same value in memory as before are skipped, and lists
-//! that did not change are not opened. What the ledger has is known in memory ([`crate::model::memory`]). So a pass that has
-//! nothing to do asks the database nothing, and after a start or a change of the rules one question.
-//! Bounds: [`UNDER_WAY`] runs wait at a time; further torrents wait in memory, by their hashes. Torrents are judged on a thread
-//! of its own.
+//! A pass looks at the changes since the previous one: torrents with the same value in memory are skipped,
+//! and unchanged lists are not opened. Finished pairs are known in memory ([`crate::model::memory`]). So a
+//! pass without work makes no query, and one query after a start or a change of rules. Bounds: [`UNDER_WAY`]
+//! runs wait at a time; further torrents wait in memory, by hash. Torrents are evaluated on a blocking
+//! thread.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -24,27 +24,27 @@ use crate::model::run::NewRun;
 use crate::model::trigger::COMPLETED;
 use crate::repo;
 
-/// From pass to pass: about the interval of the sync loops. Without rules on completions there are no passes.
+/// Interval of the passes, about that of the sync loops. Without completion rules there are no passes.
 pub const INTERVAL: Duration = BEAT.saturating_mul(2);
-/// Runs that wait or run at a time; an edge is never refused.
+/// Limit of waiting and running backfill runs; an edge is never refused.
 const UNDER_WAY: usize = 128;
 /// Torrents decided in one transaction.
 const AT_ONCE: usize = 32;
-/// Rules by age are asked again so often, whatever happens.
+/// Interval at which rules with ages are evaluated again.
 const AGES_EVERY_MS: i64 = 60_000;
 
 type Lists = HashMap<String, Arc<dyn TorrentList>>;
 
-/// What passes remember.
+/// State between passes.
 #[derive(Default)]
 pub struct Backfill {
-    /// The lists that were looked at.
+    /// Lists as of the last pass.
     seen: Lists,
-    /// The rules they were looked at with.
+    /// Version of the rules at the last pass.
     version: u64,
-    /// When rules by age were asked last.
+    /// Time of the last evaluation of rules with ages.
     aged_at: Option<Timestamp>,
-    /// Torrents for which a rule is due, in the order they were found.
+    /// Torrents with a due rule, in the order they were found.
     due: VecDeque<TorrentRef>,
     queued: HashSet<(String, String)>,
 }
@@ -52,7 +52,7 @@ pub struct Backfill {
 impl Automation {
     pub const BACKFILL: (&'static str, Duration) = ("automation.backfill", INTERVAL);
 
-    /// Passes over the torrents until it is stopped.
+    /// Runs passes until stopped.
     pub async fn backfill_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut backfill = Backfill::default();
         let mut beats = Beats::every(INTERVAL);
@@ -62,7 +62,7 @@ impl Automation {
             let room = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = beats.next(), if self.book.rules().of(COMPLETED).next().is_some() => false,
+                () = beats.next(), if self.book.rules().with_trigger(COMPLETED).next().is_some() => false,
                 () = self.rules_changed.notified() => false,
                 () = self.room.notified(), if !backfill.due.is_empty() => true,
             };
@@ -88,10 +88,10 @@ impl Automation {
         }
     }
 
-    /// Looks at what changed, and decides as much as there is room for.
+    /// Evaluates the changes, and decides as many runs as there is room for.
     pub async fn pass(self: &Arc<Self>, backfill: &mut Backfill) -> Result<(), DbError> {
         let rules = self.book.rules();
-        let of_completions: Arc<[Arc<ReadyRule>]> = rules.of(COMPLETED).cloned().collect();
+        let of_completions: Arc<[Arc<ReadyRule>]> = rules.with_trigger(COMPLETED).cloned().collect();
         if of_completions.is_empty() {
             *backfill = Backfill::default();
             return Ok(());
@@ -103,7 +103,7 @@ impl Automation {
             && backfill
                 .aged_at
                 .is_none_or(|at| now.ms() - at.ms() >= AGES_EVERY_MS);
-        // What a rule was left alone for is looked at again.
+        // Torrents skipped because of a paused rule are evaluated again.
         let (released, failed) = {
             let mut memory = self.memory();
             (memory.release_by(now), memory.take_failed(now))
@@ -130,7 +130,7 @@ impl Automation {
         self.decide_due(backfill).await
     }
 
-    /// The ledger of rules that it was not read of yet, in one question.
+    /// Loads the ledger of rules for which it was not read yet, in one query.
     async fn read_ledger(&self, rules: &[Arc<ReadyRule>]) -> Result<(), DbError> {
         let unread: Vec<u32> = {
             let memory = self.memory();
@@ -159,7 +159,7 @@ impl Automation {
         Ok(())
     }
 
-    /// The torrents of a list for which a rule is due, of those that are not as they were in the list before.
+    /// Torrents of a list with a due rule, of those that have changed since the previous list.
     async fn look(
         self: &Arc<Self>,
         before: Option<Arc<dyn TorrentList>>,
@@ -212,7 +212,7 @@ impl Automation {
         open.into_iter().any(|rule| rule.conditions.hold(&record))
     }
 
-    /// Stores runs for what is due, until enough of them wait.
+    /// Stores runs for the due torrents, up to the limit.
     async fn decide_due(self: &Arc<Self>, backfill: &mut Backfill) -> Result<(), DbError> {
         let rules = self.book.rules();
         let now = self.ctx.now();
@@ -224,7 +224,7 @@ impl Automation {
                 let Some(listed) = list.and_then(|list| list.find(&torrent.hash)) else {
                     continue;
                 };
-                let due = self.due_now(rules.of(COMPLETED), torrent, listed, now);
+                let due = self.due_now(rules.with_trigger(COMPLETED), torrent, listed, now);
                 decided.extend(due.into_iter().map(|rule| (rule, torrent, listed.json)));
             }
             self.store(&decided).await?;
@@ -237,7 +237,7 @@ impl Automation {
         Ok(())
     }
 
-    /// The rules that are due for a torrent as it is now.
+    /// Rules that are due for a torrent in its present state.
     fn due_now<'a>(
         &self,
         rules: impl Iterator<Item = &'a Arc<ReadyRule>>,
@@ -268,7 +268,7 @@ impl Automation {
             return Ok(());
         }
         let mut tx = self.db.begin_write().await?;
-        // Whatever told that these torrents are complete was committed before they were shown.
+        // The events of these completions were committed before the list showed them.
         let position = qm_platform::outbox::position(&mut tx).await?;
         for (rule, torrent, json) in decided {
             let context = String::from_utf8_lossy(json).into_owned();
@@ -293,7 +293,7 @@ impl Backfill {
     }
 }
 
-/// Whether a list is the one before. An engine that is loaded anew goes on counting.
+/// True when the list is unchanged. A reloaded engine continues its version numbers.
 fn is_same(before: &Arc<dyn TorrentList>, now: &Arc<dyn TorrentList>) -> bool {
     before.version() == now.version() && before.len() == now.len()
 }

@@ -1,7 +1,7 @@
-//! The enabled rules, compiled, in memory: what the sync loops, the passes and the events ask.
+//! Compiled enabled rules in memory, for the sync loops, the passes and the events.
 //!
-//! A change of a rule replaces them before it is answered; what is decided afterwards goes by the new ones, and a run that was
-//! decided before reads its rule again when it begins.
+//! A change of a rule replaces them before the request is answered; later decisions use the new ones, and a
+//! run decided before reads its rule again when it begins.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,20 +16,20 @@ use crate::model::rule::ReadyRule;
 use crate::model::trigger::RATIO;
 use crate::repo;
 
-/// The enabled rules at one moment, in the order in which they run.
+/// The enabled rules at one moment, in order of execution.
 #[derive(Debug, Default)]
 pub struct Rules {
-    /// Rises with every change.
+    /// Increases with every change.
     pub version: u64,
     all: Vec<Arc<ReadyRule>>,
     waits_for_ratio: bool,
-    /// There is a rule, enabled or not.
+    /// True when any rule exists, enabled or not.
     is_any: bool,
 }
 
 impl Rules {
-    /// Those of a trigger.
-    pub fn of(&self, trigger: &str) -> impl Iterator<Item = &Arc<ReadyRule>> {
+    /// Rules with this trigger.
+    pub fn with_trigger(&self, trigger: &str) -> impl Iterator<Item = &Arc<ReadyRule>> {
         self.all.iter().filter(move |rule| rule.trigger == trigger)
     }
 }
@@ -38,7 +38,7 @@ impl Rules {
 pub struct RuleBook {
     db: Db,
     rules: ArcSwap<Rules>,
-    /// One change is read at a time: an older one must not replace a newer one.
+    /// Serialises reads: an older state must not replace a newer one.
     reading: tokio::sync::Mutex<()>,
     numbers: Mutex<HashMap<String, u32>>,
 }
@@ -59,7 +59,7 @@ impl RuleBook {
         self.rules.load_full()
     }
 
-    /// Reads the rules anew.
+    /// Reads the rules again.
     pub async fn read(&self) -> Result<(), DbError> {
         let _turn = self.reading.lock().await;
         let mut tx = self.db.begin_read().await?;
@@ -81,7 +81,7 @@ impl RuleBook {
         Ok(())
     }
 
-    /// What a rule is known by in memory, the same as long as the process lives.
+    /// Number of a rule, the same for the life of the process.
     pub fn number(&self, rule_id: &str) -> u32 {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         let next = numbers.len() as u32;
@@ -100,7 +100,7 @@ impl RuleWatch for RuleBook {
 
     fn due(&self, edge: Edge, torrent: &TorrentRecord<'_>) -> Vec<String> {
         let rules = self.rules.load();
-        let due = rules.of(edge.trigger()).filter(|rule| match edge {
+        let due = rules.with_trigger(edge.trigger()).filter(|rule| match edge {
             Edge::Completed => rule.conditions.hold(torrent),
             Edge::RatioMoved { from } => rule.conditions.have_risen(torrent, "ratio", &Seen::Number(from)),
         });

@@ -1,4 +1,4 @@
-//! The triggers and the actions there are.
+//! Catalogue of triggers and actions.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ use crate::repo;
 /// An action of the catalogue.
 pub struct Offered {
     pub action: KnownAction,
-    /// What the plugin says of it; none where the plugin is not loaded, and a rule uses the action.
+    /// Declaration of the plugin; `None` for an action that a rule uses and no loaded plugin provides.
     pub kind: Option<ActionKind>,
 }
 
 impl Automation {
-    /// The actions that loaded plugins provide, as they list them, then those that rules use and nobody provides any more.
+    /// Actions of loaded plugins in their order, then those that rules use without a provider.
     pub async fn offered(&self) -> Result<Vec<Offered>, DbError> {
         let kinds = self.actions.actions();
         let mut tx = self.db.begin_read().await?;
@@ -42,14 +42,14 @@ impl Automation {
         Ok(there.chain(missing).collect())
     }
 
-    /// The actions there are and were, by id.
+    /// Present and former actions, by id.
     pub(super) async fn catalogue(&self) -> Result<Catalogue, DbError> {
         let mut tx = self.db.begin_read().await?;
         let known = repo::actions::all(&mut tx).await?;
         Ok(Catalogue::new(self.actions.actions(), known))
     }
 
-    /// Refuses actions that nobody provides so far, while a plugin may come up that does.
+    /// Refuses actions without a provider while plugins are still being compiled.
     pub(super) fn settled(&self, actions: &[Value]) -> Result<(), AutomationError> {
         let kinds = self.actions.actions();
         let mut missing = types_of(actions).into_iter();
@@ -59,7 +59,7 @@ impl Automation {
         }
     }
 
-    /// Notes who provides the actions of a rule, so that they can be named when nobody does any more.
+    /// Stores the providers of a rule's actions, so that they can be named when they are gone.
     pub(super) async fn note_actions(&self, tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
         let used: BTreeSet<&str> = types_of(&rule.actions).into_iter().collect();
         for kind in self

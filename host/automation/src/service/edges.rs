@@ -1,5 +1,6 @@
-//! Edges: what happened to a torrent, as the transaction that stored it told. The decision is stored with the consumer's
-//! place, so once an event; whether its conditions hold was judged at the moment of the edge.
+//! Consumers of edge events: a change of a torrent, as the transaction that stored it reported. The decision
+//! is stored with the consumer's position, so once per event; the conditions were evaluated at the moment of
+//! the edge.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 use super::Automation;
 use crate::repo;
 
-/// What is read of `torrent.rules_due`.
+/// Payload fields of `torrent.rules_due`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RulesDue {
@@ -24,7 +25,7 @@ struct RulesDue {
     rules: Vec<String>,
 }
 
-/// Fields read of `torrent.renewed`.
+/// Payload fields of `torrent.renewed`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Renewed {
@@ -32,8 +33,7 @@ struct Renewed {
     hashes: Vec<String>,
 }
 
-/// Stores a run for every rule that is due. Of torrents that were added once more after they had been removed it forgets before
-/// what rules did for them.
+/// Stores a run for every due rule. For torrents that were added again it first deletes the ledger entries.
 pub struct Edges(pub Arc<Automation>);
 
 #[async_trait]
@@ -43,7 +43,7 @@ impl Consumer for Edges {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        // One consumer for both: they come in their order.
+        // One consumer for both, which keeps their order.
         &["torrent.renewed", "torrent.rules_due"]
     }
 
@@ -73,7 +73,7 @@ impl Consumer for Edges {
 }
 
 impl Automation {
-    /// Forgets what rules did for these torrents before that place of the outbox.
+    /// Deletes the ledger entries of these torrents before that outbox position.
     async fn forget(
         self: &Arc<Self>,
         tx: &mut Tx,
@@ -90,7 +90,7 @@ impl Automation {
     }
 }
 
-/// Stores a run for every rule on an event that is about no torrent, and whose conditions hold on what the event says.
+/// Stores a run for every rule on an event without a torrent whose conditions match the event.
 pub struct Occasions(pub Arc<Automation>);
 
 #[async_trait]
@@ -100,7 +100,7 @@ impl Consumer for Occasions {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        // Triggers of the catalogue, by the same words.
+        // Triggers of the catalogue with the same names.
         &[
             "rss.rule.created_for_inactive_show",
             "rss.show_status.changed",

@@ -1,4 +1,4 @@
-//! One run: begun, its actions one after the other, its outcome.
+//! Execution of one run: begin, actions in order, result.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::model::trigger::occasion;
 use crate::repo;
 use crate::repo::logs::NewLine;
 
-/// Between two attempts to write how a run ended.
+/// Pause between two attempts to store the result of a run.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Why nothing more is done of a run.
+/// Reason to stop a run.
 enum Stop {
     /// It ended otherwise: its rule was deleted, or the server stops.
     Gone,
@@ -31,7 +31,7 @@ enum Stop {
 }
 
 impl Automation {
-    /// Runs what waits. What cannot be begun waits on.
+    /// Executes a waiting run. One that cannot begin stays waiting.
     pub(super) async fn execute(&self, waiting: &Waiting, stop: &CancellationToken) {
         let begun = match self.claim(&waiting.id).await {
             Ok(Some(begun)) => begun,
@@ -42,7 +42,7 @@ impl Automation {
                     error = &error as &dyn std::error::Error,
                     "a rule could not begin"
                 );
-                // Not at once again, while the database is away.
+                // The pause prevents an immediate repetition while the database is unreachable.
                 stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
                 return;
             }
@@ -60,7 +60,7 @@ impl Automation {
         self.end_surely(&run, &rule, &outcome, stop).await;
     }
 
-    /// Stores that a run has begun. `None`: there is nothing to do any more.
+    /// Marks a run as begun. `None`: there is nothing to do any more.
     async fn claim(&self, id: &str) -> Result<Option<(Run, Rule)>, DbError> {
         let mut tx = self.db.begin_write().await?;
         let Some(run) = repo::runs::begin(&mut tx, id).await? else {
@@ -70,7 +70,7 @@ impl Automation {
         let Some(rule) = rule else {
             return Ok(None);
         };
-        // An edge may have been dealt with between the decision and now.
+        // An edge may have been handled between the decision and now.
         let is_done = match run.torrent.as_ref().filter(|_| run.is_backfill) {
             Some(torrent) => repo::ledger::has(&mut tx, &run.rule_id, torrent).await?,
             None => false,
@@ -84,7 +84,7 @@ impl Automation {
         Ok(Some((run, rule)))
     }
 
-    /// The actions from where the run is. What is begun is stored before it is begun.
+    /// Runs the remaining actions. The begin of each is stored first.
     async fn act(&self, run: &Run, rule: &Rule, stop: &CancellationToken) -> Result<(), Stop> {
         let failed = |text: String| Stop::Ended(Outcome::Failed(message(&text)));
         let context: Map<String, Value> = serde_json::from_str(&run.context)
@@ -124,7 +124,7 @@ impl Automation {
         Ok(())
     }
 
-    /// Powers of the action that is next: its author is judged as they are now, however long ago the rule was stored.
+    /// Permissions for the next action: the author's present ones, however old the rule is.
     async fn judge_author(
         &self,
         rule: &Rule,
@@ -132,7 +132,7 @@ impl Automation {
         action: &Value,
         stop: &CancellationToken,
     ) -> Result<PermissionSet, Stop> {
-        // The catalogue refused what it does not have.
+        // The catalogue has refused unknown actions.
         let Some(kind) = catalogue.get(type_of(action)) else {
             return Ok(PermissionSet::empty());
         };
@@ -178,7 +178,7 @@ impl Automation {
         }
     }
 
-    /// Another server may be acting by now; whether that is so is found out elsewhere, soon.
+    /// Waits for the mandate, because another server may be active by now; that is detected elsewhere, soon.
     async fn wait_for_mandate(&self, stop: &CancellationToken) -> Result<(), Stop> {
         let mandate = self.db.mandate();
         while !mandate.holds() {
@@ -188,7 +188,7 @@ impl Automation {
         Ok(())
     }
 
-    /// Writes how a run ended, as often as it takes: what was done cannot be undone.
+    /// Stores the result of a run, with retries: the actions cannot be undone.
     pub(super) async fn end_surely(
         &self,
         run: &Run,
@@ -212,7 +212,7 @@ impl Automation {
         }
     }
 
-    /// The log, the ledger and the audit of a run, and its end, at once.
+    /// Stores log, ledger and audit of a run together with its end.
     pub(super) async fn end(&self, run: &Run, rule: &Rule, outcome: &Outcome) -> Result<(), DbError> {
         let mut tx = self.db.begin_write().await?;
         if repo::runs::delete(&mut tx, &run.id).await? {
@@ -251,16 +251,16 @@ impl Automation {
         Ok(())
     }
 
-    /// A run is over without an outcome: its rule is gone, or the ledger had the pair already.
+    /// Clears a run without a result: its rule was deleted, or the ledger had the pair already.
     fn note_gone(&self, waiting: &Waiting) {
         self.room.notify_one();
         tracing::debug!(rule = waiting.rule_id, "a run is over before it began");
     }
 
-    /// The actions there are, for running them.
+    /// The catalogue for running actions.
     async fn catalogue_of_runs(&self) -> Catalogue {
         self.catalogue().await.unwrap_or_else(|error| {
-            // Only the names of plugins that are gone are missing.
+            // Only the names of missing plugins are lost.
             tracing::debug!(
                 error = &error as &dyn std::error::Error,
                 "actions of plugins that are gone cannot be named"
@@ -270,7 +270,7 @@ impl Automation {
     }
 }
 
-/// What a log tells of what a run was about: of a torrent its hash and name, of an event all of it.
+/// Context for the log: hash and name of a torrent, or the whole event.
 fn log_context(run: &Run) -> Map<String, Value> {
     let mut context: Map<String, Value> = serde_json::from_str(&run.context).unwrap_or_default();
     let Some(torrent) = &run.torrent else {
@@ -324,7 +324,8 @@ fn audit_entry(
     }
 }
 
-/// The torrent that a media trigger tells of: many of them may tell of one at the same time, so its runs are held by none.
+/// Torrent of a media trigger. Several events may concern one torrent at the same time, so its runs do not
+/// exclude each other.
 fn torrent_of(occasion: Occasion, context: &Map<String, Value>) -> Option<TorrentRef> {
     let text = |name: &str| {
         let text = context.get(name).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! How a rule sees one torrent.
+//! Explanation of a rule for one torrent.
 
 use qm_conditions::Conditions;
 use qm_ports::action::TorrentRef;
@@ -10,7 +10,7 @@ use crate::model::answers::Explanation;
 use crate::repo;
 
 impl Automation {
-    /// Each condition of a rule with what it saw of a torrent, on any engine or on one.
+    /// Each condition of a rule with the torrent's value, on any engine or a given one.
     pub async fn explain(
         &self,
         id: &str,

@@ -1,9 +1,9 @@
-//! Rules that were there before authors were kept, and the migration that looks for theirs.
+//! Tests of the migration that finds authors for existing rules.
 
 use qm_db::testing::{Scratch, migrate_to};
 use qm_db::{Backend, Db, all, exec, sql};
 
-/// The schema before rules had authors.
+/// Version of the schema before rules had authors.
 const BEFORE: i64 = 45;
 
 sql! {

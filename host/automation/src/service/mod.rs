@@ -1,4 +1,4 @@
-//! The area's use cases. [`Automation`] is what the server wires.
+//! Use cases of the area. The server constructs [`Automation`].
 
 pub mod backfill;
 pub mod book;
@@ -36,16 +36,16 @@ use crate::model::memory::Memory;
 use crate::model::run::NewRun;
 use crate::repo;
 
-/// What the area needs of the house.
+/// Dependencies of the area, supplied by the server.
 pub struct AutomationDeps {
     pub ground: Ground,
     pub actions: Arc<dyn Actions>,
     pub torrents: Arc<dyn TorrentLists>,
-    /// The rules, which the sync loops ask too.
+    /// The rules, shared with the sync loops.
     pub book: Arc<RuleBook>,
 }
 
-/// Rules and what runs for them.
+/// Service of rules and runs.
 pub struct Automation {
     db: Db,
     ctx: Ctx,
@@ -55,22 +55,21 @@ pub struct Automation {
     torrents: Arc<dyn TorrentLists>,
     book: Arc<RuleBook>,
     memory: Mutex<Memory>,
-    /// The highest number in the order of runs.
+    /// Highest sequence number of all runs.
     sequence: AtomicI64,
-    /// Something waits to be run.
+    /// Wakes the runner: a run is waiting.
     work: Notify,
-    /// There is room for more of what passes found.
+    /// Wakes the passes: there is room for more runs.
     room: Notify,
-    /// The rules are others now.
+    /// Notified when the rules have changed.
     rules_changed: Notify,
     runs: IntCounterVec,
 }
 
 impl Automation {
-    /// Reads what waits to be run; its loops begin it.
+    /// Loads the waiting runs; the loops execute them.
     ///
-    /// # Errors
-    /// When the database cannot be read, or something else counts under the same name.
+    /// When the database cannot be read, or another metric has the same name.
     pub async fn start(deps: AutomationDeps) -> Result<Arc<Self>, StartError> {
         let help = Opts::new(
             "quartermaster_automation_runs_total",
@@ -105,8 +104,8 @@ impl Automation {
         Ok(automation)
     }
 
-    /// Runs the rules of a trigger whose conditions hold on an event, or on the torrent it is about: stored with the
-    /// transaction of what happened, begun after its commit.
+    /// Runs the rules of a trigger whose conditions match an event or its torrent: stored in the transaction
+    /// of the event, begun after its commit.
     pub async fn fire(
         self: &Arc<Self>,
         tx: &mut Tx,
@@ -115,7 +114,9 @@ impl Automation {
         context: &Map<String, Value>,
     ) -> Result<(), DbError> {
         let rules = self.book.rules();
-        let due = rules.of(trigger).filter(|rule| rule.conditions.hold(context));
+        let due = rules
+            .with_trigger(trigger)
+            .filter(|rule| rule.conditions.hold(context));
         let due: Vec<&str> = due.map(|rule| rule.id.as_str()).collect();
         if due.is_empty() {
             return Ok(());
@@ -149,7 +150,7 @@ impl Automation {
         }
     }
 
-    /// Stores a decision, and wakes the runner once that is committed.
+    /// Stores a decision, and wakes the runner after the commit.
     async fn decide(self: &Arc<Self>, tx: &mut Tx, run: NewRun) -> Result<(), DbError> {
         if !repo::runs::add(tx, &run, self.ctx.now()).await? {
             return Ok(());
@@ -166,12 +167,12 @@ impl Automation {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        // Nothing that holds the lock can leave it half changed.
+        // No holder of the lock can leave the data half changed.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Why the area could not start.
+/// Reason why the area could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(transparent)]

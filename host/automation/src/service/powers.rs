@@ -1,9 +1,10 @@
-//! Powers of a rule: it does what its author may, when it is stored, enabled and run.
+//! Permissions of a rule: it does only what its author may, when it is stored, enabled and run.
 //!
-//! Whoever last said what a rule does (its trigger, conditions or actions) or turned it on is its author. They are judged by
-//! what each action stands for ([`ActionKind::needs`]): in the transaction of the change as the caller, and before each action
-//! of a run as they are then. A rule whose author may no longer do what it does fails, says so, and is left alone for
-//! [`PAUSE`]; what was due on a completion meanwhile is found by the passes once it may run again.
+//! The author is the user who last changed trigger, conditions or actions, or enabled the rule. The
+//! permissions that each action needs ([`ActionKind::needs`]) are checked in the transaction of the change
+//! for the caller, and before each action of a run for the author. A rule whose author lacks a permission
+//! fails with that message, and is paused for [`PAUSE`]; missed completions are found by the passes once it
+//! may run again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -21,14 +22,14 @@ use crate::model::rule::{Rule, type_of, types_of};
 use crate::model::trigger::{Trigger, occasion};
 use crate::repo;
 
-/// Time for which passes leave a rule alone whose author may not do what it does.
+/// Time for which passes skip a rule whose author lacks a permission.
 pub(super) const PAUSE: Duration = Duration::from_mins(1);
 
-/// Permissions of an author, or a sentence on why that is nothing.
+/// Permissions of an author, or a sentence why there are none.
 type Powers = Result<PermissionSet, &'static str>;
 
 impl Automation {
-    /// Refuses a caller who may not do by hand what the rule does. Their row is held from here on.
+    /// Refuses a caller who lacks permissions of the rule's actions. Their row stays locked.
     pub(super) async fn judge_actions(
         &self,
         tx: &mut Tx,
@@ -45,7 +46,7 @@ impl Automation {
         Err(AutomationError::Powers(told.collect::<Vec<_>>().join("; ")))
     }
 
-    /// Permissions that a caller lacks, by the action that stands for them.
+    /// Permissions that a caller lacks, by action.
     pub(super) async fn lacking(
         &self,
         tx: &mut Tx,
@@ -69,7 +70,7 @@ impl Automation {
         Ok(lacking)
     }
 
-    /// Permissions of the author of a rule, as of now.
+    /// Present permissions of a rule's author.
     async fn author(&self, tx: &mut Tx, author: Option<&str>) -> Result<Powers, DbError> {
         let Some(author) = author else {
             return Ok(Err("nobody is known to have written it"));
@@ -86,7 +87,7 @@ impl Automation {
         }
     }
 
-    /// Permissions of a run of an action; an error says why it may not begin.
+    /// Permissions for running an action; the error is the reason not to begin.
     pub(super) async fn powers_of_run(
         &self,
         rule: &Rule,
@@ -103,7 +104,7 @@ impl Automation {
         })
     }
 
-    /// Rules with what keeps them from running, as of now.
+    /// Rules with the reason why they could not run now, if any.
     pub async fn shown(&self, rules: Vec<Rule>) -> Result<Vec<ShownRule>, AutomationError> {
         let kinds = self.actions.actions();
         let mut tx = self.db.begin_read().await?;
@@ -137,8 +138,8 @@ impl Automation {
         Ok(shown)
     }
 
-    /// Sentences about parts of a rule that do nothing. It is stored all the same: a plugin that provides them may come later, and
-    /// of one that is being compiled nothing is said.
+    /// Warnings about parts of a rule without effect. The rule is stored anyway: a plugin may provide them
+    /// later, and nothing is reported while plugins are being compiled.
     fn warnings(&self, rule: &Rule, catalogue: &Catalogue) -> Vec<String> {
         let trigger = Trigger::find(&rule.trigger).is_none().then(|| {
             let trigger = &rule.trigger;
@@ -165,7 +166,7 @@ impl Automation {
     }
 }
 
-/// Permissions that the author lacks for an action, as a sentence.
+/// Sentence about permissions that the author lacks for an action.
 fn lacked(kind: &ActionKind, held: PermissionSet) -> Option<String> {
     let lacking = kind.lacking(held);
     let keys: Vec<&str> = lacking.iter().map(|permission| permission.key()).collect();
@@ -179,7 +180,7 @@ fn lacked(kind: &ActionKind, held: PermissionSet) -> Option<String> {
     (!keys.is_empty()).then(text)
 }
 
-/// The sentence of a log.
+/// Sentence for the log.
 fn refusal(why: &str) -> String {
     format!("The rule does not run: {why}. Whoever saves it again becomes its author")
 }

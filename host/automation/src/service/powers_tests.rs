@@ -1,4 +1,4 @@
-//! Powers of rules: who may store them, and for whom they run, on both databases.
+//! Tests of permissions to store and run rules, on both databases.
 
 use std::time::Duration;
 
@@ -106,7 +106,7 @@ db_test! {
         assert_eq!(problems, [Some("You may not store a rule that does this: torrents.delete_data is missing"), None]);
     }
 
-    /// Each of these lends the author's power to somebody else, if it is not judged.
+    /// Without a check, each of these changes would use the author's permissions for another user.
     async fn who_says_what_a_rule_does_is_judged_by_all_of_it(db: Db) {
         let house = House::new(&db).await;
         let narrow = RuleChange { conditions: Some(vec![json!({ "field": "ratio", "op": "gt", "value": 9 })]), ..doing(json!([erase()])) };
@@ -121,14 +121,14 @@ db_test! {
             let outcome = house.update_as(Role::PowerUser, &rule, change.clone()).await;
             assert!(matches!(outcome, Err(E::Powers(_))), "{change:?}: {outcome:?}");
         }
-        // To stop it, and to call it something else, takes no power.
+        // Disabling and renaming need no permission of the actions.
         let name = RuleChange { name: Some("n".into()), priority: Some(7), ..RuleChange::default() };
         for change in [switched(false), name] {
             house.update_as(Role::PowerUser, &rule, change).await.unwrap();
         }
         let refused = house.update_as(Role::PowerUser, &rule, switched(true)).await;
         assert!(matches!(refused, Err(E::Powers(_))), "{refused:?}");
-        // They may have it do what they may.
+        // They may choose actions within their own permissions.
         let tame = RuleChange { actions: Some(vec![json!({ "type": "pause" })]), ..switched(true) };
         house.update_as(Role::PowerUser, &rule, tame).await.unwrap();
     }
@@ -153,7 +153,7 @@ db_test! {
             assert!(house.pass_and_run(&mut passes).await.is_empty(), "{account:?}");
             let last = house.log(&rule).await.pop().unwrap();
             assert_eq!((last.status.as_str(), last.message.as_deref()), ("failed", Some(&*told)));
-            // It is left alone then: a rule that may do nothing costs nothing.
+            // The rule is paused then, and costs nothing.
             let lines = house.log(&rule).await.len();
             assert!(house.pass_and_run(&mut passes).await.is_empty());
             assert_eq!(house.log(&rule).await.len(), lines, "{account:?}");
@@ -162,7 +162,7 @@ db_test! {
         let row = audited.iter().find(|row| row.result == "failure").unwrap();
         let told = row.metadata.as_ref().unwrap();
         assert_eq!((&told["ruleId"], &told["author"]), (&json!(rule.id), &json!("u")));
-        // The right is back: what was due is done, once.
+        // The permission is back: the due run happens once.
         house.authors.are(Account::Of(Role::Administrator));
         house.clock.advance(Duration::from_mins(2));
         let mut passes = Backfill::default();
@@ -197,7 +197,7 @@ db_test! {
         house.app.run_all().await;
         assert_eq!(house.actions.ran(), ["mark:01:"], "what they may is done, up to what they may not");
         house.authors.are(Account::Of(Role::Administrator));
-        // Somebody saves it again: it need not wait.
+        // Saving it again ends the pause.
         house.update_as(Role::Administrator, &rule, switched(true)).await.unwrap();
         assert_eq!(house.pass_and_run(&mut Backfill::default()).await, ["mark:01:", "erase:01:"]);
     }

@@ -1,6 +1,6 @@
-//! What a rule would do now, without doing it.
+//! Preview of a rule without running it.
 //!
-//! Bounds: [`SHOWN`] torrents are named; judging ends after [`PATIENCE`], and says how far it came.
+//! Bounds: [`SHOWN`] torrents are listed; the evaluation ends after [`PATIENCE`] and reports how far it came.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,15 +16,15 @@ use crate::model::answers::{Preview, PreviewedAction, PreviewedTorrent, Standing
 use crate::model::rule::{ReadyRule, Rule, RuleChange, type_of};
 use crate::model::trigger::{COMPLETED, RATIO, Trigger, occasion};
 
-/// Torrents that are named.
+/// Largest number of listed torrents.
 const SHOWN: usize = 200;
-/// For judging all torrents.
+/// Time limit for evaluating all torrents.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Torrents judged between two looks at the clock.
+/// Torrents evaluated between two looks at the clock.
 const LOOK_AT_CLOCK: usize = 64;
 
 impl Automation {
-    /// Tries a rule that is not stored.
+    /// Previews a rule that is not stored.
     pub async fn preview(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -61,7 +61,7 @@ impl Automation {
             actions: actions.collect(),
         };
         if occasion(&rule.trigger) == Occasion::Event {
-            // No torrent is what such a rule is about.
+            // Such a rule concerns no torrent.
             return Ok(empty);
         }
         let (lists, now) = (self.torrents.lists(), self.ctx.now());
@@ -71,7 +71,7 @@ impl Automation {
 }
 
 fn judge(rule: &Rule, lists: &[Arc<dyn TorrentList>], now: Timestamp, mut preview: Preview) -> Preview {
-    // It is asked as a stored one is; nothing is remembered of it.
+    // Evaluated like a stored rule, without any trace.
     let ready = ReadyRule::new(rule, 0);
     let begun = Instant::now();
     preview.total = lists.iter().map(|list| list.len()).sum();
@@ -116,7 +116,7 @@ pub(super) fn record<'a>(engine_id: &'a str, listed: Listed<'a>, now: Timestamp)
     }
 }
 
-/// What becomes of a rule and a torrent whose conditions hold.
+/// State of a rule for a torrent that matches the conditions.
 pub(super) fn standing(trigger: &str, listed: Listed<'_>, is_done: bool) -> Standing {
     match trigger {
         COMPLETED if listed.torrent.progress < 1.0 => Standing::Incomplete,

@@ -1,7 +1,7 @@
-//! Runs that were begun when the server died: each goes on, or ends with a sentence that says why it does not.
+//! Recovery of runs that a crash interrupted: each continues, or ends with the reason.
 //!
-//! Nothing runs before a start is through: plugins that are still being compiled would be taken for gone, a move that may be done
-//! again for one that may not, and an engine that was not read yet for one that is away.
+//! Nothing runs before the start is complete: plugins still being compiled would seem missing, a repeatable
+//! action not repeatable, and an engine without its first list offline.
 
 use std::time::Duration;
 
@@ -13,14 +13,15 @@ use super::Automation;
 use crate::model::run::{Outcome, Recovery, recovery};
 use crate::repo;
 
-/// How long a start waits for plugins: longer than one may take to compile.
+/// Time that a start waits for plugins: longer than one may take to compile.
 const PLUGINS: Duration = Duration::from_mins(6);
-/// And for the first lists of engines whose torrents runs are about: one that is offline holds nothing up for longer.
+/// Time that a start waits for the first lists of engines with waiting runs; an offline engine delays nothing
+/// for longer.
 const LISTS: Duration = Duration::from_mins(1);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 impl Automation {
-    /// Waits until what runs need after a start is there, or will not be.
+    /// Waits until plugins and lists are ready, or the time is over.
     pub(super) async fn until_ready(&self, stop: &CancellationToken) -> Result<(), DbError> {
         let settled = tokio::time::timeout(PLUGINS, self.actions.settled());
         if let Some(Err(_)) = stop.run_until_cancelled(settled).await {
@@ -47,7 +48,7 @@ impl Automation {
         Ok(())
     }
 
-    /// Settles what was cut off. To be called while nothing runs.
+    /// Settles interrupted runs. Call it while nothing runs.
     pub async fn recover(&self) -> Result<(), DbError> {
         let mut tx = self.db.begin_read().await?;
         let left = repo::runs::left(&mut tx).await?;

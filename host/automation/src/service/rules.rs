@@ -1,5 +1,5 @@
-//! Rules as people keep them. A rule does what its author may, so whoever says what it does is judged in the transaction of the
-//! change by all that it does, and is its author from then on ([`super::powers`]).
+//! Reading and changing rules. A rule does what its author may, so a caller who changes what it does is
+//! checked in the transaction of the change for all its actions, and becomes its author ([`super::powers`]).
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::model::rule::{MAX_PATTERNS, MAX_RULES, Rule, RuleChange, patterns, ty
 use crate::repo;
 
 impl Automation {
-    /// Every rule in the order in which rules run.
+    /// Every rule, in order of execution.
     pub async fn rules(&self) -> Result<Vec<Rule>, AutomationError> {
         Ok(repo::rules::all(&mut self.db.begin_read().await?).await?)
     }
@@ -73,7 +73,7 @@ impl Automation {
         let takes_over = change.takes_over();
         change.apply(&mut rule);
         if takes_over {
-            // An action of a plugin that is not up yet has declared no permission.
+            // The permissions of an action are unknown until its plugin is loaded.
             self.settled(&rule.actions)?;
             self.refuse_placeholders(&rule)?;
             self.judge_actions(&mut tx, caller, &rule).await?;
@@ -88,7 +88,7 @@ impl Automation {
         Ok(rule)
     }
 
-    /// Deletes a rule, with its log and with what waits to be run for it.
+    /// Deletes a rule with its log and its waiting runs.
     pub async fn delete(&self, caller: Caller<'_>, id: &str) -> Result<Rule, AutomationError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
@@ -100,14 +100,14 @@ impl Automation {
         Ok(rule)
     }
 
-    /// A page of a rule's log, the newest first; empty where there is no such rule.
+    /// One page of a rule's log, the newest first; empty for an unknown rule.
     pub async fn logs(&self, id: &str, page: PageQuery) -> Result<(Vec<LogLine>, u64), AutomationError> {
         let mut tx = self.db.begin_read().await?;
         let (lines, total) = repo::logs::page(&mut tx, id, page).await?;
         Ok((lines.into_iter().map(LogLine::shown).collect(), total))
     }
 
-    /// Refuses a rule with a placeholder that nobody could fill.
+    /// Refuses a rule with an unknown placeholder.
     fn refuse_placeholders(&self, rule: &Rule) -> Result<(), AutomationError> {
         let catalogue = Catalogue::new(self.actions.actions(), Vec::new());
         let unknown = rule
@@ -122,7 +122,7 @@ impl Automation {
         Ok(self.acting.judge(tx, caller.principal, needed).await?)
     }
 
-    /// The audit and the end of a change, and the rules in memory.
+    /// Audits and commits a change, and updates the rules in memory.
     async fn changed(
         &self,
         mut tx: Tx,
@@ -140,7 +140,7 @@ impl Automation {
         }));
         self.audit.record(&mut tx, entry).await?;
         tx.commit().await?;
-        // The change holds; a caller whose answer fails here tries again, and so reads them again.
+        // The change is stored; a caller whose request fails here retries, and so reads the rules again.
         self.memory().release(self.book.number(&rule.id));
         self.book.read().await?;
         self.rules_changed.notify_one();
@@ -148,7 +148,8 @@ impl Automation {
     }
 }
 
-/// Refuses a rule with patterns that leaves more of them than are kept in memory, disabled ones too: enabling one asks nobody.
+/// Refuses a rule that exceeds the limit of patterns over all rules, including disabled ones, because
+/// enabling is not checked.
 async fn within_patterns(tx: &mut Tx, rule: &Rule) -> Result<(), AutomationError> {
     if patterns(&rule.conditions) == 0 {
         return Ok(());

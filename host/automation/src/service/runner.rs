@@ -1,9 +1,9 @@
-//! The runner: begins what waits, in order, and never two runs of one rule, or about one torrent, at once.
+//! Runner: executes waiting runs in order, and never two runs of one rule or one torrent at once.
 //!
-//! So the actions of a rule happen in the order in which it was decided that it runs, and the rules of a torrent by their
-//! priority. A run that waits for another one holds up what comes after it of the same rule and the same torrent, nothing else.
-//! Bounds: [`PLACES`] runs at once; [`LOOKED_AT`] waiting ones are looked at; a stop waits [`STOP`] for those that run. What is cut
-//! off then is told by the next start.
+//! Therefore the actions of a rule happen in the order of the decisions, and the rules of a torrent by priority. A
+//! run that waits for another one delays later ones of the same rule and torrent, nothing else. Bounds:
+//! [`PLACES`] runs at once; [`LOOKED_AT`] waiting ones are examined; a stop waits [`STOP`] for running ones.
+//! Interrupted runs are settled by the next start.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,18 +17,19 @@ use super::Automation;
 use crate::model::run::Waiting;
 use crate::repo;
 
-/// Runs at once.
+/// Number of runs at once.
 const PLACES: usize = 8;
-/// Waiting runs that are looked at for one that may begin.
+/// Waiting runs examined for one that may begin.
 const LOOKED_AT: usize = 1000;
-/// How often it looks without having been told; runs are decided in this process, which tells it.
+/// Interval between two looks while nothing wakes the runner; runs are decided in this process, which wakes
+/// it.
 const INTERVAL: Duration = Duration::from_mins(1);
-/// After a failure of the database.
+/// Pause after a database error.
 const PAUSE: Duration = Duration::from_secs(1);
-/// For what runs when the server stops.
+/// Time that a stop gives to running actions.
 const STOP: Duration = Duration::from_secs(5);
 
-/// What runs.
+/// Running runs.
 #[derive(Default)]
 struct Hands {
     tasks: JoinSet<Waiting>,
@@ -56,7 +57,7 @@ impl Hands {
 impl Automation {
     pub const RUNNER: (&'static str, Duration) = ("automation.runs", INTERVAL);
 
-    /// Runs what waits until it is stopped.
+    /// Executes waiting runs until stopped.
     pub async fn runner_loop(self: Arc<Self>, stop: CancellationToken) {
         while let Err(error) = self.settle(&stop).await {
             tracing::error!(
@@ -94,7 +95,7 @@ impl Automation {
                         hands.release(&run);
                         self.room.notify_one();
                     }
-                    // What it left is found like what a crash left, when this loop is begun again.
+                    // The runs it left are found like those of a crash, when this loop begins again.
                     Err(error) => std::panic::resume_unwind(error.into_panic()),
                 },
                 () = self.work.notified() => {}
@@ -110,7 +111,7 @@ impl Automation {
         }
     }
 
-    /// Waits until a start is through, and settles what was cut off.
+    /// Waits until the start is complete, and settles interrupted runs.
     async fn settle(&self, stop: &CancellationToken) -> Result<(), DbError> {
         self.until_ready(stop).await?;
         if stop.is_cancelled() {
@@ -119,7 +120,7 @@ impl Automation {
         self.recover().await
     }
 
-    /// Begins what may begin.
+    /// Begins the runs that may begin.
     async fn begin(self: &Arc<Self>, hands: &mut Hands, stop: &CancellationToken) -> Result<(), DbError> {
         if hands.tasks.len() >= PLACES || !self.db.mandate().holds() {
             return Ok(());
@@ -130,7 +131,7 @@ impl Automation {
         if waiting.is_empty() && hands.tasks.is_empty() {
             self.memory().note_idle();
         }
-        // What waits for something holds up what comes after it in turn.
+        // A blocked run delays later ones of its rule and torrent.
         let (mut rules, mut hashes) = (hands.rules.clone(), hands.hashes.clone());
         for run in waiting {
             if hands.tasks.len() >= PLACES {
@@ -155,7 +156,7 @@ impl Automation {
         Ok(())
     }
 
-    /// Runs everything that waits, to its end.
+    /// Executes everything that is waiting.
     #[cfg(test)]
     pub async fn run_all(self: &Arc<Self>) {
         let (mut hands, stop) = (Hands::default(), CancellationToken::new());

@@ -1,4 +1,4 @@
-//! Decisions, runs and what becomes of them, on both databases.
+//! Tests of decisions and runs, on both databases.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -50,17 +50,17 @@ db_test! {
         let wild = house.rule(COMPLETED, 4, json!([]), json!([act("once", "panic"), mark("never")])).await;
         let idle = house.rule(COMPLETED, 3, json!([]), json!([])).await;
         let first = house.rule(COMPLETED, 9, json!([]), json!([mark("first"), mark("second")])).await;
-        // In the order in which the torrents tell, which is that of the rules.
+        // The order of the event, which is that of the rules.
         house.edge(COMPLETED, 1, 1, &[&first, &broken, &wild, &idle, &last]).await;
         house.app.run_all().await;
         assert_eq!(
             house.actions.ran(),
             ["mark:01:first", "mark:01:second", "mark:01:a", "once:01:", "once:01:", "mark:01:last"]
         );
-        assert_eq!(house.told(&first).await, [success()]);
-        assert_eq!(house.told(&idle).await, [success()], "a rule without actions");
-        assert_eq!(house.told(&broken).await, [failed("it failed")]);
-        assert_eq!(house.told(&wild).await, [failed("The action \"once\" ended unexpectedly")]);
+        assert_eq!(house.log_messages(&first).await, [success()]);
+        assert_eq!(house.log_messages(&idle).await, [success()], "a rule without actions");
+        assert_eq!(house.log_messages(&broken).await, [failed("it failed")]);
+        assert_eq!(house.log_messages(&wild).await, [failed("The action \"once\" ended unexpectedly")]);
         let line = &house.log(&broken).await[0];
         assert_eq!(Value::Object(line.context.clone()), json!({ "hash": hash(1), "name": "torrent 1" }));
         let audited = house.audited().await;
@@ -71,7 +71,7 @@ db_test! {
             "rule": "rule 5", "ruleId": broken.id, "author": "u", "actions": ["mark", "once", "mark"], "name": "torrent 1", "hash": hash(1), "error": "it failed",
         })));
         assert_eq!((row.user_id.as_ref(), row.ip_address.as_ref(), audited.len()), (None, None, 5));
-        // Each call says which run it is of, and gets the torrent as it was.
+        // Each call names its run, and gets the torrent as it was.
         let calls = house.actions.calls();
         assert!(calls[0].run_id.ends_with(".0") && calls[1].run_id.ends_with(".1"));
         assert_eq!(calls[0].run_id[..36], calls[1].run_id[..36]);
@@ -96,7 +96,7 @@ db_test! {
         let mut ran = house.actions.ran();
         ran.sort();
         assert_eq!(ran, ["mark:01:any", "mark:02:any", "mark:02:large"]);
-        assert_eq!(house.told(&rule).await, [success()]);
+        assert_eq!(house.log_messages(&rule).await, [success()]);
         // It has changed, and nothing is to be done.
         let mut changed = torrent(2);
         changed.ratio = 1.0;
@@ -104,13 +104,13 @@ db_test! {
         house.app.pass(&mut passes).await.unwrap();
         house.app.run_all().await;
         assert!(house.actions.ran().is_empty());
-        // Nor after a restart, nor after the rule was changed.
+        // Nor after a restart, nor after a change of the rule.
         let again = house.restarted().await;
         again.change(&any, RuleChange { actions: Some(vec![mark("other")]), ..RuleChange::default() }).await;
         again.app.pass(&mut Backfill::default()).await.unwrap();
         again.app.run_all().await;
         assert!(again.actions.ran().is_empty());
-        // It completed while nobody looked.
+        // It completed without an event.
         unfinished.progress = 1.0;
         again.lists.put(unfinished);
         again.app.pass(&mut Backfill::default()).await.unwrap();
@@ -136,14 +136,14 @@ db_test! {
         let mut passes = Backfill::default();
         house.app.pass(&mut passes).await.unwrap();
         assert!(repo::runs::pairs(&mut db.begin_read().await.unwrap()).await.unwrap().is_empty());
-        // One has changed, and the rules know it already: there is nobody to ask.
+        // One has changed, and the rules know it already: no query is needed.
         db.close().await;
         let mut changed = torrent(7);
         changed.ratio = 1.0;
         house.lists.put(changed);
         house.app.pass(&mut passes).await.expect("nothing is asked");
         house.app.pass(&mut passes).await.expect("nothing is asked");
-        // Without rules not even at first.
+        // Without rules there is no query even at first.
         house.app.pass(&mut passes).await.expect("nothing is asked");
     }
 
@@ -171,20 +171,20 @@ db_test! {
         assert_eq!((lines.len(), &lines[0].context["attempts"]), (1, &json!(3)));
         assert_eq!(lines[0].context["lastAt"], json!("2031-03-30T09:15:06.000Z"));
         assert_eq!(house.audited().await.len(), 1, "audited once");
-        // Another reason is news.
+        // Another reason is a new line.
         let other = json!({ "type": "once", "params": { "do": "fail", "text": "it is full" } });
         house.change(&rule, RuleChange { actions: Some(vec![other]), ..RuleChange::default() }).await;
         house.app.pass(&mut passes).await.unwrap();
         house.app.run_all().await;
         house.clock.advance(Duration::from_secs(2));
-        assert_eq!(house.told(&rule).await, [failed("it failed"), failed("it is full")]);
-        // And so is that it worked.
+        assert_eq!(house.log_messages(&rule).await, [failed("it failed"), failed("it is full")]);
+        // And so is a success.
         house.change(&rule, RuleChange { actions: Some(vec![mark("done")]), ..RuleChange::default() }).await;
         for _ in 0..2 {
             house.app.pass(&mut passes).await.unwrap();
             house.app.run_all().await;
         }
-        assert_eq!(house.told(&rule).await.last(), Some(&success()));
+        assert_eq!(house.log_messages(&rule).await.last(), Some(&success()));
         assert_eq!((house.log(&rule).await.len(), house.audited().await.len()), (3, 3));
     }
 
@@ -193,7 +193,7 @@ db_test! {
         let rule = house.rule(COMPLETED, 0, json!([]), json!([mark("x")])).await;
         house.lists.put(torrent(1));
         let mut passes = Backfill::default();
-        // The pass is done with it when the event comes: it had been stored before the pass looked.
+        // The pass is done with it when the event comes, which had been stored before.
         house.app.pass(&mut passes).await.unwrap();
         house.app.run_all().await;
         house.edge(COMPLETED, 1, 0, &[&rule]).await;
@@ -213,7 +213,7 @@ db_test! {
         house.app.pass(&mut passes).await.unwrap();
         house.app.run_all().await;
         assert_eq!(house.actions.ran(), ["mark:03:x"]);
-        // It was downloaded again: that is told later than what the ledger knows.
+        // It was downloaded again: that event is newer than the ledger.
         house.edge(COMPLETED, 3, 5, &[&rule]).await;
         house.app.run_all().await;
         assert_eq!(house.actions.ran(), ["mark:03:x"]);
@@ -231,7 +231,7 @@ db_test! {
         house.lists.put(torrent(1));
         house.lists.put(torrent(2));
         assert_eq!(round(&house).await, ["mark:01:x", "mark:02:x"]);
-        // Another engine's torrent is another one.
+        // A torrent of another engine is another one.
         house.renewed("another", &[1]).await;
         house.lists.remove(1);
         assert!(round(&house).await.is_empty());
@@ -239,7 +239,7 @@ db_test! {
         house.lists.put(torrent(1));
         assert_eq!(round(&house).await, ["mark:01:x"]);
         assert!(round(&house).await.is_empty());
-        // And so it is after a start.
+        // The same after a restart.
         house.renewed("e", &[2]).await;
         let house = house.restarted().await;
         house.lists.put(torrent(1));
@@ -248,7 +248,7 @@ db_test! {
         house.app.pass(&mut passes).await.unwrap();
         house.app.run_all().await;
         assert_eq!(house.actions.ran(), ["mark:02:x"]);
-        assert_eq!(house.told(&rule).await.len(), 4);
+        assert_eq!(house.log_messages(&rule).await.len(), 4);
     }
 
     async fn a_pass_that_decided_too_late_runs_nothing(db: Db) {
@@ -261,7 +261,7 @@ db_test! {
         repo::ledger::put(&mut tx, &rule.id, &torrent_ref(1), 0).await.unwrap();
         tx.commit().await.unwrap();
         house.app.run_all().await;
-        assert!(house.actions.ran().is_empty() && house.told(&rule).await.is_empty());
+        assert!(house.actions.ran().is_empty() && house.log_messages(&rule).await.is_empty());
         assert!(repo::runs::pairs(&mut db.begin_read().await.unwrap()).await.unwrap().is_empty());
     }
 
@@ -292,8 +292,8 @@ db_test! {
         house.actions.go.notify_one();
         house.app.run_all().await;
         assert_eq!(house.actions.ran(), ["pause:01:", "mark:01:b"], "what had ended is not begun again");
-        assert_eq!(house.told(&harmless).await, [success()]);
-        let told = house.told(&harmful).await;
+        assert_eq!(house.log_messages(&harmless).await, [success()]);
+        let told = house.log_messages(&harmful).await;
         assert_eq!(told, [failed("The server ended while the action \"once\" ran: nobody knows whether it took effect, and \
             running it twice may do harm, so the rule does not run again for this")]);
         assert_eq!(house.audited().await.len(), 2);
@@ -328,7 +328,7 @@ db_test! {
         let nothing_happens = async || {
             tokio::time::sleep(Duration::from_millis(300)).await;
             assert!(house.actions.ran().is_empty());
-            assert!(house.told(&rule).await.is_empty() && house.told(&late).await.is_empty());
+            assert!(house.log_messages(&rule).await.is_empty() && house.log_messages(&late).await.is_empty());
         };
         nothing_happens().await;
         house.actions.compiles.store(false, Ordering::SeqCst);
@@ -342,7 +342,7 @@ db_test! {
         assert_eq!(ran, ["mark:02:late", "pause:01:"], "what may be done again is done again");
         stop.cancel();
         running.await.unwrap();
-        assert_eq!(house.told(&rule).await, [success()]);
+        assert_eq!(house.log_messages(&rule).await, [success()]);
     }
 
     async fn a_rule_that_is_changed_deleted_or_disabled_meanwhile(db: Db) {
@@ -356,13 +356,13 @@ db_test! {
         house.change(&disabled, off()).await;
         house.app.run_all().await;
         assert_eq!(house.actions.ran(), ["mark:01:new"]);
-        assert_eq!(house.told(&disabled).await, [failed("The rule was disabled before its turn came")]);
-        assert!(house.told(&deleted).await.is_empty());
-        // What is told of a rule that is gone, or off, is nothing to do.
+        assert_eq!(house.log_messages(&disabled).await, [failed("The rule was disabled before its turn came")]);
+        assert!(house.log_messages(&deleted).await.is_empty());
+        // Events for a missing or disabled rule are ignored.
         house.edge(RATIO, 2, 2, &[&deleted, &disabled]).await;
         house.app.run_all().await;
         assert!(house.actions.ran().is_empty());
-        // One that is deleted while it runs ends without a trace.
+        // A rule that is deleted while it runs ends without a trace.
         let running = house.rule(RATIO, 3, json!([]), json!([act("mark", "hang"), mark("second")])).await;
         house.edge(RATIO, 3, 3, &[&running]).await;
         let app = house.app.clone();
@@ -385,7 +385,7 @@ db_test! {
         for n in 3..9 {
             house.edge(RATIO, n, 3, &[&quick]).await;
         }
-        // Of the torrent that the slow one is at, the quick one waits for its turn.
+        // The quick rule waits for its turn on the slow rule's torrent.
         house.edge(RATIO, 1, 4, &[&quick]).await;
         let stop = CancellationToken::new();
         let (app, end) = (house.app.clone(), stop.clone());
@@ -405,7 +405,7 @@ db_test! {
         house.actions.go.notify_one();
         stop.cancel();
         runner.await.unwrap();
-        assert_eq!(house.told(&slow).await, [success(), success()]);
+        assert_eq!(house.log_messages(&slow).await, [success(), success()]);
     }
 
     async fn events_run_what_is_made_for_events(db: Db) {
@@ -432,8 +432,8 @@ db_test! {
         assert_eq!(ran, ["mark:-:event", "mark:-:event", "mark:-:first", "mark:-:first"]);
         assert_eq!(house.log(&told).await[0].context, context);
         let refusal = failed("Action \"pause\" is not valid for an event trigger");
-        assert_eq!(house.told(&refused).await, [refusal.clone(), refusal]);
-        assert!(house.told(&other).await.is_empty());
+        assert_eq!(house.log_messages(&refused).await, [refusal.clone(), refusal]);
+        assert!(house.log_messages(&other).await.is_empty());
         let row = house.audited().await.into_iter().find(|row| row.result == "failure").unwrap();
         assert_eq!((row.object_type.as_deref(), row.object_id), (Some("automation_rule"), Some(refused.id)));
         assert_eq!(row.metadata.unwrap()["name"], "Harbor Nine");
@@ -443,21 +443,21 @@ db_test! {
         house.app.fire(&mut tx, "media.matched", Some(&torrent_ref(4)), &context).await.unwrap();
         tx.commit().await.unwrap();
         house.app.run_all().await;
-        assert_eq!(house.told(&media).await, [failed("Action \"pause\" is only valid for a torrent trigger")]);
+        assert_eq!(house.log_messages(&media).await, [failed("Action \"pause\" is only valid for a torrent trigger")]);
     }
 
     async fn what_is_known_of_media_is_about_the_torrent_it_is_told_with(db: Db) {
         let house = House::new(&db).await;
         let rule = house.rule("media.matched", 0, json!([]), json!([mark("x")])).await;
         let told = json!({ "engineId": "e", "hash": "0a0b", "itemId": "i" });
-        // Two items of one torrent, one that a scan has found, and what is no torrent.
+        // Two items of one torrent, one found by a scan, and a value that is no torrent.
         for context in [&told, &told, &json!({ "itemId": "i" }), &json!({ "engineId": "", "hash": 7 })] {
             let mut tx = db.begin_write().await.unwrap();
             house.app.fire(&mut tx, "media.matched", None, context.as_object().unwrap()).await.unwrap();
             tx.commit().await.unwrap();
         }
         house.app.run_all().await;
-        assert_eq!(house.told(&rule).await, vec![success(); 4]);
+        assert_eq!(house.log_messages(&rule).await, vec![success(); 4]);
         let torrents: Vec<_> = house.actions.calls().into_iter().filter_map(|call| call.torrent).collect();
         let torrent = TorrentRef { engine_id: "e".to_owned(), hash: "0a0b".to_owned() };
         assert_eq!(torrents, vec![torrent; 2]);
@@ -466,7 +466,7 @@ db_test! {
         house.app.fire(&mut tx, "rss.show.ended", None, told.as_object().unwrap()).await.unwrap();
         tx.commit().await.unwrap();
         house.app.run_all().await;
-        assert_eq!(house.told(&event).await, [success()]);
+        assert_eq!(house.log_messages(&event).await, [success()]);
         assert!(house.actions.calls().into_iter().all(|call| call.torrent.is_none()), "an event is about none");
     }
 
@@ -494,7 +494,7 @@ db_test! {
         house.actions.unload("pause");
         house.edge(RATIO, 1, 1, &[&rule]).await;
         house.app.run_all().await;
-        assert_eq!(house.told(&rule).await,
+        assert_eq!(house.log_messages(&rule).await,
             [failed("Unknown action type: mark (it was provided by the plugin `fake`, which is not loaded)")]);
         let offered = house.app.offered().await.unwrap();
         let listed: Vec<(&str, bool)> =

@@ -1,4 +1,4 @@
-//! A fresh, migrated database a test, of both kinds, gone when the test is over.
+//! A fresh, migrated database per test, of both kinds, removed after the test.
 //!
 //! PostgreSQL comes from `QM_TEST_POSTGRES`, the address of a server where we may create databases; without it, from a
 //! private server of this process ([`PostgresServer`]). Where there is none to be had the PostgreSQL half of a test is
@@ -47,7 +47,7 @@ macro_rules! db_test {
     )+};
 }
 
-/// What [`db_test!`] expands to.
+/// Expansion of [`db_test!`].
 pub fn run<F: Future<Output = ()>>(backend: Backend, body: impl FnOnce(Db) -> F) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -65,7 +65,7 @@ pub fn run<F: Future<Output = ()>>(backend: Backend, body: impl FnOnce(Db) -> F)
     });
 }
 
-/// A database of its own.
+/// A separate test database.
 pub struct Scratch {
     url: String,
     place: Place,
@@ -80,21 +80,22 @@ enum Place {
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 impl Scratch {
-    /// An empty one. `None` when it is to be PostgreSQL and this machine has none.
+    /// An empty database. `None` for PostgreSQL on a machine without it.
     pub async fn new(backend: Backend) -> Option<Scratch> {
-        Self::of(backend, None).await
+        Self::create(backend, None).await
     }
 
-    /// One with today's schema: the copy of one that was migrated once, as hundreds of tests would each migrate their own.
+    /// A database with the present schema: a copy of one that was migrated once, because each test would
+    /// otherwise migrate its own.
     pub async fn migrated(backend: Backend) -> Option<Scratch> {
         let template = match backend {
             Backend::Sqlite => template::file().await,
             Backend::Postgres => template::database(server()?).await,
         };
-        Self::of(backend, Some(template)).await
+        Self::create(backend, Some(template)).await
     }
 
-    async fn of(backend: Backend, template: Option<&str>) -> Option<Scratch> {
+    async fn create(backend: Backend, template: Option<&str>) -> Option<Scratch> {
         let name = format!(
             "qm_test_{}_{}",
             std::process::id(),
@@ -158,14 +159,14 @@ impl Drop for Scratch {
     }
 }
 
-/// Brings a new database to the schema an earlier version of the program made: that of migration `version`.
+/// Migrates a new database to the schema of an earlier version: that of migration `version`.
 pub async fn migrate_to(db: &Db, version: i64) {
     migrate::up_to(db, version)
         .await
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Prepares every statement this test binary links, and names each one the database does not take.
+/// Prepares every statement linked into this test binary, and lists those that the database refuses.
 pub async fn prepare_all(db: &Db) {
     let mut refused = Vec::new();
     for statement in STATEMENTS {
@@ -188,7 +189,7 @@ pub async fn prepare_all(db: &Db) {
     );
 }
 
-/// The server's address, from the environment or started by us, once a process.
+/// Address of the server, from the environment or started by us, once per process.
 fn server() -> Option<&'static str> {
     static SERVER: OnceLock<Option<String>> = OnceLock::new();
     // Never dropped; it ends with this process, see PostgresServer.

@@ -1,7 +1,7 @@
-//! A PostgreSQL server of our own, for tests only: data in a temporary directory, loopback only, no durability.
+//! A private PostgreSQL server for tests: data in a temporary directory, loopback only, no durability.
 //!
-//! It ends with the process that started it, however that one ends: a shell keeps it, and stops it and removes its
-//! files when the pipe to its standard input closes.
+//! It ends with the process that started it, however that ends: a shell supervises it, and stops it and
+//! removes its files when the pipe to its standard input closes.
 
 use std::io;
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The keeper's script: `$1` the programs, `$2` the server's directory, `$3` the port.
+/// Script of the supervising shell: `$1` the programs, `$2` the server's directory, `$3` the port.
 const KEEPER: &str = r#"
 "$1/postgres" -D "$2/data" -p "$3" >"$2/log" 2>&1 </dev/null &
 server=$!
@@ -45,7 +45,7 @@ impl PostgresServer {
         )?;
         let owner = owner()?;
         let mut reason = String::new();
-        // The port is free when we ask and may be taken when the server does: then try another.
+        // The port is free now and may be taken by the time the server binds it: then try another.
         for attempt in 0..3 {
             match Self::try_start(&programs, owner, attempt) {
                 Ok(server) => return Ok(server),
@@ -127,7 +127,7 @@ fn initialise(programs: &Path, home: &Path, owner: Option<(u32, u32)>) -> Result
         .map_err(|error| format!("cannot write `{}`: {error}", settings.display()))
 }
 
-/// The last line of `postmaster.pid` is the server's own word for its state.
+/// The last line of `postmaster.pid` holds the server's state.
 fn wait_until_ready(home: &Path) -> Result<(), String> {
     let deadline = Instant::now() + Duration::from_mins(1);
     while Instant::now() < deadline {
@@ -141,7 +141,7 @@ fn wait_until_ready(home: &Path) -> Result<(), String> {
     Err(format!("the PostgreSQL server did not come up: {}", log.trim()))
 }
 
-/// PostgreSQL refuses to run as root: then it runs as the user its packages make.
+/// PostgreSQL refuses to run as root: then it runs as the user of its package.
 fn owner() -> Result<Option<(u32, u32)>, String> {
     let id = |args: &[&str]| -> Option<u32> {
         let output = Command::new("id").args(args).output().ok()?;

@@ -1,4 +1,4 @@
-//! The databases that others are copies of: with today's schema, and empty else.
+//! Template databases with the present schema and no rows, which tests copy.
 
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use tokio::sync::OnceCell;
@@ -7,7 +7,7 @@ use super::{Place, Scratch, with_database};
 use crate::migrate;
 use crate::open::Backend;
 
-/// Processes that make the template of one server at once wait for each other.
+/// Serialises processes that create the template of one server.
 const LOCK: &str = "SELECT pg_advisory_lock(7381462020)";
 const IS_READY: &str = "SELECT datistemplate FROM pg_database WHERE datname = $1";
 
@@ -22,7 +22,7 @@ pub(super) async fn file() -> &'static str {
             let Place::File(folder) = &scratch.place else {
                 unreachable!("a database of SQLite is a file");
             };
-            // Whole or not there, whoever else makes it at the same time.
+            // Renamed when complete, whichever process creates it at the same time.
             let own = kept.with_extension(std::process::id().to_string());
             std::fs::copy(folder.join("test.db"), &own)
                 .and_then(|_| std::fs::rename(&own, &kept))
@@ -33,7 +33,7 @@ pub(super) async fn file() -> &'static str {
     .await
 }
 
-/// It stays for later processes, so its name says of which schema it is.
+/// It stays for later processes, so its name contains the schema's fingerprint.
 fn name(backend: Backend) -> String {
     format!("qm_template_{}", &migrate::fingerprint(backend)[..16])
 }
@@ -60,7 +60,7 @@ async fn make(server: &str, name: &str) -> Result<(), sqlx::Error> {
         .fetch_optional(&mut connection)
         .await?;
     if ready != Some(true) {
-        // Whoever began it may have been killed.
+        // An earlier creator may have been killed.
         let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
         connection.execute(&*drop).await?;
         let create = format!("CREATE DATABASE {name} TEMPLATE template0");

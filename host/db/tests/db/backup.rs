@@ -1,4 +1,5 @@
-//! The SQLite file copied under load, and put back: whole, or refused with nothing changed.
+//! Tests of copying the SQLite file under load and of restoring it: complete, or refused with nothing
+//! changed.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +13,7 @@ use qm_db::{Db, SqliteFile, all, exec, sql, value};
 sql! {
     ADD = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, $3)";
     KEYS = "SELECT key FROM settings";
-    /// A transaction adds two rows of one number, so every state has an even count of them.
+    /// A transaction adds two rows with the same number, so every snapshot has an even count.
     HALVES = "SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT updated_at FROM settings GROUP BY updated_at \
         HAVING COUNT(*) <> 2) AS halves";
     FROM_THE_FUTURE = "INSERT INTO schema_migrations (version, name, checksum) VALUES (99999, '99999_later', '')";
@@ -36,7 +37,7 @@ impl Place {
     }
 
     fn file(&self) -> SqliteFile {
-        SqliteFile::of(&self.url("x.db")).unwrap().unwrap()
+        SqliteFile::from_url(&self.url("x.db")).unwrap().unwrap()
     }
 
     async fn open(&self, name: &str) -> Db {
@@ -230,7 +231,7 @@ async fn a_restored_database_is_the_copy_and_the_old_one_is_kept() {
     assert_eq!(place.rows("x.db").await, both_of(0..10));
     assert_eq!(place.rows("x.db.replaced-then").await, both_of(0..20));
 
-    let elsewhere = SqliteFile::of(&place.url("new.db")).unwrap().unwrap();
+    let elsewhere = SqliteFile::from_url(&place.url("new.db")).unwrap().unwrap();
     let restored = elsewhere.restore(&place.path("copy.db"), "then").await.unwrap();
     assert_eq!(restored.replaced, None);
     assert_eq!(place.rows("new.db").await, both_of(0..10));
@@ -245,7 +246,7 @@ async fn a_log_left_by_a_kill_goes_with_its_own_database() {
     for number in 5..9 {
         add(&db, number).await;
     }
-    // What a kill leaves: the file and its log.
+    // State after a kill: the file and its log.
     for damaged in [false, true] {
         let other = Place::new();
         for name in ["x.db", "x.db-wal", "x.db-shm", "copy.db"] {
@@ -272,7 +273,7 @@ async fn a_log_left_by_a_kill_goes_with_its_own_database() {
             assert_eq!(other.rows("x.db.replaced-then").await, both_of(0..9));
         }
     }
-    // A copy made by hand counts with its log.
+    // A copy made by hand includes its log.
     let other = Place::new();
     for name in ["x.db", "x.db-wal"] {
         std::fs::copy(place.path(name), other.path(&name.replace('x', "by hand"))).unwrap();
@@ -361,7 +362,7 @@ async fn a_database_in_use_is_not_replaced() {
     server.close().await;
     drop(server);
 
-    // A tool that has it open is nobody's lock holder, yet its writes would go nowhere.
+    // A tool that has it open holds no lock, but its writes would be lost.
     let tool = Db::open(&place.url("x.db")).await.unwrap();
     add(&tool, 4).await;
     let line = place

@@ -1,4 +1,4 @@
-//! Whether a look is worth it.
+//! Tests of detecting changes.
 
 use std::fs::File;
 use std::time::Duration;
@@ -16,7 +16,7 @@ async fn add(db: &Db, key: &str) {
     tx.commit().await.unwrap();
 }
 
-/// As if what was written last had been written a minute ago.
+/// Sets the modification time back by a minute.
 fn let_a_minute_pass(scratch: &Scratch) {
     let file = scratch.url().strip_prefix("sqlite:").unwrap();
     let log = File::options().write(true).open(format!("{file}-wal")).unwrap();
@@ -45,7 +45,7 @@ async fn a_look_is_worth_it_when_anybody_wrote() {
     assert!(changes.any());
     assert!(!changes.any());
 
-    // As on a disk that gives a change no other time.
+    // As on a disk with coarse modification times.
     add(&db, "of this process").await;
     let_a_minute_pass(&scratch);
     assert!(changes.any());

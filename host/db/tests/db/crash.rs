@@ -1,5 +1,5 @@
-//! What was acknowledged survives a kill, and a disk that fills up is noticed. The victim is this test program itself,
-//! started once more with a task and a database in its environment.
+//! Tests that acknowledged commits survive a kill, and that a full disk is noticed. The killed process is
+//! this test program, started again with a task and a database in its environment.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -62,7 +62,7 @@ async fn killed_writer_keeps_its_word(backend: Backend) {
             break;
         }
     }
-    // What it said between the last line read and its end counts as well.
+    // Output between the last read line and the end counts too.
     acknowledged.extend(lines.filter_map(|line| Some(line.ok()?.strip_prefix("acknowledged ")?.to_owned())));
     writer.wait().unwrap();
     let db = scratch.open().await;

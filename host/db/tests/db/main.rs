@@ -1,4 +1,4 @@
-//! qm-db from outside, as a feature crate uses it; everything on both databases.
+//! Tests of qm-db from outside, as an area uses it, on both databases.
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 

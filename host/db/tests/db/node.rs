@@ -1,5 +1,5 @@
-//! The lease of the active node, and the fence that keeps an earlier one from writing. PostgreSQL only: an SQLite file has
-//! one server by a lock.
+//! Tests of the lease of the active node, and of the fence against writes of an earlier one. PostgreSQL only:
+//! an SQLite file has one server by a lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,7 +30,7 @@ fn node(name: &str) -> Node {
     }
 }
 
-/// Runs on a database of its own; not at all on a machine without PostgreSQL, which is said there.
+/// Runs a test on its own database; skipped with a message on a machine without PostgreSQL.
 fn on_postgres(body: impl AsyncFnOnce(&Scratch)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -91,7 +91,7 @@ fn of_many_that_try_at_once_one_wins_each_term() {
             let tries = (0..8).map(|number| {
                 let mut lease = lease(&db, &format!("n{number}"), LONG);
                 tokio::spawn(async move {
-                    // Those that come late find a lock for at most as long as the first one needs it.
+                    // Later ones find a lock for at most as long as the first one needs it.
                     let taken = lease.take(term, false).await.unwrap();
                     (lease, taken)
                 })
@@ -125,7 +125,7 @@ fn a_lease_keeps_others_off_until_it_is_over_or_given_back() {
             ("a", "a:4000", 1)
         );
         assert_eq!(seen.place, "place of a");
-        // Renewed as often as that takes, it never ends.
+        // Renewed in time, it never ends.
         for _ in 0..10 {
             sleep(SHORT / 3).await;
             assert!(first.renew(1).await.unwrap());
@@ -161,7 +161,7 @@ fn a_lease_keeps_others_off_until_it_is_over_or_given_back() {
     });
 }
 
-/// Writers of the old node, in the middle of their transactions, while another one takes over again and again.
+/// Writers of the old node inside their transactions, during repeated take-overs.
 #[test]
 fn nothing_is_written_after_a_take_over() {
     on_postgres(async |scratch| {
@@ -184,10 +184,10 @@ fn nothing_is_written_after_a_take_over() {
             })
             .await
             .unwrap();
-            // They write until they are stopped below: whoever waits for them waits for ever.
+            // They write until they are stopped below: a take-over that waited for them would wait for ever.
             let taken = timeout(Duration::from_mins(1), other.take(term, true)).await;
             assert_eq!(taken.expect("writers hold up nobody").unwrap(), Some(term + 1));
-            // Whatever is there now, was there when the new term began; nothing comes after it.
+            // Rows present now existed when the new term began; none is added later.
             let at_the_take_over = count(&db).await;
             sleep(Duration::from_millis(100)).await;
             assert_eq!(count(&db).await, at_the_take_over);
@@ -207,7 +207,7 @@ fn nothing_is_written_after_a_take_over() {
     });
 }
 
-/// Writes until it is told to stop: how often it did, and how often it was turned away.
+/// Writes until stopped: number of successful and of refused writes.
 async fn write(db: Db, stop: Arc<AtomicBool>, next: Arc<AtomicU64>) -> (u32, u32) {
     let (mut written, mut turned_away) = (0, 0);
     while !stop.load(Ordering::SeqCst) {
@@ -221,7 +221,7 @@ async fn write(db: Db, stop: Arc<AtomicBool>, next: Arc<AtomicU64>) -> (u32, u32
     (written, turned_away)
 }
 
-/// Takes what a commit takes before its last word.
+/// Locks everything that a commit locks before its last statement.
 async fn hold(tx: &mut Tx) {
     let Connection::Postgres(connection) = tx.connection() else {
         panic!("this is about PostgreSQL");
@@ -243,7 +243,7 @@ fn a_commit_that_was_stopped_in_the_middle_is_cut_off() {
         let mut first = old.lease(entered, SHORT).unwrap();
         assert_eq!(first.take(0, false).await.unwrap(), Some(1));
         let (old, ..) = in_term(&old, 1);
-        // As far as a commit gets before its last word.
+        // A commit up to its last statement.
         let mut tx = old.begin_write().await.unwrap();
         exec!(&mut tx, ADD, "half").await.unwrap().exactly(1).unwrap();
         hold(&mut tx).await;

@@ -1,4 +1,4 @@
-//! What an operator reads when the database cannot be opened: one line that says what to do.
+//! Tests of the operator's error line when the database cannot be opened, with its remedy.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What a commit does with the events of its transaction: stored in the order of the commits without gaps, dropped within
-//! the window of their kind, refused.
+//! Tests of the events of a commit: stored in commit order without gaps, dropped within the window of their
+//! kind, or refused.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ sql! {
     ADD_BY_HAND = "INSERT INTO outbox (position, id, event_key, event) VALUES ($1, 'by hand', 'test.kept', '{}')";
 }
 
-/// Plans by the key; remembers ids.
+/// Plans by the key; records ids.
 #[derive(Default)]
 struct Heard {
     told: Mutex<Vec<String>>,
@@ -168,7 +168,7 @@ db_test! {
         }
     }
 
-    /// Somebody reads all the while, as a consumer does, and must never see a position before a lower one.
+    /// A concurrent reader, like a consumer, must never see a position before a lower one.
     async fn a_hundred_writers_and_a_slow_one_leave_no_gap_behind_a_reader(db: Db) {
         const WRITERS: usize = 100;
         const COMMITS: usize = 8;
@@ -182,7 +182,7 @@ db_test! {
             tx.publish(event("test.kept", &format!("{name}/second")));
             tx.commit().await.unwrap();
         };
-        // Its transaction is open while the others come and go; on SQLite they wait for it.
+        // Its transaction is open during all the others; on SQLite they wait for it.
         let slow = tokio::spawn(write(db.clone(), "slow".into(), Duration::from_millis(1500)));
         let mut writers = vec![slow];
         for writer in 0..WRITERS {
@@ -211,7 +211,7 @@ db_test! {
         }
         let settings = value!(&mut db.begin_read().await.unwrap(), i64, SETTINGS).await.unwrap();
         assert_eq!(settings, (WRITERS * COMMITS + 1) as i64);
-        // Of each writer in its order.
+        // In the order of each writer.
         let mut last: HashMap<String, (usize, usize)> = HashMap::new();
         for (_, id) in rows(&db).await {
             let (name, half) = id.rsplit_once('/').unwrap();
@@ -223,7 +223,7 @@ db_test! {
         assert_eq!(last.len(), WRITERS + 1);
     }
 
-    /// The worst case: positions are taken, rows are added, and the commit is long in coming.
+    /// The worst case: positions are assigned, rows added, and the commit is delayed.
     async fn a_commit_that_is_long_in_coming_is_waited_for(db: Db) {
         let heard = Arc::new(Heard::default());
         let db = db.telling(heard.clone());
@@ -240,7 +240,7 @@ db_test! {
         assert_eq!(rows(&db).await, [(1, "by hand".to_owned()), (2, "next".to_owned())]);
     }
 
-    /// A server that is stopped in the middle of its commit must not hold up the others for long.
+    /// A server that is stopped during its commit must not block the others for long.
     async fn whoever_stops_in_a_commit_is_not_waited_for_without_end(db: Db) {
         if db.backend() == qm_db::Backend::Sqlite {
             // One server a file, and it is the only one to wait.

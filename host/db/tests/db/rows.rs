@@ -122,7 +122,7 @@ db_test! {
         let rows: Vec<(String, String)> = (0..150).map(|n| (format!("{n:03}"), format!("tag {n}"))).collect();
         let mut tx = db.begin_write().await.unwrap();
         batch!(&mut tx, UPSERT_TAGS, rows, |row| &row.0, &row.1, 7_i64).await.unwrap().exactly(150).unwrap();
-        // Every second one is there under its name, the others are there under another.
+        // Every second key exists; the others exist under another name.
         let keys: Vec<(String, String)> = (0..300).step_by(2)
             .flat_map(|n| [(format!("{n:03}"), format!("tag {n}")), (format!("{:03}", n + 1), "another".to_owned())]).collect();
         let mut found = each!(&mut tx, (String,), NAMED_TAGS, keys, |(id, name)| id, name).await.unwrap();

@@ -54,7 +54,7 @@ fn columns(folder: &str) -> (Vec<String>, BTreeMap<String, String>) {
     )
 }
 
-/// Follows a statement that changes tables which are there; others change none.
+/// Applies a statement that alters tables; others change nothing.
 fn alter(columns: &mut BTreeMap<String, String>, statement: &str) {
     let take = |columns: &mut BTreeMap<String, String>, table: &str| {
         let prefix = format!("{table}.");
@@ -103,7 +103,7 @@ fn alter(columns: &mut BTreeMap<String, String>, statement: &str) {
             let kind = columns.get_mut(&format!("{table}.{column}")).unwrap();
             *kind = kind.replace(" NOT NULL", "");
         }
-        // What a table holds to is none of its columns.
+        // A constraint is no column.
         ["ALTER", "TABLE", _, "DROP" | "ADD", "CONSTRAINT", ..] => {}
         ["ALTER", ..] => panic!("this test cannot follow `{statement}`"),
         _ => {}

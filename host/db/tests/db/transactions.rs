@@ -1,4 +1,4 @@
-//! What is committed stays, what is dropped was never there, events leave after the commit only.
+//! Tests that a commit is permanent, a drop leaves no trace, and events are published only after the commit.
 
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -15,7 +15,7 @@ sql! {
     READ = "SELECT updated_at FROM settings WHERE key = $1";
 }
 
-/// Records the events, and how many settings another transaction saw when each arrived.
+/// Records the events, and the number of settings visible to another transaction at each.
 #[derive(Default)]
 struct Heard(Mutex<Vec<String>>);
 
@@ -40,7 +40,7 @@ fn event(id: &str) -> DomainEvent {
     }
 }
 
-/// Drops what has not ended after so many polls.
+/// Drops the future if it has not ended after this number of polls.
 async fn gone_after<T>(polls: usize, work: impl Future<Output = T>) {
     let mut work = std::pin::pin!(work);
     let mut left = polls;

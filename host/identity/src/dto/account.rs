@@ -9,7 +9,7 @@ use super::display_name_change;
 use crate::model::answers::Setup;
 use crate::model::{Change, Profile, ProfileChange};
 
-/// Far longer than any zone's name.
+/// Far longer than the name of any time zone.
 const MAX_TIMEZONE: usize = 64;
 const MAX_CODE: usize = 64;
 
@@ -34,7 +34,7 @@ pub struct ProfileView {
     pub created_at: Timestamp,
 }
 
-/// What to change; what is absent stays.
+/// Changes of the profile; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct UpdateProfile {
@@ -48,13 +48,13 @@ pub struct UpdateProfile {
     pub timezone: Change<String>,
 }
 
-/// Whether a second factor is asked for at login.
+/// State of the second factor at login.
 #[derive(Serialize, ToSchema)]
 pub struct TwoFactorView {
     pub enabled: bool,
 }
 
-/// What an authenticator needs. Shown once; setting up again makes another.
+/// Data for an authenticator app. Shown once; another setup replaces it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TwoFactorSetup {

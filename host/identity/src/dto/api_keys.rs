@@ -15,7 +15,7 @@ const MAX_SCOPE: usize = 120;
 /// A key to make.
 #[derive(ToSchema)]
 pub struct CreateApiKey {
-    /// What to tell it apart by.
+    /// Name chosen by the user.
     #[schema(min_length = 1, max_length = 120, example = "backup script")]
     pub name: String,
     /// Kept and shown; nothing is decided on them.

@@ -65,7 +65,7 @@ pub struct AuthUser {
     pub display_name: Option<String>,
     #[schema(value_type = Vec<String>, example = json!(["ADMINISTRATOR"]))]
     pub roles: Vec<Role>,
-    /// What the roles grant together, each once; `SUPER_ADMIN` lists the whole catalogue.
+    /// Permissions of all roles together, each once; `SUPER_ADMIN` lists the whole catalogue.
     #[schema(value_type = Vec<String>, example = json!(["torrents.view", "torrents.add"]))]
     pub permissions: Vec<Permission>,
     pub is_active: bool,

@@ -10,12 +10,12 @@ use crate::model::answers::{FullRole, Link, UserList, UserRequest};
 use crate::model::{Change, Listed, UserChange};
 
 const MAX_PAGE: u64 = 200;
-/// The longest a login takes.
+/// Largest number of characters of a user name in a login.
 const MAX_USERNAME: usize = 120;
-/// More than there are; a longer list breaks the rule that each stands there once.
+/// More roles than exist; a longer list must contain duplicates.
 const MAX_ROLES: usize = 20;
 
-/// Which users to list.
+/// Page of the list of users.
 pub struct UserQuery(pub PageQuery);
 
 /// A user to create.
@@ -36,7 +36,7 @@ pub struct CreateUser {
     pub role_names: Vec<String>,
 }
 
-/// What to change; what is absent stays.
+/// Changes of a user; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct UpdateUser {
@@ -272,7 +272,7 @@ impl FromBody for UpdateUser {
     }
 }
 
-/// A name that looks like another one is a trap for whoever reads a list.
+/// Refuses names that look like another one, which would deceive readers of lists.
 fn is_username(text: &str) -> bool {
     is_printable(text) && text.trim() == text
 }

@@ -1,25 +1,25 @@
-//! What the services answer, before it is shaped for the wire, and what is asked of them.
+//! Inputs and results of the services.
 
 use qm_db::FromRow;
 use qm_kernel::{Secret, Timestamp};
 
 use super::{Account, Listed};
 
-/// The tokens of a session that was opened.
+/// Tokens of a new session.
 pub struct Session {
     pub access_token: String,
-    /// Wire form, shown once.
+    /// Token text for the client, shown once.
     pub refresh_token: Secret,
     pub account: Account,
 }
 
-/// What an authenticator needs, shown while the second factor is set up.
+/// Data for an authenticator app, shown while the second factor is set up.
 pub struct Setup {
     /// Base32.
     pub seed: Secret,
-    /// The seed with the names of service and account, as a URI.
+    /// URI with the seed and the names of service and account.
     pub otpauth_url: Secret,
-    /// The URI as a picture, in a `data:` URL.
+    /// QR code of the URI, as a `data:` URL.
     pub qr_data_url: Secret,
 }
 
@@ -34,31 +34,31 @@ pub struct ApiKey {
     pub created_at: Timestamp,
 }
 
-/// A key just made.
+/// A new API key.
 pub struct NewApiKey {
     pub prefix: String,
-    /// Both halves, shown once.
+    /// Prefix and secret, shown once.
     pub key: Secret,
     pub name: String,
 }
 
-/// A user that an administrator asks for.
+/// A user that an administrator creates.
 pub struct UserRequest {
     pub username: String,
     pub email: String,
     pub display_name: Option<String>,
     pub password: Secret,
-    /// Names of the roles, as the caller wrote them.
+    /// Names of the roles, as in the request.
     pub role_names: Vec<String>,
 }
 
-/// Some users and how many there are.
+/// A page of users and the total number.
 pub struct UserList {
     pub users: Vec<Listed>,
     pub total: u64,
 }
 
-/// A role with everything that is stored about it.
+/// A role with all stored fields.
 #[derive(FromRow)]
 pub struct FullRole {
     pub id: String,
@@ -69,7 +69,7 @@ pub struct FullRole {
     pub updated_at: i64,
 }
 
-/// What a role is linked to.
+/// A permission of a role.
 #[derive(FromRow)]
 pub struct Link {
     pub role_id: String,

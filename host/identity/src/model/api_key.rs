@@ -7,17 +7,17 @@ use qm_kernel::{Ctx, Secret};
 const PREFIX_BYTES: usize = 6;
 const SECRET_BYTES: usize = 24;
 
-/// A new public half: `key_` and twelve hexadecimal digits.
+/// A new public prefix: `key_` and twelve hexadecimal digits.
 pub fn new_prefix(ctx: &Ctx) -> String {
     format!("key_{}", hex::encode(ctx.bytes::<PREFIX_BYTES>()))
 }
 
-/// A new secret half.
+/// A new secret part.
 pub fn new_secret(ctx: &Ctx) -> Secret {
     Secret::new(BASE64_URL_SAFE_NO_PAD.encode(ctx.bytes::<SECRET_BYTES>()))
 }
 
-/// Both halves, as the user keeps them.
+/// Prefix and secret as one text for the user.
 pub fn whole(prefix: &str, secret: &Secret) -> Secret {
     Secret::new(format!("{prefix}.{}", secret.expose()))
 }

@@ -1,20 +1,20 @@
-//! QR codes as a browser shows them: a PNG in a `data:` URL.
+//! QR codes for browsers: a PNG in a `data:` URL.
 //!
-//! Bounds: a text of 1 KiB; with the margin such a picture has some 900 pixels a side.
+//! Bounds: a text of 1 KiB; such a picture has about 900 pixels per side with its margin.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use qrcode::{Color, EcLevel, QrCode};
 
-/// Pixels a module: a phone held at arm's length tells them apart.
+/// Pixels per module, readable for a phone at arm's length.
 const SCALE: usize = 6;
-/// Modules of white around the code; the standard asks for four, and readers fail with fewer.
+/// White modules around the code; the standard demands four, and readers fail with fewer.
 const QUIET_ZONE: usize = 4;
 const MAX_TEXT: usize = 1024;
 const BLACK: u8 = 0;
 const WHITE: u8 = 255;
 
-/// `data:image/png;base64,…` of a code that reads as `text`. The error says why there is none.
+/// QR code of `text` as `data:image/png;base64,…`. The error is the reason of a failure.
 pub fn data_url(text: &str) -> Result<String, String> {
     if text.len() > MAX_TEXT {
         return Err(format!("{} bytes are too many for a QR code", text.len()));
@@ -52,7 +52,7 @@ fn draw(code: &QrCode) -> Result<Vec<u8>, png::EncodingError> {
 mod tests {
     use super::*;
 
-    /// Side in pixels and the gray values, row by row.
+    /// Side length in pixels, and the gray values row by row.
     fn pixels(url: &str) -> (usize, Vec<u8>) {
         let text = url.strip_prefix("data:image/png;base64,").expect("a PNG");
         let bytes = BASE64_STANDARD.decode(text).expect("base64");

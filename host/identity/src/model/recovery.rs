@@ -8,7 +8,7 @@ const CODES: usize = 10;
 const CODE_BYTES: usize = 10;
 const GROUP: usize = 5;
 
-/// Codes just made: what the user writes down and what is stored.
+/// New codes for the user, and their hashes to store.
 pub struct Issued {
     pub codes: Vec<Secret>,
     pub hashes: Vec<String>,
@@ -48,7 +48,7 @@ pub fn hash(code: &str) -> String {
     hex::encode(Sha256::digest(plain.as_bytes()))
 }
 
-/// The stored hashes without the one of `code`; `None` when it is not among them.
+/// The stored hashes without that of `code`; `None` when it is not among them.
 pub fn consume(stored: &[String], code: &str) -> Option<Vec<String>> {
     let wanted = hash(code);
     let found = stored.iter().position(|hash| *hash == wanted)?;

@@ -1,4 +1,4 @@
-//! The refresh token on the wire: `<family>.<secret>`. Only the hash of the secret half is ever stored.
+//! Refresh tokens: `<family>.<secret>`. Only the hash of the secret part is stored.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 const SECRET_BYTES: usize = 48;
 
-/// A token just made: what the client gets and what the row keeps.
+/// A new token for the client, and its hash for the row.
 pub struct Issued {
     pub wire: Secret,
     pub hash: String,
@@ -22,7 +22,7 @@ pub fn issue(ctx: &Ctx, family: &str) -> Issued {
     }
 }
 
-/// What a client presents: the family it names and the hash of its secret half.
+/// A token from a client: its family, and the hash of its secret part.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Presented<'a> {
     pub family: &'a str,

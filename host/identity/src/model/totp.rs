@@ -1,5 +1,5 @@
-//! Time-based one-time passwords (RFC 6238) by the `totp-rs` crate: SHA-1, 6 digits, steps of 30 s, one step of drift
-//! either way. The crate is always told the instant, so that time comes from [`Ctx`].
+//! Time-based one-time passwords (RFC 6238) by the `totp-rs` crate: SHA-1, 6 digits, steps of 30 s, one step
+//! of drift either way. The time always comes from [`Ctx`].
 
 use data_encoding::BASE32_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -12,14 +12,14 @@ const DIGITS: usize = 6;
 /// 160 bits, as RFC 4226 asks for: the length of the hash.
 const SEED_BYTES: usize = 20;
 
-/// What stands for itself in a URI (RFC 3986 §2.3); everything else is encoded.
+/// Characters that a URI keeps unencoded (RFC 3986 §2.3).
 const RESERVED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// A new seed as authenticators take it: base32 without padding.
+/// A new seed in the format of authenticator apps: base32 without padding.
 pub fn new_seed(ctx: &Ctx) -> Secret {
     Secret::new(BASE32_NOPAD.encode(&ctx.bytes::<SEED_BYTES>()))
 }
@@ -36,8 +36,8 @@ pub fn otpauth_url(issuer: &str, username: &str, seed: &Secret) -> String {
     )
 }
 
-/// The step whose code `code` (trimmed) is: that of `now`, the one before or the one after. `None` for any other code.
-/// `seed` is base32 text as authenticators take it; one that cannot be read matches nothing.
+/// The time step whose code is `code` (trimmed): the present one, the one before or the one after. `None` for
+/// any other code. `seed` is base32 text; an unreadable one matches nothing.
 pub fn matching_step(seed: &Secret, code: &str, now: Timestamp) -> Option<i64> {
     let code = code.trim();
     if code.len() != DIGITS {
@@ -46,22 +46,22 @@ pub fn matching_step(seed: &Secret, code: &str, now: Timestamp) -> Option<i64> {
     let totp = totp_of(seed)?;
     let step = u64::try_from(now.secs()).ok()? / STEP_SECS;
     let candidates = step.saturating_sub(DRIFT_STEPS)..=step + DRIFT_STEPS;
-    // Asked one by one, because the caller spends the step that matched.
+    // Checked one by one, because the caller spends the matching step.
     let matched = candidates
         .into_iter()
         .find(|step| totp.check(code, step * STEP_SECS))?;
     i64::try_from(matched).ok()
 }
 
-/// The generator of a seed, without drift.
+/// Generator for a seed, without drift.
 fn totp_of(seed: &Secret) -> Option<TOTP> {
     let text = seed.expose().trim_end_matches('=').to_ascii_uppercase();
     let key = BASE32_NOPAD.decode(text.as_bytes()).ok()?;
-    // Unchecked: seeds enrolled before have 80 bits, which the crate would refuse.
+    // Unchecked, because earlier seeds have 80 bits, which the crate would refuse.
     Some(TOTP::new_unchecked(Algorithm::SHA1, DIGITS, 0, STEP_SECS, key))
 }
 
-/// What an authenticator with this seed shows.
+/// Present code of an authenticator with this seed.
 #[cfg(test)]
 pub fn code_at(seed: &Secret, now: Timestamp) -> String {
     let totp = totp_of(seed).expect("base32");
@@ -142,7 +142,7 @@ mod tests {
         );
     }
 
-    /// Enrolled when seeds had 80 bits, with the code that the code of then reckoned.
+    /// A seed of 80 bits from an earlier version, with a code from that version.
     #[test]
     fn seeds_enrolled_before_stay_valid() {
         let (seed, now) = (

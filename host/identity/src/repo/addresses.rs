@@ -1,11 +1,11 @@
-//! Table `known_addresses`: where accounts have signed in from.
+//! Table `known_addresses`: addresses from which accounts have signed in.
 //!
-//! Bounds: [`KEPT`] an account, the latest.
+//! Bounds: the latest [`KEPT`] per account.
 
 use qm_db::{DbError, Tx, sql};
 use qm_kernel::{AddressBlock, Timestamp};
 
-/// Addresses remembered of one account.
+/// Largest number of stored addresses per account.
 const KEPT: i64 = 50;
 
 sql! {
@@ -22,13 +22,14 @@ fn text(block: AddressBlock) -> String {
     block.first().to_string()
 }
 
-/// Whether the user has signed in from there. Asked for users who do not exist too, so that both take as long.
+/// True when the user has signed in from this address. Also run for unknown users, so that both cases take
+/// the same time.
 pub async fn is_known(tx: &mut Tx, user_id: Option<&str>, block: AddressBlock) -> Result<bool, DbError> {
     let found = qm_db::value!(tx, i64, IS_KNOWN, user_id.unwrap_or_default(), text(block)).await?;
     Ok(found > 0)
 }
 
-/// Notes a full login. The caller holds the user's row.
+/// Stores the address of a complete login. The caller has locked the user's row.
 pub async fn remember(
     tx: &mut Tx,
     user_id: &str,
@@ -41,7 +42,7 @@ pub async fn remember(
     qm_db::exec!(tx, TRIM, user_id, KEPT).await.map(drop)
 }
 
-/// Forgets them, all but the one that is kept: with a new password nobody is known but who set it.
+/// Deletes the addresses except one: after a change of the password only the user who set it is known.
 pub async fn forget(tx: &mut Tx, user_id: &str, but: Option<AddressBlock>) -> Result<(), DbError> {
     match but {
         Some(block) => qm_db::exec!(tx, FORGET_OTHERS, user_id, text(block))

@@ -32,12 +32,12 @@ pub struct NewKey<'a> {
     pub scopes: &'a [String],
 }
 
-/// The user's keys, newest first, revoked ones too.
+/// The user's keys, newest first, including revoked ones.
 pub async fn of_user(tx: &mut Tx, user_id: &str) -> Result<Vec<KeyRow>, DbError> {
     qm_db::all!(tx, KeyRow, OF_USER, user_id).await
 }
 
-/// False when the prefix is taken.
+/// Inserts a key; `false` when the prefix exists.
 pub async fn insert(tx: &mut Tx, key: NewKey<'_>, now: Timestamp) -> Result<bool, DbError> {
     let NewKey {
         id,
@@ -62,15 +62,15 @@ pub async fn insert(tx: &mut Tx, key: NewKey<'_>, now: Timestamp) -> Result<bool
     Ok(affected.rows() == 1)
 }
 
-/// Marks a key of this user as revoked as of now, again if need be. Answers its name and prefix; `None` when the user
-/// has no such key.
+/// Revokes a key of this user, or renews its time of revocation. Returns its name and prefix; `None` when the
+/// user has no such key.
 pub async fn revoke(
     tx: &mut Tx,
     user_id: &str,
     id: &str,
     now: Timestamp,
 ) -> Result<Option<(String, String)>, DbError> {
-    // PostgreSQL refuses a text with a NUL, so no key has such an id.
+    // PostgreSQL refuses NUL in texts, so no key has such an id.
     if id.contains('\0') {
         return Ok(None);
     }

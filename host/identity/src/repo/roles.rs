@@ -6,8 +6,8 @@ use qm_kernel::{Permission, PermissionSet, Role, Timestamp};
 
 sql! {
     ROLES_OF_USER = "SELECT r.name FROM roles r JOIN user_roles ur ON ur.role_id = r.id WHERE ur.user_id = $1";
-    /// One row, with a comma between two names and between two keys: whoever signs in or asks who they are is told all of
-    /// their permissions, and a row each costs more than all else of that request.
+    /// One row with comma-separated roles and keys: every login and `me` request reads all permissions, and
+    /// one row per permission would cost more than the rest of the request.
     GRANTED_TO_USER = "SELECT (SELECT string_agg(r.name, ',') FROM roles r JOIN user_roles ur ON ur.role_id = r.id \
         WHERE ur.user_id = $1), (SELECT string_agg(granted.key, ',') FROM (SELECT DISTINCT p.key FROM permissions p \
         JOIN role_permissions rp ON rp.permission_id = p.id \
@@ -36,7 +36,7 @@ sql! {
         JOIN permissions p ON p.id = rp.permission_id ORDER BY p.key";
 }
 
-/// A role or a permission: its id and the name by which the code knows it.
+/// Id and name of a role or permission.
 #[derive(FromRow)]
 pub struct Named {
     pub id: String,
@@ -82,13 +82,13 @@ pub async fn insert_role(tx: &mut Tx, id: String, name: &str, now: Timestamp) ->
         .map(drop)
 }
 
-/// Ids of the permissions that the role is linked to.
+/// Ids of the permissions of the role.
 pub async fn links_of(tx: &mut Tx, role_id: &str) -> Result<Vec<String>, DbError> {
     let rows = qm_db::all!(tx, (String,), LINKS_OF_ROLE, role_id).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// Replaces the role's links, however many there were. A concurrent start of another process may insert the same.
+/// Replaces the role's permissions. Another starting process may insert the same rows concurrently.
 pub async fn relink(tx: &mut Tx, role_id: &str, permission_ids: &[&str]) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, UNLINK_ROLE, role_id).await?;
     for permission_id in permission_ids {
@@ -99,7 +99,7 @@ pub async fn relink(tx: &mut Tx, role_id: &str, permission_ids: &[&str]) -> Resu
 
 /// Gives the user a role. False when the database has no such role.
 pub async fn grant(tx: &mut Tx, user_id: &str, role: Role) -> Result<bool, DbError> {
-    // Nothing is inserted when the user has it already, so the answer comes from looking.
+    // Nothing is inserted when the user has it already, so a query decides.
     let _ = qm_db::exec!(tx, GRANT, user_id, role.name()).await?;
     Ok(qm_db::value!(tx, i64, HAS_ROLE, user_id, role.name()).await? == 1)
 }
@@ -118,13 +118,14 @@ pub async fn roles_of_page(tx: &mut Tx, limit: i64, offset: i64) -> Result<Vec<(
     qm_db::all!(tx, (String, String), ROLES_OF_PAGE, limit, offset).await
 }
 
-/// Holds the role's row until the transaction ends. Whatever may take an active holder from the role holds it first,
-/// and only then a user's row: on Postgres two such changes would otherwise each count on the other's holder.
+/// Locks the role's row until the transaction ends. A change that may remove an active holder of the role
+/// locks it first, and only then a user's row: on Postgres two such changes would otherwise each rely on the
+/// other's holder.
 pub async fn lock(tx: &mut Tx, role: Role) -> Result<(), DbError> {
     qm_db::exec!(tx, LOCK, role.name()).await.map(drop)
 }
 
-/// Active users beside this one who have the role.
+/// Number of other active users with the role.
 pub async fn other_active_holders(tx: &mut Tx, role: Role, user_id: &str) -> Result<i64, DbError> {
     qm_db::value!(tx, i64, OTHER_ACTIVE_HOLDERS, role.name(), user_id).await
 }

@@ -1,4 +1,4 @@
-//! The encrypted values of this area: the TOTP seeds in `users`.
+//! Encrypted columns of this area: the TOTP seeds in `users`.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx, all, exec, sql};
@@ -11,7 +11,7 @@ sql! {
     REPLACE = "UPDATE users SET totp_secret = $3 WHERE id = $1 AND totp_secret = $2";
 }
 
-/// What two-factor authentication keeps encrypted.
+/// Access to the encrypted TOTP seeds, for a change of the encryption key.
 pub struct TotpSeeds;
 
 #[async_trait]

@@ -21,7 +21,7 @@ pub struct TokenRow {
     pub family: String,
     pub expires_at: i64,
     pub revoked_at: Option<i64>,
-    /// It was exchanged for the next one of its family; of tokens that were revoked otherwise `None`.
+    /// Time of its exchange for the next token of the family; `None` for tokens revoked otherwise.
     pub rotated_at: Option<i64>,
 }
 
@@ -66,7 +66,8 @@ pub async fn insert(tx: &mut Tx, token: NewToken<'_>, now: Timestamp) -> Result<
     .exactly(1)
 }
 
-/// Spends a token that is live: the next one of its family takes its place. The caller holds the user's row.
+/// Marks a live token as rotated: the next one of its family replaces it. The caller has locked the user's
+/// row.
 pub async fn rotate(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
     qm_db::exec!(tx, ROTATE, id, now.ms()).await?.exactly(1)
 }
@@ -75,7 +76,7 @@ pub async fn revoke_family(tx: &mut Tx, family: &str, now: Timestamp) -> Result<
     Ok(qm_db::exec!(tx, REVOKE_FAMILY, family, now.ms()).await?.rows())
 }
 
-/// Revokes every live token of a user; the caller holds the user's row (see `users::lock`).
+/// Revokes every live token of a user; the caller has locked the user's row (see `users::lock`).
 pub async fn revoke_all(tx: &mut Tx, user_id: &str, now: Timestamp) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, REVOKE_ALL, user_id, now.ms()).await?.rows())
 }

@@ -38,14 +38,14 @@ sql! {
         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, '[]', $9, $9, $10)";
     DELETE = "DELETE FROM users WHERE id = $1";
     ACTIVE = "SELECT id, timezone FROM users WHERE id = $1 AND is_active";
-    /// $2 is the role that holds everything.
+    /// $2 is the role that holds every permission.
     HOLDERS = "SELECT u.id, u.timezone FROM users u WHERE u.is_active AND EXISTS (SELECT 1 FROM user_roles ur \
             JOIN roles r ON r.id = ur.role_id WHERE ur.user_id = u.id AND (r.name = $2 OR EXISTS (SELECT 1 \
             FROM role_permissions rp JOIN permissions p ON p.id = rp.permission_id \
             WHERE rp.role_id = r.id AND p.key = $1))) ORDER BY u.id";
 }
 
-/// A user with everything a login needs. Never leaves the crate.
+/// A user with all columns that a login needs. Never leaves the crate.
 #[derive(FromRow)]
 pub struct UserRow {
     pub id: String,
@@ -64,12 +64,13 @@ pub struct UserRow {
     pub created_at: i64,
 }
 
-/// PostgreSQL refuses a text with a NUL, so no row can have one in its name or id.
+/// PostgreSQL refuses NUL in texts, so no row has such a name or id.
 fn cannot_exist(text: &str) -> bool {
     text.contains('\0')
 }
 
-/// The form of an address that is unique: `Jo@Example.org` and `jo@example.org` are one mailbox to whoever reads a list.
+/// Normalised form for uniqueness: `Jo@Example.org` and `jo@example.org` are the same mailbox to a reader of
+/// lists.
 fn folded(email: &str) -> String {
     email.to_lowercase()
 }
@@ -88,8 +89,8 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<UserRow>, DbError> {
     qm_db::opt!(tx, UserRow, FIND_BY_ID, id).await
 }
 
-/// Reads the user and holds the row until the transaction ends. Whatever issues or revokes a user's tokens holds it
-/// first: a revocation on Postgres would otherwise miss the token that a concurrent refresh is just inserting.
+/// Reads the user and locks the row until the transaction ends. Every change of a user's tokens locks it
+/// first: on Postgres a revocation would otherwise miss the token that a concurrent refresh is inserting.
 pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<UserRow>, DbError> {
     if cannot_exist(id) {
         return Ok(None);
@@ -106,14 +107,14 @@ pub async fn count(tx: &mut Tx) -> Result<i64, DbError> {
     qm_db::value!(tx, i64, COUNT).await
 }
 
-/// Counts a failed login of an active user; answers how many there were in a row.
+/// Counts a failed login of an active user; returns the number of consecutive failures.
 pub async fn count_failure(tx: &mut Tx, id: &str, now: Timestamp) -> Result<Option<i64>, DbError> {
     let row = qm_db::opt!(tx, (i64,), COUNT_FAILURE, id, now.ms()).await?;
     Ok(row.map(|(attempts,)| attempts))
 }
 
-/// Notes a login and holds the row, unless the account was deactivated, its password changed or its second factor
-/// switched since it was checked.
+/// Records a login and locks the row, unless the account was deactivated, its password changed or its second
+/// factor switched since it was checked.
 pub async fn mark_login(tx: &mut Tx, user: &UserRow, now: Timestamp) -> Result<bool, DbError> {
     let affected = qm_db::exec!(
         tx,
@@ -127,8 +128,8 @@ pub async fn mark_login(tx: &mut Tx, user: &UserRow, now: Timestamp) -> Result<b
     Ok(affected.rows() == 1)
 }
 
-/// Notes the step of a code that was used, unless that one or a later one was used before. Of two concurrent callers
-/// with one code one gets true.
+/// Records the time step of a used code, unless that step or a later one was used before. Of two concurrent
+/// callers with the same code only one gets true.
 pub async fn spend_step(tx: &mut Tx, user: &UserRow, step: i64) -> Result<bool, DbError> {
     let affected = qm_db::exec!(tx, SPEND_STEP, &user.id, &user.totp_secret, step).await?;
     Ok(affected.rows() == 1)
@@ -159,7 +160,7 @@ pub async fn set_password(tx: &mut Tx, user: &UserRow, hash: &str, now: Timestam
     Ok(affected.rows() == 1)
 }
 
-/// Writes address, names, time zone and whether the account is active, as `user` has them. The caller holds the row.
+/// Stores address, names, time zone and active state of `user`. The caller has locked the row.
 pub async fn set_profile(tx: &mut Tx, user: &UserRow, now: Timestamp) -> Result<(), DbError> {
     qm_db::exec!(
         tx,
@@ -176,7 +177,7 @@ pub async fn set_profile(tx: &mut Tx, user: &UserRow, now: Timestamp) -> Result<
     .exactly(1)
 }
 
-/// Stores the encrypted seed of a second factor that is being set up; false when one is on already.
+/// Stores the encrypted seed of a second factor in setup; `false` when a second factor is on.
 pub async fn start_totp(tx: &mut Tx, id: &str, sealed: &str, now: Timestamp) -> Result<bool, DbError> {
     let affected = qm_db::exec!(tx, START_TOTP, id, sealed, now.ms()).await?;
     Ok(affected.rows() == 1)
@@ -227,7 +228,7 @@ pub async fn renew_recovery_codes(
     Ok(affected.rows() == 1)
 }
 
-/// Forgets seed, flag and recovery codes.
+/// Deletes seed, flag and recovery codes of the second factor.
 pub async fn disable_totp(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
     qm_db::exec!(tx, DISABLE_TOTP, id, false, now.ms())
         .await?
@@ -266,12 +267,12 @@ pub async fn insert(
     .exactly(1)
 }
 
-/// Deletes the user with everything of theirs; audit rows stay without a name. The caller holds the row.
+/// Deletes the user with all dependent rows; audit rows stay without a name. The caller has locked the row.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     qm_db::exec!(tx, DELETE, id).await?.exactly(1)
 }
 
-/// Id and time zone of the user, if they are active.
+/// Id and time zone of an active user.
 pub async fn active(tx: &mut Tx, id: &str) -> Result<Option<(String, Option<String>)>, DbError> {
     if cannot_exist(id) {
         return Ok(None);

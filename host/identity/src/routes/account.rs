@@ -76,7 +76,7 @@ pub async fn password(
     Ok(Created(Done::YES))
 }
 
-/// Whether a second factor is asked for when the caller signs in.
+/// State of the caller's second factor.
 #[utoipa::path(
     get, path = "/api/account/2fa", tag = TAG,
     responses((status = 200, description = "On or off", body = TwoFactorView), faults::OwnAccount),

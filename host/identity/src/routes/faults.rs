@@ -1,5 +1,5 @@
-//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
-//! is known without them.
+//! Errors that each operation may answer, for the OpenAPI document. Answers common to every guarded operation
+//! are added elsewhere.
 
 use qm_platform::ActingError;
 use qm_web::faults;
@@ -16,7 +16,7 @@ faults! {
         E::RefreshTokenExpired,
         E::AccountDisabled,
     ];
-    /// The token is good, but its user is gone.
+    /// The token is valid, but its user is deleted.
     OwnAccount => [E::NoSuchUser];
     ChangeProfile => [gone(), E::UnknownTimezone("…".to_owned()), E::EmailTaken];
     ChangePassword => [gone(), E::WrongCurrentPassword, E::TooManyAttempts, E::Busy];
@@ -48,7 +48,7 @@ faults! {
     DeleteUser => [E::UserNotFound, E::SystemUser, E::ChangesSuperAdmin, E::LastSuperAdmin];
 }
 
-/// The token is good, but its user is gone, or deactivated: they change nothing any more.
+/// The token is valid, but its user is deleted or deactivated.
 fn gone() -> E {
     E::Acting(ActingError::Gone)
 }

@@ -1,4 +1,4 @@
-//! What users see and change of themselves.
+//! Reading and changing the caller's own account.
 
 use qm_db::Tx;
 use qm_kernel::{Timestamp, timezone};
@@ -22,7 +22,7 @@ impl Identity {
         profile_of(&mut tx, user).await
     }
 
-    /// Changes what `change` names; the rest stays.
+    /// Applies the changes to the caller's profile.
     #[tracing::instrument(name = "identity.update_profile", skip_all)]
     pub async fn update_profile(
         &self,
@@ -68,7 +68,8 @@ impl Identity {
         Ok(profile)
     }
 
-    /// The caller's own account, to change it: one that is gone or deactivated is not worth a hash.
+    /// The caller's row for a change: fails early for a deleted or deactivated account, before a password is
+    /// hashed.
     pub(super) async fn own_to_change(&self, caller: Caller<'_>) -> Result<UserRow, IdentityError> {
         match self.own(caller).await {
             Ok(user) if user.is_active => Ok(user),
@@ -78,7 +79,8 @@ impl Identity {
         }
     }
 
-    /// Audits a wrong password or code on one's own account, as a failure of what it was given for, and counts it.
+    /// Audits a wrong password or code for the caller's own account as a failure of the intended action, and
+    /// counts it.
     pub(super) async fn note_wrong(
         &self,
         caller: Caller<'_>,
@@ -97,7 +99,7 @@ impl Identity {
         Ok(())
     }
 
-    /// The caller's own row, outside any transaction: what is decided on it is checked again when it is written.
+    /// The caller's row, outside any transaction: decisions based on it are checked again at the write.
     pub(super) async fn own(&self, caller: Caller<'_>) -> Result<UserRow, IdentityError> {
         let mut tx = self.inner.db.begin_read().await?;
         repo::users::find(&mut tx, caller.user_id())

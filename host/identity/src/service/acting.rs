@@ -1,6 +1,6 @@
-//! Who acts, as the database knows them: the judgement that every change of power asks for.
+//! Present permissions of a caller by the database, checked by every sensitive change.
 //!
-//! Rows are held in one order: the role's that a change may empty, the caller's, the user's the change is about.
+//! Lock order of rows: the role that a change may empty, the caller, the user to change.
 
 use async_trait::async_trait;
 use qm_db::Tx;
@@ -44,7 +44,7 @@ impl Caller<'_> {
         Ok(actor)
     }
 
-    /// The caller with their own row, for what one may do to one's own account.
+    /// The caller with their own row, for changes of their own account.
     pub(super) async fn acting_for_self(self, tx: &mut Tx) -> Result<(Actor, UserRow), IdentityError> {
         Ok(judge(tx, self.principal, &[]).await?)
     }
@@ -63,7 +63,7 @@ async fn judge(
     }
     let (mut roles, held) = repo::roles::granted_to(tx, &user.id).await?;
     ActingError::check(&roles, held, needed)?;
-    // A role won since the token was issued counts from the next token on.
+    // A role granted after the token was issued counts only in the next token.
     roles.retain(|role| principal.roles.contains(role));
     Ok((Actor::new(user.id.clone(), roles), user))
 }

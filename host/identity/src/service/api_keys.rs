@@ -1,4 +1,4 @@
-//! API keys of one's own. They are kept for clients that want to show them; no route takes one as a credential.
+//! API keys of the caller. Clients may show them; no route accepts one as a credential.
 
 use qm_kernel::{Permission, Timestamp};
 use serde_json::json;
@@ -11,11 +11,11 @@ use crate::repo;
 use crate::repo::api_keys::NewKey;
 use crate::service::{Caller, Identity};
 
-/// Prefixes tried before giving up: with 48 random bits a second one is hardly ever needed.
+/// Tries for an unused prefix: with 48 random bits a second one is hardly ever needed.
 const ATTEMPTS: usize = 4;
 
 impl Identity {
-    /// The caller's keys, newest first, revoked ones too.
+    /// The caller's keys, newest first, including revoked ones.
     pub async fn api_keys(&self, caller: Caller<'_>) -> Result<Vec<ApiKey>, IdentityError> {
         let mut tx = self.inner.db.begin_read().await?;
         let rows = repo::api_keys::of_user(&mut tx, caller.user_id()).await?;
@@ -80,7 +80,7 @@ impl Identity {
         })
     }
 
-    /// Revokes a key of the caller's. An id that is unknown or another user's changes nothing and is no error, so
+    /// Revokes a key of the caller. An unknown id or that of another user changes nothing and is no error, so
     /// that nobody learns of other users' keys.
     #[tracing::instrument(name = "identity.revoke_api_key", skip_all)]
     pub async fn revoke_api_key(&self, caller: Caller<'_>, id: &str) -> Result<(), IdentityError> {

@@ -1,19 +1,18 @@
-//! Guesses at passwords and codes, counted by account: whoever goes on being wrong waits longer and longer.
+//! Delays after wrong passwords and codes, counted per account: each further failure doubles the pause.
 //!
-//! It is a delay and never a lock: an attempt that has waited is judged like any other, and the pause stays below
-//! [`Pace::longest`]. Logins from addresses that the account signed in from before are neither delayed nor counted, so
-//! that nobody can keep the owner out from afar. A name that no account has is treated as one that has never signed in
-//! anywhere: the delay tells nobody which names exist.
+//! It is a delay and never a lock: a delayed attempt is checked like any other, and the pause stays below
+//! [`Pace::longest`]. Logins from addresses known for the account are neither delayed nor counted, so that
+//! nobody can lock the owner out remotely. An unknown user name is treated like an account without known
+//! addresses, so the delay does not reveal which names exist.
 //!
-//! Logins and the account's own routes are counted apart. Who guesses behind a stolen token cannot delay logins, and who
-//! guesses at logins cannot delay the owner who is in; since only holders of a token get that far, known addresses are no
-//! exception there.
+//! Logins and the routes of the own account are counted separately: an attacker with a stolen token cannot
+//! delay logins, and one who guesses at logins cannot delay the owner who is signed in. Known addresses are
+//! no exception on the own account's routes, because only holders of a token reach them.
 //!
-//! In memory: each server counts its own, so that two servers on one database allow twice as many guesses, and a start
-//! forgets.
-//! Bounds: [`MAX_ACCOUNTS`] names, the least suspicious forgotten first; [`MAX_WAITING`] attempts waiting; who would wait
-//! longer than two of the longest pauses is told to come back. Attempts that were let in together before the first of
-//! them failed are not called back: the queue of hashes bounds those.
+//! Kept in memory: each server counts on its own, so two servers on one database allow twice as many guesses,
+//! and a restart forgets. Bounds: [`MAX_ACCOUNTS`] names, the least suspicious dropped first; [`MAX_WAITING`]
+//! waiting attempts; an attempt that would wait longer than two of the longest pauses is refused. Attempts
+//! admitted together before the first failure are not recalled: the queue of hashes limits those.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,20 +26,20 @@ use crate::error::IdentityError;
 const MAX_ACCOUNTS: usize = 10_000;
 const MAX_WAITING: usize = 256;
 
-/// The delays that wrong guesses cause.
+/// Delays after wrong guesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Failures that cost nothing.
+    /// Number of failures without a delay.
     pub free: u32,
-    /// The pause after the next one; it doubles with each further one.
+    /// Pause after the next failure; it doubles with each further one.
     pub first: Duration,
     pub longest: Duration,
-    /// Without a failure for this long, the account starts anew.
+    /// Time without a failure after which the count restarts.
     pub forgiven: Duration,
 }
 
 impl Pace {
-    /// The pace of the service: at the longest pause some 10,000 guesses a day, all strangers together.
+    /// The production values: at the longest pause about 10,000 guesses a day per account, over all clients.
     pub const STANDARD: Pace = Pace {
         free: 5,
         first: Duration::from_millis(250),
@@ -59,15 +58,15 @@ impl Pace {
     }
 }
 
-/// The place where somebody guesses: each has counts of its own.
+/// Place of a guess, with its own counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Door {
     Login,
-    /// The routes of one's own account, behind a token.
+    /// Routes of the own account, behind a token.
     Account,
 }
 
-/// Counts and delays. Clones share one count.
+/// Counts and delays. Clones share one state.
 #[derive(Clone)]
 pub struct Guesses {
     pace: Pace,
@@ -80,7 +79,7 @@ pub struct Guesses {
 struct Count {
     failures: u32,
     last: Timestamp,
-    /// The next attempt is not judged before.
+    /// Earliest time of the next attempt.
     free_at: Timestamp,
 }
 
@@ -94,7 +93,7 @@ impl Guesses {
         }
     }
 
-    /// Waits until an attempt at this account is to be judged.
+    /// Waits until an attempt at this account may be checked.
     pub async fn wait(&self, door: Door, username: &str) -> Result<(), IdentityError> {
         let pause = self.delay(door, username, self.ctx.now())?;
         if pause.is_zero() {
@@ -106,7 +105,7 @@ impl Guesses {
         Ok(())
     }
 
-    /// How long the attempt has to wait. It takes a turn of its own: those who come together are judged one by one.
+    /// Waiting time of the attempt. Concurrent attempts queue and are checked one by one.
     fn delay(&self, door: Door, username: &str, now: Timestamp) -> Result<Duration, IdentityError> {
         let mut counts = self.counts();
         let Some(count) = counts.get_mut(&(door, username.into())) else {
@@ -124,7 +123,7 @@ impl Guesses {
         Ok(wait)
     }
 
-    /// The attempt was wrong.
+    /// Counts a wrong attempt.
     pub fn failed(&self, door: Door, username: &str) {
         let now = self.ctx.now();
         let mut counts = self.counts();
@@ -145,7 +144,7 @@ impl Guesses {
         count.free_at = count.free_at.max(now.plus(self.pace.after(count.failures)));
     }
 
-    /// Attempts that wait.
+    /// Number of waiting attempts.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
@@ -155,7 +154,7 @@ impl Guesses {
     }
 }
 
-/// Forgets who is forgiven anyway, or else whoever failed least and longest ago.
+/// Drops expired counts, or else those with the fewest and oldest failures.
 fn make_room(counts: &mut HashMap<(Door, Box<str>), Count>, pace: Pace, now: Timestamp) {
     counts.retain(|_, count| now.since(count.last) < pace.forgiven);
     if counts.len() >= MAX_ACCOUNTS {
@@ -169,7 +168,7 @@ fn make_room(counts: &mut HashMap<(Door, Box<str>), Count>, pace: Pace, now: Tim
     }
 }
 
-/// One of the attempts that wait; given back when it ends, or its caller hangs up.
+/// Place of a waiting attempt; released when it ends or its caller hangs up.
 struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {

@@ -1,4 +1,4 @@
-//! What the house asks about users whose token is not at hand.
+//! Permissions of users without their token, for other areas.
 
 use async_trait::async_trait;
 use qm_kernel::{Permission, Role};

@@ -1,4 +1,4 @@
-//! Login: password, then the second factor when the account has one, then a new session.
+//! Login: password, then the second factor if enabled, then a new session.
 
 use qm_db::Tx;
 use qm_kernel::event::{Cause, DomainEvent};
@@ -15,13 +15,14 @@ use crate::repo::users::UserRow;
 use crate::service::Identity;
 use crate::service::guesses::Door;
 
-/// Every this many failures in a row the owner hears of it. There is no lockout: it would let a stranger lock the
-/// owner out; the throttle of the route bounds guessing by address, [`super::guesses`] by account.
+/// The owner is notified each time after this many consecutive failures. There is no lock-out, which would
+/// let a stranger lock the owner out; the route limits guesses per address, and [`super::guesses`] per
+/// account.
 const ALARMING_FAILURES: i64 = 5;
 
 const LOGIN_ACTION: &str = "auth.login";
 
-/// The credentials that a client presents.
+/// Credentials of a login request.
 pub struct Credentials {
     pub username: String,
     pub password: Secret,
@@ -29,11 +30,11 @@ pub struct Credentials {
     pub second_factor: Option<String>,
 }
 
-/// How the second factor is met; what can be used once is used up only when the session opens.
+/// Verified second factor; one-time codes are spent only when the session opens.
 #[derive(Clone, Copy)]
 enum SecondFactor<'a> {
     NotNeeded,
-    /// The step of the code.
+    /// Time step of the code.
     Totp(i64),
     Recovery(&'a str),
 }
@@ -49,7 +50,7 @@ impl Identity {
             let mut tx = self.inner.db.begin_read().await?;
             let user = repo::users::find_by_username(&mut tx, &credentials.username).await?;
             let id = user.as_ref().map(|user| user.id.as_str());
-            let block = AddressBlock::of(client.ip);
+            let block = AddressBlock::containing(client.ip);
             let known = repo::addresses::is_known(&mut tx, id, block).await?;
             (user, known)
         };
@@ -100,8 +101,8 @@ impl Identity {
             .ok_or(IdentityError::InvalidTwoFactorCode)
     }
 
-    /// Everything a full login changes, in one transaction. What was checked outside it is checked again: the account
-    /// is active, the password is the same, the code or recovery code has not been used meanwhile.
+    /// Writes all changes of a complete login in one transaction. Everything checked before is checked again:
+    /// the account is active, the password unchanged, the code or recovery code unused.
     async fn open_session(
         &self,
         user: UserRow,
@@ -126,7 +127,7 @@ impl Identity {
                 Some(json!({ "recoveryCode": true }))
             }
         };
-        repo::addresses::remember(&mut tx, &user.id, AddressBlock::of(client.ip), now).await?;
+        repo::addresses::remember(&mut tx, &user.id, AddressBlock::containing(client.ip), now).await?;
         let family = self.inner.ctx.id();
         let session = self.issue(&mut tx, user, &family, client, now).await?;
         let entry = AuditEntry {
@@ -141,7 +142,7 @@ impl Identity {
         Ok(session)
     }
 
-    /// Counts the failure against the account that has the name, if one does, and writes the audit row.
+    /// Counts the failure for the account of this name, if it exists, and writes the audit row.
     async fn note_failure(&self, username: &str, client: &ClientInfo) -> Result<(), IdentityError> {
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
@@ -170,7 +171,7 @@ impl Identity {
     }
 }
 
-/// The hashes of the recovery codes that are left.
+/// Hashes of the unused recovery codes.
 fn stored_codes(user: &UserRow) -> Result<Vec<String>, IdentityError> {
     serde_json::from_str(&user.recovery_codes).map_err(|source| IdentityError::RecoveryCodes {
         user_id: user.id.clone(),
@@ -178,7 +179,7 @@ fn stored_codes(user: &UserRow) -> Result<Vec<String>, IdentityError> {
     })
 }
 
-/// Takes the code from those that are left now: another login may have used this one, or another one, meanwhile.
+/// Spends the recovery code, based on the present list: another login may have used a code meanwhile.
 async fn spend_recovery_code(
     tx: &mut Tx,
     user_id: &str,

@@ -1,5 +1,5 @@
-//! What the operator does from the command line, beside a running server or without one: no token, no events, no
-//! secrets of the service. Whoever may run it may read the database anyway.
+//! Commands of the operator on accounts, beside a running server or without one: no token, no events, no
+//! secrets of the service. A user of the command line has access to the database anyway.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -19,7 +19,7 @@ const GENERATED_PASSWORD_BYTES: usize = 18;
 /// Users read at a time.
 const PAGE: u64 = 500;
 
-/// The accounts as the operator reaches them.
+/// Access of the operator to the accounts.
 pub struct Operator {
     db: Db,
     audit: Audit,
@@ -27,18 +27,18 @@ pub struct Operator {
     ctx: Ctx,
 }
 
-/// How a reset went.
+/// Result of a password reset.
 #[derive(Debug)]
 pub struct Reset {
-    /// The new password, when none was given. Shown once and stored nowhere.
+    /// Generated password, when none was given. Shown once and stored nowhere.
     pub generated: Option<Secret>,
-    /// Refresh tokens that were live.
+    /// Number of revoked refresh tokens.
     pub revoked: u64,
-    /// The second factor was on and is off now.
+    /// True when the second factor was on and is now off.
     pub two_factor_disabled: bool,
-    /// The second factor is still asked for.
+    /// True when the second factor is still required.
     pub two_factor: bool,
-    /// False: nobody can sign in to the account, whatever the password.
+    /// False: sign-in is impossible, whatever the password.
     pub is_active: bool,
 }
 
@@ -72,8 +72,7 @@ impl Operator {
         Ok(users)
     }
 
-    /// Replaces the password of the user of this name, generating one where none is given, and revokes every refresh
-    /// token.
+    /// Sets the password of a user (generated if none is given), and revokes every refresh token.
     pub async fn reset_password(
         &self,
         username: &str,
@@ -97,7 +96,7 @@ impl Operator {
         }
         let revoked = repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
         repo::addresses::forget(&mut tx, &user.id, None).await?;
-        repo::endings::note(&mut tx, self.ctx.id(), &user.id, now).await?;
+        repo::session_ends::note(&mut tx, self.ctx.id(), &user.id, now).await?;
         let two_factor_disabled = disable_two_factor && user.totp_enabled;
         if disable_two_factor {
             repo::users::disable_totp(&mut tx, &user.id, now).await?;
@@ -125,7 +124,7 @@ impl Operator {
     }
 }
 
-/// A password nobody chose.
+/// A random password.
 pub(super) fn generate_password(ctx: &Ctx) -> Secret {
     Secret::new(BASE64_URL_SAFE_NO_PAD.encode(ctx.bytes::<GENERATED_PASSWORD_BYTES>()))
 }

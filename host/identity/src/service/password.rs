@@ -1,8 +1,8 @@
-//! Password hashing: Argon2id off the async threads.
+//! Password hashing with Argon2id on blocking threads.
 //!
-//! Bounds: 2 hashes at a time (64 MiB each), 128 waiting, of both together 16 for one address; whoever comes after that
-//! is told the service is busy.
-//! A caller that hangs up leaves the queue, but a hash already running keeps its place until it ends.
+//! Bounds: 2 hashes at a time (64 MiB each), 128 waiting; of both together 16 per client address. Further
+//! requests are refused as busy. A caller that hangs up leaves the queue, but a running hash keeps its place
+//! until it ends.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,10 +18,10 @@ use crate::error::IdentityError;
 
 const RUNNING: usize = 2;
 const WAITING: usize = 128;
-/// Of those that run or wait, what one address may hold: who floods keeps places free for everybody else.
+/// Largest number of running and waiting hashes per client address, so that a flood leaves places for others.
 const SHARE: usize = 16;
 
-/// What one hash costs. Stored hashes name their own cost, so a change applies to new passwords only.
+/// Cost of one hash. Stored hashes contain their own cost, so a change applies to new passwords only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashCost {
     pub memory_kib: u32,
@@ -30,13 +30,13 @@ pub struct HashCost {
 }
 
 impl HashCost {
-    /// The cost of the service: 64 MiB, 3 passes, 4 lanes.
+    /// The production cost: 64 MiB, 3 passes, 4 lanes.
     pub const STANDARD: HashCost = HashCost {
         memory_kib: 65_536,
         passes: 3,
         lanes: 4,
     };
-    /// For tests that log in often and do not measure hashing.
+    /// For tests with many logins.
     pub const CHEAP: HashCost = HashCost {
         memory_kib: 64,
         passes: 1,
@@ -48,9 +48,9 @@ impl HashCost {
 #[derive(Clone)]
 pub struct Passwords {
     cost: HashCost,
-    /// Checked when the user does not exist, so that the answer takes as long as for one who does.
+    /// Hash that is checked when the user does not exist, so that the answer takes the same time.
     dummy: Arc<str>,
-    /// Threads of their own, whatever else hangs.
+    /// Threads of its own, independent of other hanging work.
     lane: Arc<Lane>,
     running: Arc<Semaphore>,
     queue: Arc<Semaphore>,
@@ -58,7 +58,7 @@ pub struct Passwords {
     ctx: Ctx,
 }
 
-/// Places taken by address.
+/// Number of occupied places by address.
 type Shares = Arc<Mutex<HashMap<AddressBlock, usize>>>;
 
 impl Passwords {
@@ -68,7 +68,7 @@ impl Passwords {
             passes,
             lanes,
         } = cost;
-        // Salt and digest are arbitrary: the work is the same, and no password is known to give this digest.
+        // Salt and digest are arbitrary: the work is the same, and no known password has this digest.
         let dummy = format!(
             "$argon2id$v=19$m={memory_kib},t={passes},p={lanes}$bm8tc3VjaC11c2VyLS0tLQ$\
              bm8tcGFzc3dvcmQtaGFzaGVzLXRvLXRoaXMtdGV4dC0"
@@ -84,7 +84,7 @@ impl Passwords {
         }
     }
 
-    /// The PHC text of a new password, asked for from `by`; `None`: by the service itself.
+    /// PHC text of a new password. `by` is the client address; `None`: the service itself.
     pub async fn hash(&self, password: &Secret, by: Option<IpAddr>) -> Result<String, IdentityError> {
         let HashCost {
             memory_kib,
@@ -105,7 +105,7 @@ impl Passwords {
         .await
     }
 
-    /// Whether `password` is the one of `stored`. Without a stored hash the same work is done in vain.
+    /// True when `password` matches the hash `stored`. Without a hash the same work is done in vain.
     pub async fn verify(
         &self,
         password: &Secret,
@@ -125,14 +125,14 @@ impl Passwords {
         .await
     }
 
-    /// How many hashes run and how many wait.
+    /// Number of running and of waiting hashes.
     pub fn load(&self) -> (usize, usize) {
         let running = RUNNING - self.running.available_permits();
         let taken = RUNNING + WAITING - self.queue.available_permits();
         (running, taken.saturating_sub(running))
     }
 
-    /// A place of those that the address may hold, given back when it is dropped.
+    /// Takes a place of the address's share; dropping it releases the place.
     fn share_of(&self, block: AddressBlock) -> Result<Share<'_>, IdentityError> {
         let mut shares = lock(&self.shares);
         let taken = shares.entry(block).or_default();
@@ -152,7 +152,7 @@ impl Passwords {
         work: impl FnOnce() -> Result<T, IdentityError> + Send + 'static,
     ) -> Result<T, IdentityError> {
         let _share = match by {
-            Some(address) => Some(self.share_of(AddressBlock::of(address))?),
+            Some(address) => Some(self.share_of(AddressBlock::containing(address))?),
             None => None,
         };
         let _place = self.queue.try_acquire().map_err(|_| IdentityError::Busy)?;
@@ -293,7 +293,7 @@ mod tests {
             let (passwords, by) = (passwords.clone(), address.parse().expect("an address"));
             tokio::spawn(async move { passwords.verify(&Secret::new("p"), None, by).await })
         };
-        // One network, whichever of its addresses it asks from.
+        // All addresses of one network count together.
         let flood: Vec<_> = (0..SHARE)
             .map(|host| verify(&format!("2001:db8:0:1::{host:x}")))
             .collect();

@@ -1,4 +1,4 @@
-//! The users as whoever writes to them asks for them.
+//! Users as recipients of notifications.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx};

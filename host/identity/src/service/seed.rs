@@ -1,5 +1,5 @@
-//! Seeding at each start: the permission catalogue, the five roles and the first administrator. Running it again
-//! changes nothing that a person did, except that a role's links are put back to the catalogue's.
+//! Seeding at each start: the permissions, the five roles and the first administrator. A repetition changes
+//! nothing that users did, except that the permissions of the roles are restored.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,12 +14,12 @@ use crate::service::operator::generate_password;
 
 const DISPLAY_NAME: &str = "Administrator";
 
-/// The result of seeding that its caller must tell a person.
+/// Result of seeding, for display by the caller.
 #[derive(Debug, Default)]
 pub struct Seeded {
     /// The administrator was created just now.
     pub admin_created: bool,
-    /// Its password, when none was configured. Shown once and stored nowhere.
+    /// Generated password, when none was configured. Shown once and stored nowhere.
     pub generated_password: Option<Secret>,
 }
 
@@ -32,7 +32,7 @@ impl Identity {
         self.seed_admin(admin).await
     }
 
-    /// Inserts what is missing; answers the id of every permission by key.
+    /// Inserts missing permissions; returns the id of every permission by key.
     async fn seed_permissions(&self, tx: &mut Tx) -> Result<HashMap<String, String>, IdentityError> {
         let mut ids = by_name(repo::roles::all_permissions(tx).await?);
         if Permission::ALL
@@ -50,8 +50,8 @@ impl Identity {
         Ok(ids)
     }
 
-    /// Creates missing roles and makes the links of each those of the catalogue. Links that are right already are
-    /// left alone, which spares an ordinary start a few hundred writes.
+    /// Creates missing roles and sets the permissions of each. Correct ones are left alone, which saves a few
+    /// hundred writes at a normal start.
     async fn seed_roles(
         &self,
         tx: &mut Tx,
@@ -83,7 +83,7 @@ impl Identity {
         Ok(())
     }
 
-    /// A user who has the name already keeps their password and everything else; only the role is made sure of.
+    /// Creates the administrator. An existing user of that name keeps everything; only the role is granted.
     async fn seed_admin(&self, admin: &FirstAdmin) -> Result<Seeded, IdentityError> {
         let mut tx = self.inner.db.begin_write().await?;
         if let Some(user) = repo::users::find_by_username(&mut tx, &admin.username).await? {

@@ -1,9 +1,9 @@
-//! Sessions: a short access token and a refresh token that is good once.
+//! Sessions: a short access token and a refresh token for one use.
 //!
-//! The tokens that descend from one login are a family. Presenting a token a second time means that two parties hold
-//! it, so the whole family ends. A token that was revoked otherwise, by a new password, a logout or a deactivation, is
-//! merely refused: an honest client that was away presents it too. Whoever changes a user's tokens holds the user's row
-//! first.
+//! All tokens from one login are a family. A second use of a token means that two parties hold it, so the
+//! whole family ends. A token that was revoked otherwise (new password, logout, deactivation) is only
+//! refused, because an honest client that was offline presents it too. Changes of a user's tokens lock the
+//! user's row first.
 
 use qm_db::Tx;
 use qm_kernel::{AddressBlock, ClientInfo, Secret, Timestamp};
@@ -33,7 +33,7 @@ impl Identity {
         let user = repo::users::lock(&mut tx, &owner)
             .await?
             .ok_or(IdentityError::InvalidRefreshToken)?;
-        // Read again now that nobody else can change it: another exchange, or a revocation, may have been faster.
+        // Read again under the lock: another exchange or a revocation may have been faster.
         let token = live_or_dead(&mut tx, &presented).await?;
         if token.rotated_at.is_some() {
             return self.end_family(tx, token, client, now).await;
@@ -63,7 +63,7 @@ impl Identity {
         now: Timestamp,
     ) -> Result<Session, IdentityError> {
         let ended = repo::tokens::revoke_family(&mut tx, &token.family, now).await?;
-        // Whoever presented it need not be the user, so the row is about them and not by them.
+        // The presenter may not be the user, so the audit row is about the user and not by them.
         let entry = AuditEntry {
             action: "auth.refresh_reuse",
             object_type: Some("user"),
@@ -85,7 +85,7 @@ impl Identity {
         let mut tx = self.inner.db.begin_write().await?;
         if repo::users::lock(&mut tx, caller.user_id()).await?.is_some() {
             repo::tokens::revoke_all(&mut tx, caller.user_id(), self.inner.ctx.now()).await?;
-            // Whoever may do nothing else any more may still sign out.
+            // A deactivated user may still sign out.
             let entry = AuditEntry {
                 user_id: Some(caller.user_id().to_owned()),
                 action: "auth.logout",
@@ -98,8 +98,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Replaces the caller's password and revokes every refresh token. Access tokens live on until they expire.
-    /// `action` is what the audit row is called.
+    /// Sets the caller's password and revokes every refresh token. Access tokens stay valid until they
+    /// expire. `action` is the name in the audit row.
     #[tracing::instrument(name = "identity.change_password", skip_all)]
     pub async fn change_password(
         &self,
@@ -120,11 +120,11 @@ impl Identity {
         let mut tx = self.inner.db.begin_write().await?;
         let (actor, _) = caller.acting_for_self(&mut tx).await?;
         if !repo::users::set_password(&mut tx, &user, &hash, now).await? {
-            // Somebody else changed it first, so what was checked is no longer the current one.
+            // Another request changed it first, so the checked password is outdated.
             return Err(IdentityError::WrongCurrentPassword);
         }
         repo::tokens::revoke_all(&mut tx, &user.id, now).await?;
-        repo::addresses::forget(&mut tx, &user.id, Some(AddressBlock::of(by))).await?;
+        repo::addresses::forget(&mut tx, &user.id, Some(AddressBlock::containing(by))).await?;
         self.end_sessions(&mut tx, &user.id, now).await?;
         let entry = actor.entry(action, caller.client);
         self.inner.audit.record(&mut tx, entry).await?;
@@ -133,7 +133,8 @@ impl Identity {
         Ok(())
     }
 
-    /// A new pair of tokens in `family`, with roles and permissions as they are now. The caller holds the user's row.
+    /// A new pair of tokens in `family`, with the present roles and permissions. The caller has locked the
+    /// user's row.
     pub(super) async fn issue(
         &self,
         tx: &mut Tx,
@@ -169,7 +170,7 @@ impl Identity {
     }
 }
 
-/// The token that is presented, whatever became of it.
+/// The row of the presented token, in any state.
 async fn live_or_dead(tx: &mut Tx, presented: &refresh::Presented<'_>) -> Result<TokenRow, IdentityError> {
     repo::tokens::find(tx, &presented.hash)
         .await?

@@ -1,4 +1,4 @@
-//! Access tokens: JWTs signed with HS256 by the `jsonwebtoken` crate, which is told that one algorithm and no other.
+//! Access tokens: JWTs signed with HS256 by the `jsonwebtoken` crate, which accepts only this algorithm.
 //!
 //! Owns: the signing key. Never: reads the database; the claims are the whole principal.
 //! Expiry is judged here, by the clock of [`Ctx`]: the crate would ask the machine's.
@@ -30,7 +30,7 @@ pub struct TokenService {
     ctx: Ctx,
 }
 
-/// Whom a token is issued to.
+/// User to issue a token to.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     pub user_id: &'a str,
@@ -50,7 +50,7 @@ struct ClaimsOut<'a> {
     exp: i64,
 }
 
-/// Read leniently: a token of another `type` need not carry our other claims to be told apart.
+/// Parsed leniently: a token of another `type` may lack the other claims.
 #[derive(Deserialize)]
 struct ClaimsIn {
     sub: Option<String>,
@@ -63,7 +63,7 @@ struct ClaimsIn {
     exp: i64,
 }
 
-/// Fields of a header that the token crate does not look at.
+/// Header fields that the token crate ignores.
 #[derive(Deserialize)]
 struct Extensions {
     /// Extensions a verifier must understand (RFC 7515 §4.1.11); we understand none.
@@ -78,7 +78,7 @@ impl TokenService {
 
     fn keyed(secret: &[u8], ttl: Duration, ctx: Ctx) -> Self {
         let mut validation = Validation::new(ALGORITHM);
-        // What the crate would check of the claims, by the machine's clock or for names we do not use.
+        // Turns off checks of the crate that use the machine's clock or unused names.
         validation.required_spec_claims = HashSet::new();
         validation.validate_exp = false;
         validation.validate_nbf = false;
@@ -92,7 +92,7 @@ impl TokenService {
         }
     }
 
-    /// A token that is good from now on for the configured time.
+    /// A token that is valid from now on for the configured time.
     pub fn issue(&self, subject: &Subject<'_>) -> Result<String, jsonwebtoken::errors::Error> {
         let now = self.ctx.now();
         let claims = ClaimsOut {
@@ -132,7 +132,7 @@ impl TokenVerifier for TokenService {
         let (Some(sub), Some(username)) = (claims.sub, claims.username) else {
             return Err(TokenError::Unauthorized);
         };
-        // Names this release does not know (a token of an older or newer one) grant nothing.
+        // Names unknown to this version (from a token of another version) grant nothing.
         Ok(Principal {
             user_id: Arc::from(sub),
             username: Arc::from(username),

@@ -1,4 +1,4 @@
-//! What the verifier takes and what it refuses.
+//! Tests of accepted and refused tokens.
 
 use hmac::{Hmac, Mac};
 use proptest::prelude::*;
@@ -98,7 +98,7 @@ fn the_signature_is_the_one_of_rfc_7515() {
     assert_eq!(claims["iss"], "joe");
 }
 
-/// Issued by the code this service had before it used a crate for it.
+/// A token issued by an earlier version without the crate.
 const ISSUED_BEFORE: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMTExMTExMS0xMTExLTQxMTEtODExMS0xMTExMTExMTExMTEiLCJ1c2VybmFtZSI6Inpvw6sgXCJ0aGVcIiBhZG1pbiIsInJvbGVzIjpbIlBPV0VSX1VTRVIiLCJSRUFEX09OTFkiXSwicGVybWlzc2lvbnMiOlsidG9ycmVudHMudmlldyIsInN5c3RlbS52aWV3Il0sInR5cGUiOiJhY2Nlc3MiLCJpYXQiOjE5MzI2Mjg1MDAsImV4cCI6MTkzMjYyOTQwMH0.pATScHyxeBX9U_EmucRGmI3F1p_mnnoIABsC-VxWln8";
 
 #[test]
@@ -122,7 +122,7 @@ fn a_token_dies_at_its_expiry() {
     assert_eq!(service.verify(&token).err(), Some(TokenError::Unauthorized));
 }
 
-/// Well signed with our secret, yet no token of ours.
+/// Correctly signed with our secret, but no token of ours.
 #[test]
 fn foreign_headers_and_claims_are_refused() {
     let (service, _) = service();

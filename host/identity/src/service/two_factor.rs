@@ -1,4 +1,4 @@
-//! The second factor of one's own account: setup, enabling with a first code, disabling, new recovery codes.
+//! Second factor of the own account: setup, enabling with a first code, disabling, new recovery codes.
 
 use qm_kernel::Secret;
 use qm_platform::Settings;
@@ -19,15 +19,15 @@ const DISABLED: &str = "account.2fa_disabled";
 const RENEWED: &str = "account.2fa_recovery_regenerated";
 
 impl Inner {
-    /// The stored seed in the clear. One that cannot be decrypted (the key was changed) reads as absent: recovery
-    /// codes still let the owner in.
+    /// The decrypted seed. One that cannot be decrypted (after a change of the key) counts as absent:
+    /// recovery codes still admit the owner.
     fn seed_of(&self, user: &UserRow) -> Option<Secret> {
         user.totp_secret
             .as_deref()
             .and_then(|stored| self.cipher.decrypt(stored))
     }
 
-    /// The step whose code of this user `code` is now.
+    /// Time step whose code for this user is `code`.
     pub(super) fn matching_step(&self, user: &UserRow, code: &str) -> Option<i64> {
         self.seed_of(user)
             .and_then(|seed| totp::matching_step(&seed, code, self.ctx.now()))
@@ -39,8 +39,8 @@ impl Identity {
         Ok(self.own(caller).await?.totp_enabled)
     }
 
-    /// Makes a seed and keeps it until [`Identity::enable_two_factor`]; the second factor stays off. A seed made
-    /// before and not enabled is replaced.
+    /// Creates a seed for [`Identity::enable_two_factor`]; the second factor stays off. An earlier seed that
+    /// was not enabled is replaced.
     #[tracing::instrument(name = "identity.setup_two_factor", skip_all)]
     pub async fn setup_two_factor(&self, caller: Caller<'_>) -> Result<Setup, IdentityError> {
         let user = self.own_to_change(caller).await?;
@@ -67,7 +67,7 @@ impl Identity {
         })
     }
 
-    /// Switches the second factor on, given a code of the seed that was set up. Answers the recovery codes.
+    /// Switches the second factor on with a code of the new seed. Returns the recovery codes.
     #[tracing::instrument(name = "identity.enable_two_factor", skip_all)]
     pub async fn enable_two_factor(
         &self,
@@ -92,7 +92,7 @@ impl Identity {
         let mut tx = self.inner.db.begin_write().await?;
         let (actor, _) = caller.acting_for_self(&mut tx).await?;
         if !repo::users::enable_totp(&mut tx, &user, step, &json!(issued.hashes).to_string(), now).await? {
-            // Set up anew, or enabled, since it was read: the code belongs to a seed that is no longer pending.
+            // Set up anew, or enabled, since it was read: the code belongs to an outdated seed.
             return Err(IdentityError::InvalidVerificationCode);
         }
         let entry = actor.entry(ENABLED, caller.client);
@@ -101,7 +101,7 @@ impl Identity {
         Ok(issued.codes)
     }
 
-    /// Switches the second factor off and forgets seed and recovery codes, a pending setup too.
+    /// Switches the second factor off and deletes seed and recovery codes, also of a pending setup.
     #[tracing::instrument(name = "identity.disable_two_factor", skip_all)]
     pub async fn disable_two_factor(
         &self,
@@ -132,7 +132,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Replaces all recovery codes, given a current code of the authenticator; a recovery code will not do.
+    /// Replaces all recovery codes, given a current code of the authenticator; a recovery code is not
+    /// accepted.
     #[tracing::instrument(name = "identity.renew_recovery_codes", skip_all)]
     pub async fn renew_recovery_codes(
         &self,
@@ -154,7 +155,7 @@ impl Identity {
         let (actor, _) = caller.acting_for_self(&mut tx).await?;
         if !repo::users::renew_recovery_codes(&mut tx, &user, step, &hashes, self.inner.ctx.now()).await? {
             drop(tx);
-            // Used before, or the second factor changed since it was read: either way no code that is good now.
+            // Used before, or the second factor changed since it was read: the code is not valid now.
             self.note_wrong(caller, &user, RENEWED).await?;
             return Err(IdentityError::InvalidVerificationCode);
         }

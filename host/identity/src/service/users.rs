@@ -1,7 +1,7 @@
-//! Users and their roles, as administrators manage them.
+//! Management of users and their roles by administrators.
 //!
-//! Invariant: there is always an active SUPER_ADMIN. Whatever may take one away holds that role's row first, then the
-//! caller's, the user's, and only then counts those who are left.
+//! Invariant: there is always an active SUPER_ADMIN. A change that may remove one locks that role's row
+//! first, then the caller's, then the user's, and only then counts the remaining ones.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ impl Identity {
     /// Creates a user on behalf of the caller.
     #[tracing::instrument(name = "identity.add_user", skip_all)]
     pub async fn add_user(&self, caller: Caller<'_>, request: UserRequest) -> Result<Listed, IdentityError> {
-        // By the token first, which spares a hash; by what is stored before anything is written.
+        // By the token first, which saves a hash; by the stored roles before anything is written.
         guard_grant(caller.principal.is_super_admin(), &request.role_names)?;
         let roles = parse_roles(&request.role_names)?;
         let user = NewUser {
@@ -86,7 +86,7 @@ impl Identity {
         })
     }
 
-    /// Changes what `change` names; the rest stays. Deactivation revokes every refresh token.
+    /// Applies the changes. Deactivation revokes every refresh token.
     #[tracing::instrument(name = "identity.update_user", skip_all)]
     pub async fn update_user(
         &self,
@@ -136,7 +136,7 @@ impl Identity {
         Ok(listed(user, roles))
     }
 
-    /// Deletes the user with roles, tokens and API keys; what the audit trail tells of them stays.
+    /// Deletes the user with roles, tokens and API keys; audit rows stay.
     #[tracing::instrument(name = "identity.delete_user", skip_all)]
     pub async fn delete_user(&self, caller: Caller<'_>, id: &str) -> Result<(), IdentityError> {
         let mut tx = self.inner.db.begin_write().await?;
@@ -155,7 +155,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Creates a user and answers its id.
+    /// Creates a user and returns its id.
     pub async fn create_user(&self, user: NewUser) -> Result<String, IdentityError> {
         let hash = self.inner.passwords.hash(&user.password, None).await?;
         let mut tx = self.inner.db.begin_write().await?;
@@ -173,7 +173,7 @@ impl Identity {
         hash: &str,
         now: Timestamp,
     ) -> Result<String, IdentityError> {
-        // Of a name and an address that are both taken, the databases do not report the same one.
+        // When both name and address exist, the databases report different ones first.
         if repo::users::find_by_username(tx, &user.username).await?.is_some() {
             return Err(IdentityError::UsernameTaken);
         }
@@ -190,7 +190,7 @@ impl Identity {
     }
 }
 
-/// A page of users with their roles, of one state of the database.
+/// A page of users with their roles, from one snapshot.
 pub(super) async fn listed_page(tx: &mut Tx, page: PageQuery) -> Result<UserList, IdentityError> {
     let (limit, offset) = (page.page_size as i64, page.offset() as i64);
     let rows = repo::users::page(tx, limit, offset).await?;
@@ -227,7 +227,7 @@ fn listed(user: UserRow, roles: Vec<Role>) -> Listed {
     }
 }
 
-/// Holds the rows that a change of this user may concern; answers who changes, the user and their roles.
+/// Locks the rows that a change of this user may concern; returns the caller, the user and their roles.
 async fn hold(
     tx: &mut Tx,
     caller: Caller<'_>,
@@ -242,7 +242,7 @@ async fn hold(
     Ok((actor, user, roles))
 }
 
-/// The roles the user is to have, if the caller may change this user so. The refusals come in the order clients know.
+/// The new roles of the user, if the caller may set them. Refusals come in the order that clients know.
 fn wanted_roles(
     actor: &Actor,
     user: &UserRow,
@@ -259,7 +259,7 @@ fn wanted_roles(
     names.map_or_else(|| Ok(held.to_vec()), |names| Ok(sorted(parse_roles(names)?)))
 }
 
-/// Applies all but the roles; answers what is different now, by the names of the API.
+/// Applies all changes except the roles; returns the changed fields by their API names.
 fn apply(user: &mut UserRow, change: UserChange) -> Map<String, Value> {
     let mut changed = Map::new();
     let mut note = |name: &str, value: Value| drop(changed.insert(name.to_owned(), value));
@@ -279,7 +279,7 @@ fn apply(user: &mut UserRow, change: UserChange) -> Map<String, Value> {
     changed
 }
 
-/// Only a super admin makes another one.
+/// Only a super admin grants that role.
 fn guard_grant(by_super_admin: bool, names: &[String]) -> Result<(), IdentityError> {
     let asked = names.iter().any(|name| name == Role::SuperAdmin.name());
     if asked && !by_super_admin {
@@ -288,7 +288,7 @@ fn guard_grant(by_super_admin: bool, names: &[String]) -> Result<(), IdentityErr
     Ok(())
 }
 
-/// Only a super admin changes one.
+/// Only a super admin changes another one.
 fn guard_super_admin(actor: &Actor, held: &[Role]) -> Result<(), IdentityError> {
     if held.contains(&Role::SuperAdmin) && !actor.is_super_admin() {
         return Err(IdentityError::ChangesSuperAdmin);
@@ -296,7 +296,7 @@ fn guard_super_admin(actor: &Actor, held: &[Role]) -> Result<(), IdentityError> 
     Ok(())
 }
 
-/// Refuses when nobody is left, given that this user will be no active super admin any more. The caller has [`hold`].
+/// Refuses a change after which no active super admin would remain. The caller has called [`hold`].
 async fn guard_last_super_admin(tx: &mut Tx, user: &UserRow, held: &[Role]) -> Result<(), IdentityError> {
     if user.is_active
         && held.contains(&Role::SuperAdmin)
@@ -307,7 +307,7 @@ async fn guard_last_super_admin(tx: &mut Tx, user: &UserRow, held: &[Role]) -> R
     Ok(())
 }
 
-/// The roles of these names; one that does not exist, or stands there twice, is an error.
+/// The roles of these names; an unknown or repeated name is an error.
 fn parse_roles(names: &[String]) -> Result<Vec<Role>, IdentityError> {
     let mut roles = Vec::with_capacity(names.len().min(Role::ALL.len()));
     for name in names {
@@ -319,7 +319,7 @@ fn parse_roles(names: &[String]) -> Result<Vec<Role>, IdentityError> {
     Ok(roles)
 }
 
-/// The most powerful first, as everywhere.
+/// The most powerful role first.
 fn sorted(mut roles: Vec<Role>) -> Vec<Role> {
     roles.sort_unstable();
     roles

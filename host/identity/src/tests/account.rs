@@ -1,4 +1,4 @@
-//! One's own profile and password, as a client sees them.
+//! Tests of the own profile and password over HTTP.
 
 use http::{Method, StatusCode};
 use qm_kernel::Role;

@@ -1,4 +1,4 @@
-//! API keys: made, listed, revoked, and no way in.
+//! Tests of API keys: creation, listing, revocation, and refusal as a credential.
 
 use argon2::password_hash::PasswordHash;
 use argon2::{Argon2, PasswordVerifier as _};

@@ -1,4 +1,4 @@
-//! What a user holds at this moment.
+//! Tests of a user's present permissions.
 
 use qm_kernel::{Permission, Role};
 use qm_ports::Holders as _;

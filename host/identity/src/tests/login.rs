@@ -1,4 +1,4 @@
-//! Login: what it hands out, how it fails, what it leaves behind.
+//! Tests of logins: results, failures, audit rows.
 
 use data_encoding::BASE32_NOPAD;
 use qm_kernel::{AddressBlock, Role, TokenVerifier as _};
@@ -132,7 +132,7 @@ qm_db::db_test! {
         let house = House::seeded(db).await;
         let id = house.user("owner", Role::User).await;
         let known = async |ip: &str| {
-            let block = AddressBlock::of(ip.parse().expect("an address"));
+            let block = AddressBlock::containing(ip.parse().expect("an address"));
             let mut tx = house.db.begin_read().await.expect("begun");
             repo::addresses::is_known(&mut tx, Some(&id), block).await.expect("read")
         };

@@ -1,4 +1,4 @@
-//! What the migrations make of accounts that were there before them.
+//! Tests of migrations of existing accounts.
 
 use qm_db::testing::{Scratch, migrate_to};
 use qm_db::{Backend, all, exec};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// The schema before addresses were folded and tokens told how they ended.
+/// Version of the schema before addresses were normalised and tokens recorded how they ended.
 const BEFORE: i64 = 7;
 
 sql! {

@@ -1,4 +1,4 @@
-//! Identity on both databases, with a clock and events in the test's hands.
+//! Tests of identity on both databases, with a clock and events that the test controls.
 
 mod account;
 mod api_keys;
@@ -32,13 +32,13 @@ use crate::{
 };
 
 const PASSWORD: &str = "correct horse battery";
-/// Whoever guesses waits, but no test for it.
+/// Short delays, which no test notices.
 const BRISK: Pace = Pace {
     first: Duration::from_millis(1),
     longest: Duration::from_millis(2),
     ..Pace::STANDARD
 };
-/// Whoever has to wait waits longer than any test.
+/// Delays longer than any test.
 const SLOW: Pace = Pace {
     first: Duration::from_hours(1),
     longest: Duration::from_hours(1),
@@ -57,7 +57,7 @@ sql! {
     LAST_LOGIN = "SELECT COALESCE(last_login_at, 0) FROM users WHERE id = $1";
 }
 
-/// Identity with its surroundings.
+/// The service with its dependencies.
 struct House {
     identity: Identity,
     tokens: Arc<TokenService>,
@@ -91,12 +91,12 @@ struct StoredToken {
 }
 
 impl House {
-    /// A seeded house whose administrator is `admin` with [`PASSWORD`].
+    /// A seeded service whose administrator is `admin` with [`PASSWORD`].
     async fn seeded(db: Db) -> Self {
         Self::paced(db, BRISK).await
     }
 
-    /// The same, where being wrong costs what `pace` says.
+    /// A seeded service with these delays after failures.
     async fn paced(db: Db, pace: Pace) -> Self {
         let house = Self::built(db, pace);
         house.identity.seed(&admin()).await.expect("seeded");
@@ -205,7 +205,7 @@ impl House {
         self.identity.refresh(token, &client()).await
     }
 
-    /// Somebody with a good token of this user, whose claims are those of now.
+    /// A caller with a valid token of this user, with present claims.
     async fn who(&self, id: &str) -> Who {
         let account = self.identity.account(id).await.expect("there");
         Who::claiming(id, &account.roles)

@@ -1,4 +1,4 @@
-//! The operator's command line on the accounts.
+//! Tests of the operator's commands on accounts.
 
 use qm_kernel::Role;
 

@@ -1,4 +1,4 @@
-//! Change of one's own password.
+//! Tests of changing the own password.
 
 use qm_kernel::{Role, TokenVerifier as _};
 

@@ -1,4 +1,4 @@
-//! Whom the house writes to.
+//! Tests of finding recipients.
 
 use qm_kernel::{Permission, Role};
 use qm_platform::{People as _, Person};

@@ -1,4 +1,4 @@
-//! Refresh tokens: rotation, reuse, revocation, and races between them.
+//! Tests of refresh tokens: rotation, reuse, revocation, and races.
 
 use qm_kernel::{Permission, Role, TokenVerifier as _};
 

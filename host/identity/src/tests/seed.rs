@@ -1,4 +1,4 @@
-//! Seeding: what a first start makes and what a later one leaves alone.
+//! Tests of seeding at the first and later starts.
 
 use qm_kernel::{Permission, Role};
 

@@ -1,4 +1,4 @@
-//! The routes as a client sees them: statuses, bodies, limits.
+//! Tests of the routes: statuses, bodies, limits.
 
 use axum::Router;
 use axum::body::Body;

@@ -1,4 +1,4 @@
-//! The second factor from setup to its end.
+//! Tests of the second factor.
 
 use http::{Method, StatusCode};
 use qm_kernel::Role;

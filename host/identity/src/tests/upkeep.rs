@@ -1,4 +1,4 @@
-//! Pruning of refresh tokens.
+//! Tests of removing refresh tokens.
 
 use qm_kernel::Role;
 
@@ -11,7 +11,7 @@ qm_db::db_test! {
         let house = House::seeded(db).await;
         let ended = async || {
             let mut tx = house.db.begin_read().await.expect("begun");
-            let rows = repo::endings::since(&mut tx, Timestamp::from_ms(0)).await.expect("read");
+            let rows = repo::session_ends::since(&mut tx, Timestamp::from_ms(0)).await.expect("read");
             rows.into_iter().map(|row| (row.user_id, row.active == 1)).collect::<Vec<_>>()
         };
         let admin = house.login("admin", PASSWORD, None).await.expect("logged in").account.id;

@@ -1,4 +1,4 @@
-//! Users and roles as administrators manage them, and what nobody may do.
+//! Tests of managing users and roles, and of refused changes.
 
 use http::{Method, StatusCode};
 use qm_kernel::{Permission, Role};
@@ -281,7 +281,7 @@ qm_db::db_test! {
         }
         let last = forbidden("The last active super admin cannot be deactivated, demoted or deleted");
         assert_eq!(office.patch(&office.root, root, json!({ "isActive": false, "email": "x@example.org" })).await, last);
-        // One whose claims outlive their account does nothing any more.
+        // A caller whose account was deleted can change nothing.
         let ghost = office.surface.token_claiming("00000000-0000-4000-8000-000000000000", &[Role::SuperAdmin]);
         let gone = forbidden("Your account no longer exists");
         assert_eq!(office.patch(&ghost, root, json!({ "roleNames": ["USER"] })).await, gone);
@@ -320,7 +320,7 @@ qm_db::db_test! {
             assert!(by_root.is_ok() != by_rival.is_ok(), "round {round}: {by_root:?} {by_rival:?}");
             let loser = by_root.and(by_rival);
             assert!(matches!(loser, Err(IdentityError::Acting(_))), "who was removed removes nobody: {loser:?}");
-            // Back to where the round began.
+            // Back to the state before the round.
             house.set_active(&root, true).await;
             let mut tx = house.db.begin_write().await.expect("begun");
             repo::roles::set_roles(&mut tx, &root, &[Role::SuperAdmin]).await.expect("restored");

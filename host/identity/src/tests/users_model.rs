@@ -1,5 +1,5 @@
-//! Any sequence of user operations, by callers whose claims name any role, true or not, against a model in memory: the answers are
-//! the model's, the stored users are the model's, and there is always an active super admin.
+//! Random sequences of user operations, by callers with any claimed roles, compared with a model in memory:
+//! answers and stored users equal the model's, and there is always an active super admin.
 
 use http::{Method, StatusCode};
 use proptest::collection::vec;
@@ -13,7 +13,7 @@ use super::*;
 
 const CASES: u32 = 16;
 const LONGEST: usize = 24;
-/// Names and addresses to choose from: few, so that they collide.
+/// Number of names and addresses: few, so that they collide.
 const NAMES: usize = 5;
 const STRANGER: &str = "00000000-0000-4000-8000-000000000000";
 
@@ -42,7 +42,7 @@ enum Op {
     },
 }
 
-/// Who acts: one of the users, by place, or a stranger, with a token that claims this role.
+/// The caller: a user by index or a stranger, with a token that claims this role.
 #[derive(Clone, Debug)]
 struct Actor {
     place: usize,
@@ -92,7 +92,7 @@ const SYSTEM: Answer = (StatusCode::BAD_REQUEST, Some("System users cannot be de
 const NAME_TAKEN: Answer = (StatusCode::CONFLICT, Some("Username is already in use"));
 const EMAIL_TAKEN: Answer = (StatusCode::CONFLICT, Some("Email is already in use"));
 
-/// What the rules say, written a second time and without a database.
+/// The rules written a second time, without a database.
 #[derive(Debug)]
 struct Model(Vec<Person>);
 
@@ -109,7 +109,7 @@ impl Model {
             .any(|person| person.id != id && person.is_active_super_admin())
     }
 
-    /// Whether whoever acts is still what their token says: the role they act with, or why they may not.
+    /// The role with which the caller acts, or the refusal when the token is outdated.
     fn judge(&self, by: Role, actor: &str) -> Result<Role, Answer> {
         let Some(person) = self.0.iter().find(|person| person.id == actor) else {
             return Err(GONE);
@@ -234,7 +234,7 @@ impl Model {
     }
 }
 
-/// The roles of these names in their order of power, if each exists and stands there once.
+/// The roles of these names in order of power, if each exists and none is repeated.
 fn known(names: &[&str]) -> Option<Vec<Role>> {
     let roles: Option<Vec<Role>> = names.iter().map(|name| Role::from_name(name)).collect();
     let mut roles = roles?;
@@ -261,7 +261,7 @@ fn email_of(index: usize) -> String {
 }
 
 fn actor() -> impl Strategy<Value = Actor> {
-    // The roles that may do something come up more often than the three that may not.
+    // Roles with permissions to manage users come up more often.
     let role = prop_oneof![
         5 => Just(Role::SuperAdmin),
         3 => Just(Role::Administrator),
@@ -319,7 +319,7 @@ async fn listed(surface: &Surface) -> Vec<Person> {
         .collect()
 }
 
-/// What the service answers to `op`.
+/// The service's answer to `op`.
 async fn real(surface: &Surface, model: &Model, op: &Op) -> (StatusCode, Value) {
     let (by, method, path, body) = match op {
         Op::Create {
@@ -411,7 +411,7 @@ async fn play(surface: &Surface, ops: &[Op]) -> Result<(), TestCaseError> {
     let mut model = Model(listed(surface).await);
     prop_assert_eq!(model.0.len(), 1);
     for op in ops {
-        // Users are listed by age: each operation has an instant of its own.
+        // Users are listed by age, so each operation has its own time.
         surface.house.clock.advance(Duration::from_millis(1));
         let (status, body) = real(surface, &model, op).await;
         let (expected, message) = expected(&mut model, op);

@@ -1,4 +1,4 @@
-//! What is told of indexers.
+//! Answer bodies of the indexer routes.
 
 use qm_kernel::secret::MASK;
 use qm_kernel::{Permission, Principal, Timestamp};
@@ -26,7 +26,7 @@ pub struct IndexerView {
     pub base_url: String,
     /// `••••••••` where there is one, blank where there is none.
     pub api_key: String,
-    /// What its protocol is configured with beside URL and key; each secret is `••••••••`.
+    /// Protocol-specific configuration beside URL and key; each secret is `••••••••`.
     #[schema(value_type = Object)]
     pub config: Map<String, Value>,
     /// Secrets to enter again, because its address changed; until then it is not asked. Left out while there is none.
@@ -42,7 +42,7 @@ pub struct IndexerView {
     pub timeout_ms: u32,
     /// Requests that it gets in a minute.
     pub requests_per_minute: u32,
-    /// What it said of itself when it was last tested with success.
+    /// Capabilities at the last successful test.
     pub capabilities: Option<CapsView>,
     /// Its last test: `ok`, `error` or `unknown`.
     pub status: String,
@@ -58,7 +58,7 @@ pub struct IndexerView {
     pub updated_at: Timestamp,
 }
 
-/// How an indexer has been doing.
+/// Health of an indexer.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = IndexerHealth)]
@@ -79,7 +79,7 @@ pub struct HealthView {
     pub grabs_today: u64,
 }
 
-/// What an indexer says of itself.
+/// Capabilities that an indexer reports.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = IndexerCapabilities)]
@@ -93,7 +93,7 @@ pub struct CapsView {
     pub categories: Vec<CategoryView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitsView>,
-    /// What was odd about the answer, as sentences.
+    /// Warnings about the answer, as sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<String>,
@@ -146,7 +146,7 @@ impl From<Caps> for CapsView {
 }
 
 impl IndexerView {
-    /// As `reader` may see it: an address may hold a key.
+    /// The indexer as `reader` may see it: an address may hold a key.
     #[must_use]
     pub fn seen_by(mut self, reader: &Principal) -> Self {
         if !reader.may(Permission::IndexersManage) {
@@ -219,7 +219,7 @@ pub struct DeletedView {
     pub deleted: bool,
 }
 
-/// How a test went.
+/// Result of a test.
 #[derive(Serialize, ToSchema)]
 #[schema(as = IndexerTest)]
 pub struct TestView {
@@ -244,7 +244,7 @@ impl TestView {
         }
     }
 
-    /// What a test brought beside the indexer.
+    /// Splits a test result into the indexer and the capabilities or error.
     pub fn split(outcome: Outcome) -> (Indexer, Result<Caps, String>) {
         (outcome.indexer, outcome.answer)
     }
@@ -288,7 +288,7 @@ impl From<Candidate> for CandidateView {
     }
 }
 
-/// What a search across indexers brought.
+/// Result of a search across indexers.
 #[derive(Serialize, ToSchema)]
 #[schema(as = IndexerSearch)]
 pub struct SearchView {
@@ -296,10 +296,10 @@ pub struct SearchView {
     pub candidates: Vec<CandidateView>,
     /// Indexers that were to be asked.
     pub queried: usize,
-    /// Of them, those that did not answer. All of them: nobody could look.
+    /// Number of them that did not answer. If all failed, nothing is known.
     pub failed: usize,
     pub failures: Vec<FailureView>,
-    /// What was odd about answers that were read all the same, as sentences.
+    /// Warnings about answers, as sentences.
     pub warnings: Vec<String>,
 }
 
@@ -348,7 +348,7 @@ pub struct ImplementationView {
     pub id: String,
     /// Its name for people.
     pub label: String,
-    /// What its releases are downloaded by: `torrent` or `usenet`.
+    /// Kind of downloads: `torrent` or `usenet`.
     pub protocol: String,
     /// JSON Schema of a configuration: `baseUrl`, `apiKey` and `timeoutMs` are fields of an indexer, all others stand in its
     /// `config`.

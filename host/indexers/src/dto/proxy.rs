@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::model::indexer::{MAX_KEY, MAX_URL};
 use crate::model::proxy::Checked;
-use crate::model::told::{AggregatorError, LinkPatch, Probe, Row, ShownLink, Takeover, Trial};
+use crate::model::reports::{AggregatorError, LinkPatch, Probe, Row, ShownLink, Takeover, Trial};
 
 /// The link to the indexer aggregator. Its key is never shown.
 #[derive(Serialize, ToSchema)]
@@ -63,7 +63,7 @@ impl From<ShownLink> for LinkView {
     }
 }
 
-/// What is to change of the link; what is absent stays.
+/// Changes of the link; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = IndexerProxyPatch)]
 pub struct ChangedLink {
@@ -167,7 +167,7 @@ impl From<LinkTrial> for Trial {
     }
 }
 
-/// How a test of the link went.
+/// Result of a test of the link.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = IndexerProxyTest)]
@@ -214,7 +214,7 @@ fn connected(checked: &Checked) -> String {
     format!("Connected to the indexer proxy{version}{indexers}")
 }
 
-/// How the link does now.
+/// Present status of the link.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = IndexerProxyStatus)]
@@ -249,12 +249,12 @@ pub struct OpenedView {
     pub url: String,
 }
 
-/// What an import did.
+/// Result of an import.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = IndexerImport)]
 pub struct ImportView {
-    /// Of the aggregator.
+    /// Version of the aggregator.
     pub version: Option<String>,
     pub added: Vec<ImportedView>,
     pub changed: Vec<ImportChangeView>,

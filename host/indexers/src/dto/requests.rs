@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Queries and request bodies of the routes.
 
 use qm_kernel::Secret;
 use qm_kernel::secret::keeps;
@@ -13,11 +13,11 @@ use crate::model::indexer::{
     MAX_CATEGORIES, MAX_KEY, MAX_NAME, MAX_PRIORITY, MAX_URL, PACE, PROTOCOLS, TIMEOUT_MS, is_base_url,
 };
 
-/// Characters of a question.
+/// Largest number of characters of a search term.
 const MAX_TERM: usize = 300;
-/// Bytes of what a protocol is configured with beside URL and key.
+/// Largest size of `config` in bytes.
 const MAX_CONFIG: usize = 16 << 10;
-/// Indexers that one question names.
+/// Largest number of indexers named in one search.
 const MAX_NAMED: usize = 500;
 const MAX_IMPLEMENTATION: usize = 64;
 
@@ -39,7 +39,7 @@ pub struct NewIndexer {
     pub protocol: Option<String>,
     #[schema(value_type = Option<String>, max_length = 512)]
     pub api_key: Option<Secret>,
-    /// What its protocol is configured with beside URL and key, by name.
+    /// Protocol-specific configuration beside URL and key, by name.
     #[schema(value_type = Option<Object>)]
     pub config: Option<Map<String, Value>>,
     #[schema(default = true)]
@@ -58,7 +58,7 @@ pub struct NewIndexer {
     pub requests_per_minute: Option<u32>,
 }
 
-/// What changes of an indexer; what is absent stays.
+/// Changes of an indexer; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ChangedIndexer {
@@ -73,7 +73,7 @@ pub struct ChangedIndexer {
     /// Blank, or bullets alone: the one that is stored stays. Null takes it away.
     #[schema(value_type = Option<String>, max_length = 512)]
     pub api_key: Option<Secret>,
-    /// What its protocol is configured with beside URL and key, by name; null takes a property away.
+    /// Protocol-specific configuration beside URL and key, by name; null removes a property.
     #[schema(value_type = Option<Object>)]
     pub config: Option<Map<String, Value>>,
     pub enabled: Option<bool>,
@@ -220,7 +220,7 @@ fn config(f: &mut Fields<'_>) -> Option<Map<String, Value>> {
     Some(sent)
 }
 
-/// Numbers of categories; texts that are numbers count.
+/// Category numbers; numeric texts are accepted.
 fn categories(f: &mut Fields<'_>) -> Option<Vec<u32>> {
     let value = f.any("categories").optional()?;
     let number = |item: &Value| match item {
@@ -244,7 +244,7 @@ fn categories(f: &mut Fields<'_>) -> Option<Vec<u32>> {
     numbers
 }
 
-/// What is asked of one indexer.
+/// Search query for one indexer.
 pub struct SearchQuery(pub Query);
 
 impl FromQuery for SearchQuery {
@@ -268,7 +268,7 @@ fn number(f: &mut Fields<'_>, name: &'static str) -> Option<u32> {
     number.and_then(|number| u32::try_from(number).ok())
 }
 
-/// A number in a query; blank is absent.
+/// A number in a query; blank counts as absent.
 fn number_given(f: &mut Fields<'_>, name: &'static str) -> Option<u32> {
     let text = f
         .string(name)
@@ -281,7 +281,7 @@ fn number_given(f: &mut Fields<'_>, name: &'static str) -> Option<u32> {
     text.parse().ok()
 }
 
-/// What is asked of all indexers, or of some.
+/// Search across all indexers, or some.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct NewSearch {

@@ -1,4 +1,4 @@
-//! What people change of an indexer, and what they are shown.
+//! Changes of an indexer by users, and the form in which users see one.
 
 use qm_kernel::Secret;
 use qm_ports::indexer::Caps;
@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 
 use super::indexer::Indexer;
 
-/// What is to be different; what is `None` stays.
+/// Changed fields of an indexer; `None` leaves a field as it is.
 #[derive(Default)]
 pub struct Change {
     pub name: Option<String>,
     pub implementation: Option<String>,
     pub protocol: Option<String>,
     pub base_url: Option<String>,
-    /// The inner `None` takes it away.
+    /// Inner `None` removes the key.
     pub api_key: Option<Option<Secret>>,
-    /// By name; null takes a property away.
+    /// Changed properties by name; null removes one.
     pub config: Option<Map<String, Value>>,
     pub is_enabled: Option<bool>,
     pub priority: Option<i64>,
@@ -25,17 +25,17 @@ pub struct Change {
     pub requests_per_minute: Option<u32>,
 }
 
-/// An indexer, and what of its configuration may be shown.
+/// An indexer with the part of its configuration that may be shown.
 pub struct Shown {
     pub indexer: Indexer,
     pub config: Map<String, Value>,
-    /// An installed plugin speaks its protocol.
+    /// True when an installed plugin supports its protocol.
     pub is_installed: bool,
     /// Secrets to enter again, because the address changed.
     pub wanted: Vec<String>,
 }
 
-/// How a test went: the indexer as it is now, and what it said of itself or why not.
+/// Result of a test: the updated indexer, and its capabilities or the error.
 pub struct Outcome {
     pub indexer: Indexer,
     pub answer: Result<Caps, String>,

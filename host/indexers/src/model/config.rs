@@ -1,14 +1,14 @@
-//! What a protocol is configured with beside URL and key: shown without its secrets, changed by name.
+//! Protocol-specific configuration beside URL and key: shown without secrets, changed by property name.
 
 use qm_kernel::secret::{MASK, is_mask};
 use qm_platform::config_schema::{holds_secret, is_secret};
 use qm_platform::origins::unmasked;
 use serde_json::{Map, Value};
 
-/// Names that have fields of their own.
+/// Property names that are fields of the indexer itself.
 pub const OWN: [&str; 3] = ["baseUrl", "apiKey", "timeoutMs"];
 
-/// As it is shown: each secret that is set, and whatever its schema does not name, is a mask.
+/// The configuration for display: every secret, and every property unknown to the schema, is masked.
 pub fn shown(schema: Option<&Value>, config: &Map<String, Value>) -> Map<String, Value> {
     let properties = schema.and_then(|schema| schema.get("properties"));
     let hide = |(name, value): (&String, &Value)| {
@@ -26,13 +26,14 @@ fn shown_value(name: &str, property: Option<&Value>, value: &Value) -> Value {
             .iter()
             .map(|item| shown_value(name, property.get("items"), item))
             .collect(),
-        // Its schema may say it in another place than the first, e.g. behind an `anyOf`.
+        // The schema may mark the secret deeper inside, e.g. behind an `anyOf`.
         (Some(property), _) if !holds_secret(name, property) => value.clone(),
         _ => MASK.into(),
     }
 }
 
-/// Puts what was sent over what is stored: null takes a property away, a mask keeps it, within lists and objects too.
+/// Applies changes to the stored configuration: null removes a property, a mask keeps it, within lists and
+/// objects too.
 pub fn changed(stored: &Map<String, Value>, sent: Map<String, Value>) -> Map<String, Value> {
     let mut new = stored.clone();
     for (name, value) in sent {

@@ -1,48 +1,48 @@
-//! How an indexer has been doing, and when it is asked again.
+//! Health of an indexer: failures, pauses and daily counters.
 
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
 
-/// Minutes of rest after failures in a row, by how many they are; more are the last. One costs nothing: a site restarts, a name
-/// does not resolve.
+/// Pause in minutes after that many consecutive failures; more use the last entry. The first failure costs
+/// nothing: a site restarts, a name does not resolve.
 const RESTS: [u64; 9] = [0, 0, 1, 5, 15, 30, 60, 3 * 60, 6 * 60];
-/// The rest of an indexer that is asked too often and does not say for how long.
+/// Pause of an indexer that reports too many requests without a time.
 const UNTOLD_REST: Duration = Duration::from_mins(1);
-/// The longest rest that an indexer is taken at its word for.
+/// Longest pause that an indexer may ask for.
 const LONGEST_TOLD: Duration = Duration::from_hours(24);
-/// Characters of an error that are kept.
+/// Largest number of characters of a stored error.
 const MAX_ERROR: usize = 500;
 
-/// What is stored of an indexer's answers.
+/// Stored results of the requests to an indexer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// Failures since the last answer.
+    /// Consecutive failures.
     pub failures: u32,
     pub last_error: Option<String>,
-    /// Until then it is not asked by searches, after failures in a row.
+    /// End of the pause after failures; searches leave it out until then.
     pub rests_until: Option<Timestamp>,
-    /// Until then it is not asked at all: it said so.
+    /// End of the pause that the indexer asked for; it is not asked at all until then.
     pub throttled_until: Option<Timestamp>,
-    /// Milliseconds that the last answer took.
+    /// Duration of the last answered request in milliseconds.
     pub last_latency_ms: Option<u64>,
-    /// Day of the counters, as days since 1970 in UTC.
+    /// Day of the counters, in days since 1970-01-01 UTC.
     pub day: i64,
     pub queries: u64,
     pub grabs: u64,
 }
 
-/// The state in one word.
+/// State of an indexer in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Never asked, or not since it was configured anew.
+    /// Never asked, or not since its configuration changed.
     Unknown,
     Ok,
-    /// It has failed, and is asked again.
+    /// Its last request failed; it is still asked.
     Failing,
-    /// It has failed some times in a row, and is left alone for a while.
+    /// Paused after several consecutive failures.
     Resting,
-    /// It asked to be left alone for a while.
+    /// Paused because it asked for it.
     Throttled,
 }
 
@@ -58,7 +58,7 @@ impl State {
     }
 }
 
-/// The number of the day that holds an instant, in UTC.
+/// Day number of an instant, in UTC.
 pub fn day_of(at: Timestamp) -> i64 {
     at.ms().div_euclid(24 * 60 * 60 * 1000)
 }
@@ -78,13 +78,13 @@ impl Health {
         }
     }
 
-    /// When it is asked again, while it is left alone.
+    /// End of the present pause, if any.
     pub fn next_try(&self, now: Timestamp) -> Option<Timestamp> {
         let until = self.throttled_until.max(self.rests_until);
         until.filter(|until| *until > now)
     }
 
-    /// The counters of today.
+    /// Queries and grabs of today.
     pub fn today(&self, now: Timestamp) -> (u64, u64) {
         if self.day == day_of(now) {
             (self.queries, self.grabs)
@@ -100,7 +100,7 @@ impl Health {
         self.grabs = grabs + u64::from(grabbed);
     }
 
-    /// It answered.
+    /// Records a successful request.
     pub fn went_well(&mut self, now: Timestamp, latency: Duration, grabbed: bool) {
         self.count(now, grabbed);
         self.failures = 0;
@@ -110,7 +110,8 @@ impl Health {
         self.last_latency_ms = Some(latency.as_millis() as u64);
     }
 
-    /// It did not. `told`: for how many seconds it wants to be left alone, when it says that it wants to.
+    /// Records a failed request. `told` is set when the indexer asked for a pause, with its length in seconds
+    /// if it gave one.
     pub fn failed(&mut self, now: Timestamp, error: &str, told: Option<Option<u32>>) {
         self.count(now, false);
         self.failures = self.failures.saturating_add(1);
@@ -125,7 +126,7 @@ impl Health {
     }
 }
 
-/// How long an indexer is left alone after so many failures in a row.
+/// Pause after this number of consecutive failures; `None`: no pause.
 pub fn rest_after(failures: u32) -> Option<Duration> {
     let place = (failures as usize).min(RESTS.len() - 1);
     Some(RESTS[place])

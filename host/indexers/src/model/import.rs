@@ -1,21 +1,21 @@
-//! Indexers of an aggregator as rows of ours: which row is which, and which of its fields follow.
+//! Import of an aggregator's indexers: matching them with our rows, and the fields that follow.
 //!
-//! Beside a row stands what the aggregator said last. A field that still has that value follows the aggregator; any other is
-//! its owner's.
+//! Each row stores the aggregator's last values beside its own. A field that still equals the last value
+//! follows the aggregator; any other was changed by its owner and stays.
 
 use serde::{Deserialize, Serialize};
 
 use super::indexer::{Indexer, MAX_CATEGORIES, MAX_NAME, MAX_PRIORITY, MAX_URL};
 
-/// Characters of what an indexer is by the aggregator's word.
+/// Largest number of characters of the aggregator's definition name.
 const MAX_DEFINITION: usize = 120;
-/// Categories from here on are an indexer's own, and nobody asks for them by number.
+/// Categories from this number on are specific to one indexer and cannot be searched by number.
 const OWN_CATEGORIES: u32 = 100_000;
 
-/// One indexer of the aggregator.
+/// One indexer in the aggregator's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Which one it is, whatever it is called: as [`origin`] says it.
+    /// Identity of the indexer, independent of its name: see [`origin`].
     pub origin: String,
     pub name: String,
     pub base_url: String,
@@ -24,7 +24,7 @@ pub struct Listed {
     pub categories: Vec<u32>,
 }
 
-/// What the aggregator said of an indexer last.
+/// Values of an indexer at the last import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Imported {
@@ -33,33 +33,33 @@ pub struct Imported {
     pub is_enabled: bool,
     pub priority: i64,
     pub categories: Vec<u32>,
-    /// The aggregator no longer has it: whether it was enabled when that was seen.
+    /// Set when the aggregator no longer has it: `true` if the row was enabled at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gone: Option<bool>,
 }
 
-/// Where an indexer was taken over from.
+/// Source of an imported row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub of: String,
     pub last: Imported,
 }
 
-/// Which indexer of an aggregator it is. The number alone would take another tracker for the same one once the link leads to
-/// another aggregator.
+/// Identity of an aggregator's indexer. It includes the definition, because the number alone would match a
+/// different tracker once the link leads to another aggregator.
 pub fn origin(kind: &str, id: &str, definition: &str) -> String {
     let definition: String = definition.trim().chars().take(MAX_DEFINITION).collect();
     format!("{kind}:{id}:{definition}")
 }
 
-/// The part of an origin that tells the aggregator's kind and its number there.
+/// The first part of an origin: kind of the aggregator and number of the indexer.
 pub fn place(origin: &str) -> &str {
     let end = origin.match_indices(':').nth(1).map(|(at, _)| at);
     &origin[..end.unwrap_or(origin.len())]
 }
 
 impl Listed {
-    /// Brings it into the bounds of ours, or says why it cannot be one.
+    /// Brings the values within our limits, or returns the reason why the indexer cannot be imported.
     pub fn tidy(mut self) -> Result<Self, String> {
         self.name = self.name.trim().chars().take(MAX_NAME).collect();
         if self.name.trim().is_empty() {
@@ -98,8 +98,8 @@ impl Listed {
     }
 }
 
-/// Lets a row follow. Returns the names of the fields that changed; of a URL that still follows, the key does as well
-/// ([`follows_url`]).
+/// Updates a row from the aggregator and returns the names of the changed fields. Where the URL still
+/// follows, the key does too ([`follows_url`]).
 pub fn follow(row: &mut Indexer, listed: &Listed) -> Vec<&'static str> {
     let last = row.origin.take().map(|origin| origin.last).unwrap_or_default();
     let mut changed = Vec::new();
@@ -117,7 +117,7 @@ pub fn follow(row: &mut Indexer, listed: &Listed) -> Vec<&'static str> {
         "categories",
         go_with(&mut row.categories, &last.categories, &listed.categories),
     );
-    // It comes back as it was, unless somebody has enabled it meanwhile.
+    // A row comes back enabled as it was, unless a user has enabled it meanwhile.
     let was = row.is_enabled;
     row.is_enabled |= last.gone.unwrap_or(false);
     go_with(&mut row.is_enabled, &last.is_enabled, &listed.is_enabled);
@@ -126,7 +126,7 @@ pub fn follow(row: &mut Indexer, listed: &Listed) -> Vec<&'static str> {
     changed
 }
 
-/// Whether the row is asked where the aggregator says, so that the aggregator's key is the one for it.
+/// True when the row uses the aggregator's URL, so that the aggregator's key applies.
 pub fn follows_url(row: &Indexer, listed: &Listed) -> bool {
     row.base_url == listed.base_url
 }
@@ -139,20 +139,20 @@ fn go_with<T: Clone + PartialEq>(field: &mut T, last: &T, listed: &T) -> bool {
     follows
 }
 
-/// What becomes of a row whose indexer the aggregator no longer has.
+/// Change to a row whose indexer the aggregator no longer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
-    /// It was enabled.
+    /// The row was enabled and has been disabled.
     Disabled,
-    /// It was disabled already; that it is gone is new.
+    /// The row was disabled already; the loss has been recorded.
     Noted,
-    /// Known, and disabled.
+    /// The loss was recorded before, and the row is disabled.
     Known,
-    /// Known, and somebody has enabled it since.
+    /// The loss was recorded before, and a user has enabled the row since.
     Enabled,
 }
 
-/// Disables a row whose indexer is gone, once: whoever enables it again means it.
+/// Disables a row whose indexer is gone, once only: a user who enables it again keeps it.
 pub fn lose(row: &mut Indexer) -> Gone {
     let was = row.is_enabled;
     let Some(origin) = &mut row.origin else {
@@ -169,7 +169,7 @@ pub fn lose(row: &mut Indexer) -> Gone {
     }
 }
 
-/// A base URL as the protocol takes it: `…/1`, `…/1/` and `…/1/api` are the same.
+/// Normalised base URL: `…/1`, `…/1/` and `…/1/api` are the same.
 pub fn asked_at(base_url: &str) -> String {
     let text = url::Url::parse(base_url.trim()).map_or_else(|_| base_url.trim().to_owned(), String::from);
     let text = text.trim_end_matches('/');

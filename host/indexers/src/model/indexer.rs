@@ -1,4 +1,4 @@
-//! An indexer as it is configured.
+//! Configured indexers.
 
 use qm_kernel::Timestamp;
 use qm_ports::indexer::{Caps, Query};
@@ -7,7 +7,7 @@ use url::Url;
 use super::health::Health;
 use super::import::Origin;
 
-/// Indexers that are kept.
+/// Largest number of indexers.
 pub const MAX_INDEXERS: u64 = 500;
 pub const MAX_NAME: usize = 120;
 pub const MAX_URL: usize = 2048;
@@ -15,7 +15,7 @@ pub const MAX_KEY: usize = 512;
 pub const MAX_CATEGORIES: usize = 64;
 pub const MAX_PRIORITY: i64 = 100;
 pub const TIMEOUT_MS: std::ops::RangeInclusive<i64> = 1000..=120_000;
-/// Requests to one indexer in a minute.
+/// Allowed requests per minute and indexer.
 pub const PACE: std::ops::RangeInclusive<i64> = 1..=600;
 
 pub const DEFAULT_IMPLEMENTATION: &str = "torznab";
@@ -25,7 +25,7 @@ pub const DEFAULT_TIMEOUT_MS: i64 = 15_000;
 pub const DEFAULT_PACE: i64 = 30;
 pub const PROTOCOLS: &[&str] = &["torrent", "usenet"];
 
-/// How its last test went.
+/// Result of the last test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
     Ok,
@@ -43,7 +43,7 @@ impl Status {
         }
     }
 
-    /// A word that is none of them counts as never tested.
+    /// Parses the stored word; an unknown word counts as never tested.
     pub fn named(word: &str) -> Self {
         match word {
             "ok" => Status::Ok,
@@ -53,19 +53,19 @@ impl Status {
     }
 }
 
-/// An indexer; its secrets as they are stored.
+/// A configured indexer; its secrets are encrypted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Indexer {
     pub id: String,
     pub name: String,
-    /// Id of the protocol that it speaks.
+    /// Id of the protocol.
     pub implementation: String,
     /// `torrent` or `usenet`.
     pub protocol: String,
     pub base_url: String,
-    /// Sealed.
+    /// Encrypted.
     pub api_key: Option<String>,
-    /// Sealed: what its protocol is configured with beside URL and key, a JSON object.
+    /// Encrypted JSON object: protocol-specific configuration beside URL and key.
     pub config: Option<String>,
     pub is_enabled: bool,
     /// The lower, the earlier.
@@ -76,38 +76,38 @@ pub struct Indexer {
     pub timeout_ms: u32,
     /// Requests that it gets in a minute.
     pub requests_per_minute: u32,
-    /// What it said of itself when it was last tested with success.
+    /// Capabilities from the last successful test.
     pub capabilities: Option<Caps>,
     pub status: Status,
     pub status_message: Option<String>,
     pub last_tested_at: Option<Timestamp>,
     pub health: Health,
-    /// Where it was taken over from, unless people made it.
+    /// Source of an imported indexer; `None`: created by a user.
     pub origin: Option<Origin>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
 impl Indexer {
-    /// True if it takes season and episode of a question as numbers; one that was never tested does.
+    /// True if it accepts season and episode of the query as numbers; assumed for one that was never tested.
     pub fn searches_tv(&self, query: &Query) -> bool {
         self.capabilities
             .as_ref()
             .is_none_or(|caps| takes_numbers(caps, query))
     }
 
-    /// Whether a link is of its own origin.
+    /// True for a link to the indexer's own origin.
     pub fn owns(&self, link: &Url) -> bool {
         Url::parse(&self.base_url).is_ok_and(|base| base.origin() == link.origin())
     }
 
-    /// The text of a failure.
+    /// Error sentence for a failed request.
     pub fn complaint(&self, reason: impl std::fmt::Display) -> String {
         format!("Indexer \"{}\" request failed: {reason}", self.name)
     }
 }
 
-/// True if its search for television takes every parameter that a question has. Where none are listed all are taken.
+/// True if its TV search accepts every parameter of the query. An empty list of parameters accepts all.
 fn takes_numbers(caps: &Caps, query: &Query) -> bool {
     let listed = &caps.supported_params;
     let takes = |name: &str| listed.is_empty() || listed.iter().any(|param| param.eq_ignore_ascii_case(name));
@@ -117,7 +117,7 @@ fn takes_numbers(caps: &Caps, query: &Query) -> bool {
         && (query.episode.is_none() || takes("ep"))
 }
 
-/// Whether a text is the URL of an indexer: http or https, with a host and without credentials.
+/// True for a valid base URL: http or https, with a host and without credentials.
 pub fn is_base_url(text: &str) -> bool {
     Url::parse(text.trim()).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")

@@ -1,6 +1,6 @@
-//! What an aggregator answers, read as far as it makes sense: Prowlarr's v1 API.
+//! Lenient parser of an aggregator's answers: Prowlarr's v1 API.
 //!
-//! Bounds: [`MAX_LISTED`] indexers of an answer; its bytes are bounded by whoever gets it.
+//! Bounds: [`MAX_LISTED`] indexers per answer; the HTTP client bounds its bytes.
 
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -8,24 +8,24 @@ use serde_json::Value;
 
 use super::import::{Listed, origin};
 
-/// Indexers of one answer, usenet's included.
+/// Largest number of indexers in one answer, including those for usenet.
 pub const MAX_LISTED: usize = 2000;
-/// Begins what is said of a longer list.
+/// Begin of the error about a longer list.
 const TOO_MANY: &str = "it lists more than";
-/// Characters of what an aggregator says that are repeated.
+/// Largest number of characters repeated from an aggregator's answer.
 const MAX_SAID: usize = 60;
-/// The word for this kind of aggregator in origins.
+/// Kind of this aggregator in origins.
 const KIND: &str = "indexer_proxy";
 
-/// What an aggregator says of itself.
+/// Version and name that an aggregator reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     pub version: Option<String>,
-    /// The program's name for itself, where it says one.
+    /// Name of the program, if reported.
     pub name: Option<String>,
 }
 
-/// Reads `GET /api/v1/system/status`. None: it is none of this API.
+/// Parses `GET /api/v1/system/status`; `None`: not an answer of this API.
 pub fn about(body: &[u8]) -> Option<About> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -36,39 +36,39 @@ pub fn about(body: &[u8]) -> Option<About> {
         app_name: Value,
     }
     let wire: Wire = serde_json::from_slice(body).ok()?;
-    let text = |value: &Value| value.as_str().map(said);
+    let text = |value: &Value| value.as_str().map(shortened);
     Some(About {
         version: text(&wire.version),
         name: text(&wire.app_name),
     })
 }
 
-/// The beginning of a text from outside, on one line.
-fn said(text: &str) -> String {
+/// Shortens a foreign text and removes control characters.
+fn shortened(text: &str) -> String {
     let shown = text.trim().chars().filter(|letter| !letter.is_control());
     shown.take(MAX_SAID).collect()
 }
 
-/// How many indexers `GET /api/v1/indexer` lists. None: it is no list.
+/// Number of indexers in the answer of `GET /api/v1/indexer`; `None`: it is no list.
 pub fn count(body: &[u8]) -> Option<u64> {
     let items: Vec<IgnoredAny> = serde_json::from_slice(body).ok()?;
     Some(items.len() as u64)
 }
 
-/// One of the list that cannot be one of ours.
+/// A listed indexer that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
-    /// Its number there, when it can be read.
+    /// Its number at the aggregator, if readable.
     pub id: Option<String>,
     pub name: Option<String>,
     pub reason: String,
 }
 
-/// Why one of the list is none of ours.
+/// A parsed entry of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     Torrent(Listed),
-    /// Another protocol than torrents; its origin and name.
+    /// Another protocol than torrents; origin and name.
     Other {
         origin: String,
         name: String,
@@ -102,7 +102,7 @@ struct Category {
     id: Value,
 }
 
-/// What is of another shape than expected is passed over.
+/// Value that is ignored when it has an unexpected shape.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Loose<T> {
@@ -125,7 +125,7 @@ impl<T> Loose<T> {
     }
 }
 
-/// A list that is given up when it is too long, before it takes the memory for that.
+/// List that is rejected while parsing as soon as it is too long.
 struct Entries(Vec<Loose<Wire>>);
 
 impl<'de> Deserialize<'de> for Entries {
@@ -153,9 +153,9 @@ impl<'de> Deserialize<'de> for Entries {
     }
 }
 
-/// Reads `GET /api/v1/indexer` of the aggregator at `base`. A list that cannot be read is an error in words.
+/// Parses `GET /api/v1/indexer` of the aggregator at `base`. The error is a sentence.
 pub fn entries(body: &[u8], base: &str) -> Result<Vec<Entry>, String> {
-    // Not the parser's words, which repeat what stands there.
+    // The parser's own words are left out: they repeat the foreign text.
     let Entries(all) = serde_json::from_slice(body).map_err(|error: serde_json::Error| {
         let told = error.to_string();
         if told.contains(TOO_MANY) {
@@ -173,7 +173,7 @@ pub fn entries(body: &[u8], base: &str) -> Result<Vec<Entry>, String> {
                 reason: "it is no object".to_owned(),
             });
         };
-        let (id, name) = (wire.id.as_u64(), wire.name.as_str().map(said));
+        let (id, name) = (wire.id.as_u64(), wire.name.as_str().map(shortened));
         match id {
             Some(id) if !seen.insert(id) => Entry::Unfit(Unfit {
                 id: Some(id.to_string()),
@@ -189,7 +189,7 @@ pub fn entries(body: &[u8], base: &str) -> Result<Vec<Entry>, String> {
 impl Wire {
     fn entry(self, base: &str) -> Entry {
         let id = self.id.as_u64().map(|id| id.to_string());
-        let name = self.name.as_str().map(said);
+        let name = self.name.as_str().map(shortened);
         let unfit = |reason: &str| {
             Entry::Unfit(Unfit {
                 id: id.clone(),
@@ -210,7 +210,7 @@ impl Wire {
                 return Entry::Other {
                     origin,
                     name: name.unwrap_or_default(),
-                    protocol: said(other),
+                    protocol: shortened(other),
                 };
             }
             None => return unfit("it says no protocol"),

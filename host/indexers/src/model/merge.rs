@@ -1,4 +1,4 @@
-//! One result out of the answers of several indexers.
+//! Merging the answers of several indexers into one result.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use qm_ports::indexer::Candidate;
 
 use super::indexer::Indexer;
 
-/// What two listings of the same release have in common: the info-hash, what it is a release of, or its name.
+/// Key that equal releases share: the info-hash, or the parsed release, or the title.
 pub fn key(candidate: &Candidate) -> String {
     let release = &candidate.release;
     if let Some(hash) = &release.info_hash {
@@ -17,7 +17,8 @@ pub fn key(candidate: &Candidate) -> String {
         .unwrap_or_else(|| format!("title:{}", title.to_lowercase()))
 }
 
-/// Whether an indexer's own rules let a release pass: it has a name, and enough seeders when those are known.
+/// True when a release passes the indexer's own rules: it has a title, and enough seeders if their number is
+/// known.
 pub fn passes(indexer: &Indexer, release: &qm_ports::indexer::Release) -> bool {
     let enough = match (indexer.min_seeders, release.seeders) {
         (Some(least), Some(seeders)) => seeders >= least,
@@ -26,7 +27,7 @@ pub fn passes(indexer: &Indexer, release: &qm_ports::indexer::Release) -> bool {
     enough && !release.title.trim().is_empty()
 }
 
-/// Each release once, as the first that lists it has it; the one with most seeders first.
+/// Merges candidates: each release once, from the first indexer that lists it; most seeders first.
 pub fn merge(candidates: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
     let mut seen = HashSet::new();
     let mut merged: Vec<Candidate> = candidates

@@ -1,4 +1,4 @@
-//! What the area knows of indexers, without I/O.
+//! Data types and pure rules of this area.
 
 pub mod change;
 pub mod config;
@@ -8,5 +8,5 @@ pub mod indexer;
 pub mod listing;
 pub mod merge;
 pub mod proxy;
-pub mod told;
+pub mod reports;
 pub mod tries;

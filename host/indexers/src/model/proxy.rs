@@ -1,5 +1,5 @@
-//! The link to the aggregator as it is stored: an object whose members come and go, so what is missing, or makes no sense, is
-//! as it is without.
+//! Stored settings of the link to the aggregator: a JSON object; missing or invalid members take their
+//! defaults.
 
 use qm_kernel::Timestamp;
 use qm_platform::origins::{Change, Places, put_wanted, take_wanted};
@@ -8,46 +8,46 @@ use url::Url;
 
 use super::indexer::{MAX_URL, Status, is_base_url};
 
-/// Where the aggregator is asked unless people say where.
+/// Default URL at which the server reaches the aggregator.
 pub const DEFAULT_INTERNAL: &str = "http://indexer-proxy:9696";
-/// Where people's browsers find it unless they say where.
+/// Default URL at which users' browsers reach it.
 pub const DEFAULT_PUBLIC: &str = "http://localhost:9696";
 
-/// The stored members, by name.
+/// Stored members by name.
 pub type Stored = Map<String, Value>;
 
-/// The link; its key as it is stored.
+/// Link to the aggregator; its key is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     pub is_enabled: bool,
-    /// Where the server asks it. Without a `/` at the end, as the next one.
+    /// URL for requests of the server, without a `/` at the end.
     pub internal_url: String,
-    /// Where people's browsers find it.
+    /// URL for users' browsers, without a `/` at the end.
     pub public_url: String,
-    /// Sealed.
+    /// Encrypted.
     pub api_key: Option<String>,
-    /// Certificate by which it is trusted: a SHA-256, or PEM. None: what this machine trusts.
+    /// Pinned certificate: a SHA-256 or PEM. `None`: the trust store of this machine.
     pub certificate: Option<String>,
-    /// Its key has to be entered again, because the address changed.
+    /// Names of the secrets to enter again after a change of the address.
     pub wanted: Vec<String>,
     pub checked: Checked,
 }
 
-/// What was last found.
+/// Result of the last check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     pub status: Status,
-    /// Why it failed.
+    /// Reason of the failure.
     pub message: Option<String>,
     pub version: Option<String>,
     pub indexer_count: Option<u64>,
     pub at: Option<Timestamp>,
-    /// Where it was asked.
+    /// URL that was checked.
     pub url: Option<String>,
 }
 
 impl Link {
-    pub fn of(stored: &Stored) -> Self {
+    pub fn from_stored(stored: &Stored) -> Self {
         let text = |name: &str| {
             let text = stored.get(name).and_then(Value::as_str).map(str::trim);
             text.filter(|text| !text.is_empty()).map(str::to_owned)
@@ -75,7 +75,7 @@ impl Link {
 }
 
 impl Checked {
-    /// Puts it among the stored members. `null` stands for none.
+    /// Writes the link into the stored members. `null` stands for an absent value.
     pub fn put(&self, stored: &mut Stored) {
         for (name, value) in [
             ("status", Value::from(self.status.as_str())),
@@ -90,7 +90,7 @@ impl Checked {
     }
 }
 
-/// A change: what is none stays.
+/// Change of the link; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default)]
 pub struct LinkChange {
     pub is_enabled: Option<bool>,
@@ -100,15 +100,15 @@ pub struct LinkChange {
     pub public_url: Option<String>,
     /// Blank: what this machine trusts.
     pub certificate: Option<String>,
-    /// Sealed already. The inner `None` takes it away.
+    /// Encrypted. The inner `None` removes the key.
     pub api_key: Option<Option<String>>,
 }
 
 impl LinkChange {
-    /// Makes the change. What was found at another place, or with another key, is forgotten, and so is a key that was entered
-    /// for another origin.
+    /// Applies the change. Another URL or key discards the last check, and another origin discards the stored
+    /// key.
     pub fn apply(self, stored: &mut Stored) {
-        let before = Link::of(stored);
+        let before = Link::from_stored(stored);
         let members = [
             ("enabled", self.is_enabled.map(Value::from)),
             ("internalUrl", self.internal_url.map(Value::from)),
@@ -138,23 +138,23 @@ impl LinkChange {
             sent: &sent.into_iter().collect(),
             places: (
                 &Places::of_url(&before.internal_url),
-                &Places::of_url(&Link::of(stored).internal_url),
+                &Places::of_url(&Link::from_stored(stored).internal_url),
             ),
         };
         let mut key = Stored::from_iter(stored.remove("apiKey").map(|key| ("apiKey".to_owned(), key)));
         let wanted = change.settle(&mut key, before.wanted);
         stored.extend(key);
         put_wanted(stored, &wanted);
-        let after = Link::of(stored);
+        let after = Link::from_stored(stored);
         let moved = after.internal_url != before.internal_url || other_key;
-        // Whoever tries what they are about to save sees what they found.
+        // A check of the new values just before they are saved stays.
         if moved && after.checked.url.as_ref() != Some(&after.internal_url) {
             Checked::default().put(stored);
         }
     }
 }
 
-/// What is wrong with a URL of the link, in words that follow its name.
+/// Fault of a URL, in words that follow the field's name; `None`: it is valid.
 pub fn url_fault(text: &str) -> Option<&'static str> {
     let text = text.trim();
     let Ok(url) = Url::parse(text) else {
@@ -173,7 +173,7 @@ pub fn url_fault(text: &str) -> Option<&'static str> {
     }
 }
 
-/// A URL as it is stored.
+/// The URL as it is stored: trimmed, without a `/` at the end.
 pub fn tidy_url(text: &str) -> String {
     text.trim().trim_end_matches('/').to_owned()
 }
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_as_without() {
-        let none = Link::of(&Stored::new());
+        let none = Link::from_stored(&Stored::new());
         assert_eq!(
             (
                 none.is_enabled,
@@ -199,7 +199,7 @@ mod tests {
             ),
             (false, DEFAULT_INTERNAL, DEFAULT_PUBLIC)
         );
-        let odd = Link::of(&stored(
+        let odd = Link::from_stored(&stored(
             json!({ "enabled": "yes", "internalUrl": " ", "apiKey": 7, "status": "?", "indexerCount": -1 }),
         ));
         assert_eq!(odd, none);
@@ -219,13 +219,13 @@ mod tests {
         };
         let mut link = stored(json!({ "internalUrl": "http://b" }));
         found.put(&mut link);
-        // It was tried before it was saved.
+        // It was checked before it was saved.
         to("http://a").apply(&mut link);
-        assert_eq!(Link::of(&link).checked.status, Status::Ok);
+        assert_eq!(Link::from_stored(&link).checked.status, Status::Ok);
         LinkChange::default().apply(&mut link);
-        assert_eq!(Link::of(&link).checked, found);
+        assert_eq!(Link::from_stored(&link).checked, found);
         to("http://c").apply(&mut link);
-        assert_eq!(Link::of(&link).checked, Checked::default());
+        assert_eq!(Link::from_stored(&link).checked, Checked::default());
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Bound on the addresses inside the house that one person has the server try.
+//! Limit on the private addresses that one user can make the server contact.
 //!
-//! An indexer may run beside the server, so its address may be a private one; and how a try ends tells whether something
-//! answers there. Whoever may not configure engines, which are inside as a rule, gets a few of them in an hour: enough for
-//! every indexer of a house, too few to look around in a network.
-//! Kept in memory alone: a restart forgets them. Bounds: [`MOST`] origins a person, for [`WINDOW`].
+//! An indexer may run beside the server, so its address may be private; but the result of a request shows if
+//! something answers there. Users without the permission to configure engines may try a few such addresses
+//! per hour: enough for all indexers of a home, too few to scan a network. Kept in memory only, so a restart
+//! forgets it. Bounds: [`MOST`] origins per user within [`WINDOW`].
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,17 +11,17 @@ use std::time::Duration;
 
 use qm_kernel::Timestamp;
 
-/// Different origins inside the house that one person may name within [`WINDOW`].
+/// Number of different private origins that one user may name within [`WINDOW`].
 pub const MOST: usize = 10;
 pub const WINDOW: Duration = Duration::from_hours(1);
 
-/// The origins that were named lately, by person.
+/// Recently named origins by user.
 #[derive(Default)]
 pub struct Tries(Mutex<HashMap<String, Vec<(String, Timestamp)>>>);
 
 impl Tries {
-    /// Lets `user` name `origin`; the time until they may when there were too many others. One that they named within the
-    /// hour is free.
+    /// Records that `user` named `origin`; the error is the time until another origin is allowed. An origin
+    /// named within the hour is free.
     pub fn take(&self, user: &str, origin: &str, now: Timestamp) -> Result<(), Duration> {
         let mut tries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tries.retain(|_, named| {

@@ -25,7 +25,7 @@ sql! {
     UPDATE = "UPDATE indexers SET name = $2, implementation = $3, protocol = $4, base_url = $5, api_key = $6, config = $7, \
         is_enabled = $8, priority = $9, categories = $10, min_seeders = $11, timeout_ms = $12, requests_per_minute = $13, \
         updated_at = $14, imported = $15 WHERE id = $1";
-    /// What was learnt with an earlier address or key says nothing of a new one.
+    /// Resets test result and health, which belong to an earlier address or key.
     FORGET = "UPDATE indexers SET capabilities = NULL, status = $2, status_message = NULL, last_tested_at = NULL, \
         failures = 0, last_error = NULL, rests_until = NULL, throttled_until = NULL, last_latency_ms = NULL WHERE id = $1";
     DELETE = "DELETE FROM indexers WHERE id = $1";
@@ -110,7 +110,7 @@ impl From<Row> for Indexer {
     }
 }
 
-/// What makes no sense follows nothing: every field is its owner's.
+/// Parses the stored values of the last import; damaged JSON means that no field follows.
 fn last_of(imported: Option<&str>) -> Imported {
     imported
         .and_then(|text| serde_json::from_str(text).ok())
@@ -122,7 +122,7 @@ fn imported(indexer: &Indexer) -> Option<String> {
     last.and_then(|last| serde_json::to_string(last).ok())
 }
 
-/// Every indexer in the order in which they are asked.
+/// Every indexer, in search order.
 pub async fn all(tx: &mut Tx) -> Result<Vec<Indexer>, DbError> {
     let rows = all!(tx, Row, ALL).await?;
     Ok(rows.into_iter().map(Indexer::from).collect())
@@ -141,7 +141,7 @@ fn list(numbers: &[u32]) -> String {
     serde_json::Value::from(numbers).to_string()
 }
 
-/// Stores one that was never asked.
+/// Inserts a new indexer.
 pub async fn insert(tx: &mut Tx, new: &Indexer) -> Result<(), DbError> {
     exec!(
         tx,
@@ -168,7 +168,7 @@ pub async fn insert(tx: &mut Tx, new: &Indexer) -> Result<(), DbError> {
     .exactly(1)
 }
 
-/// Stores what people configure; `forget`: what was learnt of it goes.
+/// Stores the configuration; `forget` resets test result and health.
 pub async fn update(tx: &mut Tx, new: &Indexer, forget: bool) -> Result<(), DbError> {
     exec!(
         tx,
@@ -201,8 +201,8 @@ pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     exec!(tx, DELETE, id).await?.exactly(1)
 }
 
-/// Stores how a test went; of one that was configured anew meanwhile nothing is. Capabilities are kept where a test brought
-/// none.
+/// Stores a test result, unless the indexer was changed meanwhile. A failed test keeps the stored
+/// capabilities.
 pub async fn tested(
     tx: &mut Tx,
     which: &Indexer,
@@ -227,13 +227,13 @@ pub async fn tested(
     Ok(())
 }
 
-/// How a test went: the capabilities as JSON, or why not.
+/// Result of a test: capabilities as JSON, or the error sentence.
 pub enum Tested<'a> {
     Ok(&'a str),
     Failed(&'a str),
 }
 
-/// Stores how an indexer has been doing; of one that is gone nothing is.
+/// Stores the health of an indexer; a deleted one is ignored.
 pub async fn note(tx: &mut Tx, id: &str, health: &Health) -> Result<(), DbError> {
     let _ = exec!(
         tx,

@@ -1,4 +1,4 @@
-//! The encrypted values of this area: keys and configurations in `indexers`.
+//! Encrypted columns of this area: keys and configurations in `indexers`.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx, all, exec, sql};
@@ -13,7 +13,7 @@ sql! {
     REPLACE_CONFIG = "UPDATE indexers SET config = $3 WHERE id = $1 AND config = $2";
 }
 
-/// What indexers keep encrypted.
+/// Access to the encrypted columns, for a change of the encryption key.
 pub struct IndexerSecrets;
 
 #[async_trait]

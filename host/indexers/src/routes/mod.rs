@@ -23,10 +23,10 @@ use crate::service::{Caller, Indexers};
 
 type App = State<Arc<Indexers>>;
 
-/// Tests and searches that one address may ask for in 60 s: each is a request to somebody else's server.
+/// Tests and searches per client address and minute: each is a request to a foreign server.
 const ASKED: u32 = 60;
 
-/// Imports that one address may ask for in 60 s.
+/// Imports per client address and minute.
 const IMPORTS: u32 = 10;
 
 /// All routes of this area, still without their state.
@@ -189,7 +189,7 @@ async fn test_indexer(
     Ok(Created(TestView::new(indexer, answer)))
 }
 
-/// What one indexer lists for a question, as it lists it, but for links that would hold its key: those are sealed.
+/// Releases of one indexer for a search, unmerged; links that would contain its key are sealed.
 #[utoipa::path(
     get, path = "/api/indexers/{id}/search", tag = "indexers",
     params(("id" = String, Path), Params::<SearchQuery>),

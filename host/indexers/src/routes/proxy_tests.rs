@@ -1,4 +1,4 @@
-//! The link to an aggregator as a client sees it, and imports from one.
+//! Tests of the link to an aggregator and of imports, over HTTP.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Site {
         self.send(method, &format!("{PROXY}{path}"), body).await
     }
 
-    /// Leads the link to one way of the aggregator.
+    /// Sets the link to one path of the fake aggregator.
     async fn link(&self, aggregator: &FakeAggregator, way: &str) {
         let body = json!({ "enabled": true, "internalUrl": aggregator.base(way), "apiKey": KEY });
         let (status, shown) = self.proxy("PATCH", "", body).await;
@@ -90,7 +90,7 @@ db_test! {
             let (status, answer) = site.proxy("PATCH", "", change.clone()).await;
             assert!(status == 400 && answer["message"].to_string().contains(wanted), "{change}: {answer}");
         }
-        // Blank is the default again; null takes the key away.
+        // Blank restores the default; null removes the key.
         let (_, shown) = site.proxy("PATCH", "", json!({ "enabled": false, "internalUrl": "", "publicUrl": "", "apiKey": null })).await;
         assert_eq!(shown, none);
         let audited = site.house.audited().await;
@@ -107,7 +107,7 @@ db_test! {
             there.has(vec![listed(1, "Orchard", "orchard")]);
         }
         site.link(&mine, "good").await;
-        // To be tried out elsewhere, the key has to be sent.
+        // A check at another server needs the key in the request.
         for body in [json!({ "internalUrl": other.base("good") }), json!({ "internalUrl": other.base("good"), "apiKey": MASK })] {
             let (status, refused) = site.proxy("POST", "/test", body).await;
             assert_eq!((status, &refused["code"]), (400, &json!("bad_request.indexer_proxy_key_wanted")), "{refused}");
@@ -133,7 +133,7 @@ db_test! {
         aggregator.has(vec![listed(1, "Orchard", "orchard"), listed(2, "Harbor", "harbor")]);
         let (status, answer) = site.proxy("POST", "/test", Value::Null).await;
         assert_eq!((status, &answer["message"]), (400, &json!("An indexer proxy API key is required to test the connection")));
-        // Before anything is saved.
+        // Checked before anything is saved.
         let (status, answer) = site.proxy("POST", "/test", json!({ "internalUrl": aggregator.base("good"), "apiKey": KEY })).await;
         let wanted = json!({
             "ok": true, "version": "1.21.2.4649", "indexerCount": 2,
@@ -189,7 +189,7 @@ db_test! {
         }
         assert!(aggregator.heard().iter().all(|head| !head.contains("/stolen/")), "the key went along");
         site.house.clock.advance(Duration::from_mins(1));
-        // Jackett is told by its name, also by the address of one of its feeds; what it is asked there is without the key.
+        // Jackett is recognised, also by the address of one of its feeds; that request carries no key.
         for way in ["jackett", "jackett-login", "jackett/api/v2.0/indexers/all/results/torznab"] {
             site.link(&aggregator, way).await;
             let (status, answer) = site.proxy("POST", "/import", Value::Null).await;
@@ -252,17 +252,17 @@ db_test! {
         assert_eq!((&row["priority"], &row["enabled"], &row["apiKey"]), (&json!(7), &json!(true), &json!(MASK)));
         assert_eq!((&row["categories"], &row["imported"], &row["implementation"]), (&json!([2000, 5000]), &json!(true), &json!("torznab")));
         assert_eq!((&named(&rows, "Harbor")["enabled"], &named(&rows, "Mine")["imported"]), (&json!(false), &json!(false)));
-        // Asked with the aggregator's key.
+        // Requests use the aggregator's key.
         let id = row["id"].as_str().unwrap();
         site.send("POST", &format!("/api/indexers/{id}/test"), None).await;
         let (config, _) = site.house.protocols.asked().remove(0);
         assert_eq!(config["apiKey"], KEY);
-        // A second time nothing changes.
+        // A second import changes nothing.
         aggregator.has(vec![with(orchard.clone(), json!({ "priority": 7 })), with(harbor.clone(), json!({ "enable": false }))]);
         let told = site.import().await;
         assert_eq!((&told["added"], &told["changed"], &told["disabled"], &told["unchanged"]), (&json!([]), &json!([]), &json!([]), &json!(2)));
         assert_eq!(named(&site.rows().await, "Orchard")["status"], "ok", "what was learnt stays");
-        // What people set stays; the rest follows.
+        // Values set by users stay; the rest follows.
         site.send("PATCH", &format!("/api/indexers/{id}"), Some(json!({ "priority": 1, "minSeeders": 4 }))).await;
         aggregator.has(vec![
             with(orchard.clone(), json!({ "name": "Orchard II", "priority": 9 })), with(harbor.clone(), json!({ "enable": true })),
@@ -273,7 +273,8 @@ db_test! {
         assert_eq!(changes, [("Orchard II", json!(["name"])), ("Harbor", json!(["enabled"]))]);
         let row = named(&site.rows().await, "Orchard II");
         assert_eq!((&row["id"], &row["priority"], &row["minSeeders"]), (&json!(id), &json!(1), &json!(4)));
-        // Another key, at another place, of the same aggregator: what people entered elsewhere keeps its own.
+        // The aggregator has another key and another address: a row that a user pointed elsewhere keeps its
+        // own key.
         let (_, row) = site.send("PATCH", &format!("/api/indexers/{id}"), Some(json!({ "baseUrl": "http://elsewhere.test" }))).await;
         assert_eq!(row["apiKey"], "", "the aggregator's key goes nowhere else");
         let moved = json!({ "baseUrl": "http://elsewhere.test/api", "apiKey": "own" });
@@ -305,7 +306,7 @@ db_test! {
             let rows = site.rows().await.into_iter();
             rows.map(|row| (row["name"].as_str().unwrap().to_owned(), row["enabled"].as_bool().unwrap())).collect()
         };
-        // One that cannot be read may be any of them, and its number is its place.
+        // An unreadable entry could be any indexer; its number is its place.
         aggregator.has(vec![orchard.clone(), json!("?")]);
         assert_eq!(names(&site.import().await["left"]), ["Harbor"]);
         aggregator.has(vec![orchard.clone(), with(harbor.clone(), json!({ "enable": "?" }))]);
@@ -322,7 +323,7 @@ db_test! {
         aggregator.has(vec![orchard.clone(), listed(2, "Lighthouse", "lighthouse")]);
         let told = site.import().await;
         assert_eq!((names(&told["added"]), names(&told["disabled"])), (vec!["Lighthouse"], vec!["Harbor"]));
-        // Whoever enables it again means it.
+        // A user who enables it again keeps it.
         let rows = site.rows().await;
         let id = rows.iter().find(|row| row["name"] == "Harbor").unwrap()["id"].as_str().unwrap();
         site.send("PATCH", &format!("/api/indexers/{id}"), Some(json!({ "enabled": true }))).await;

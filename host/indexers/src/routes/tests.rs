@@ -1,4 +1,4 @@
-//! The routes as a client sees them.
+//! Tests of the routes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl Site {
         (status, serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    /// Makes one at `http://HOST`, and answers its id.
+    /// Creates an indexer at `http://HOST`; returns its id.
     async fn make(&self, host: &str, more: Value) -> String {
         let mut body = json!({ "name": host, "baseUrl": format!("http://{host}/") });
         body.as_object_mut()
@@ -95,7 +95,7 @@ db_test! {
         assert_eq!((status, &made), (201, &wanted));
         assert!(site.house.stored().await.iter().all(|stored| !stored.is_empty() && !stored.contains("k-secret")));
         let path = format!("/{id}");
-        // Bullets and blanks keep a key.
+        // Bullets and blanks keep the key.
         for kept in ["", "••••"] {
             let change = json!({ "apiKey": kept, "minSeeders": "3", "categories": ["2000", 2010], "enabled": false });
             let (status, changed) = site.ask("PATCH", &path, Some(change)).await;
@@ -148,7 +148,7 @@ db_test! {
             let (status, body) = site.send_as(Role::PowerUser, method, &path, Some(body)).await;
             assert_eq!((status, &body["code"]), (429, &refused), "{method} {path}: {body}");
         }
-        // The same place, a public one, and whoever may dial inside anyway.
+        // The same origin, a public one, and users with the permission for private addresses.
         assert_eq!(named(Role::PowerUser, "http://10.0.0.3:9696/2").await.0, 201);
         assert_eq!(named(Role::PowerUser, "https://93.184.216.34/api").await.0, 201);
         assert_eq!(named(Role::Administrator, "http://127.0.0.1:9117").await.0, 201);
@@ -234,7 +234,7 @@ db_test! {
         let audited = site.house.audited().await;
         assert!(audited.iter().any(|line| line.starts_with("indexer.test success")), "{audited:?}");
         assert!(audited.iter().any(|line| line.starts_with("indexer.test failure") && line.contains("a person")), "{audited:?}");
-        // With another URL nothing is known any more.
+        // Another URL resets test result and health.
         let (_, changed) = site.ask("PATCH", &format!("/{id}"), Some(json!({ "baseUrl": "http://y" }))).await;
         assert_eq!((&changed["status"], &changed["capabilities"]), (&json!("unknown"), &Value::Null));
         assert_eq!(changed["health"]["state"], "unknown");
@@ -265,7 +265,7 @@ db_test! {
             assert_eq!(found["failed"], 1, "{found}");
         }
         assert!(site.house.protocols.asked().is_empty(), "nobody was asked without its key");
-        // One that is sent anew goes to the new address; one that is taken away is wanted no more.
+        // A secret sent anew goes to the new address; a removed one is no longer requested.
         let anew = json!({ "apiKey": "k-new", "config": { "pin": null } });
         let (_, whole) = site.ask("PATCH", &path, Some(anew)).await;
         assert_eq!((&whole["apiKey"], &whole["secretsWanted"]), (&json!(MASK), &Value::Null));
@@ -350,7 +350,7 @@ db_test! {
             "message": "Indexer \"sick\" request failed: it wants to see a person",
         });
         assert_eq!((&found["queried"], &found["failed"], &found["failures"]), (&json!(3), &json!(1), &json!([failure])));
-        // Those that are named, and enabled.
+        // Only the named and enabled ones are asked.
         let body = json!({ "indexerIds": [sick, off, "nobody"] });
         let (_, found) = site.ask("POST", "/search", Some(body)).await;
         assert_eq!((&found["queried"], &found["failed"]), (&json!(1), &json!(1)));
@@ -418,7 +418,7 @@ db_test! {
         assert_eq!(site.house.protocols.asked().len(), 2);
         let (_, shown) = site.ask("GET", &format!("/{id}"), None).await;
         assert_eq!(shown["health"]["grabsToday"], 2);
-        // Elsewhere is the guard's: another port is another origin.
+        // Other origins go through the URL guard: another port is another origin.
         for link in ["http://x:9696/elsewhere", "http://127.0.0.1:1/file", "ftp://x:9696/file"] {
             let error = fetch(link).await.unwrap_err();
             assert!(error.code.starts_with("bad_request.url"), "{link}: {error:?}");

@@ -1,7 +1,8 @@
-//! Asking the aggregator: a GET at a time to where an operator says it is, with its key in a header, and nowhere else.
+//! Client of the aggregator: one GET at a time to the configured URL, with the key in a header, and nowhere
+//! else.
 //!
-//! Bounds: [`PATIENCE`] for what it says of itself and [`LIST_PATIENCE`] for its list; [`MAX_ABOUT`] and [`MAX_LIST`] of them.
-//! Redirects are errors: the key would go along.
+//! Bounds: [`PATIENCE`] for the status and [`LIST_PATIENCE`] for the list; [`MAX_ABOUT`] and [`MAX_LIST`]
+//! bytes of them. Redirects are errors, because the key would be sent along.
 
 use std::time::Duration;
 
@@ -10,49 +11,49 @@ use qm_kernel::Secret;
 use qm_net::{CERTIFICATE, DialError, Dialer, Grants, HttpRequest, HttpResponse, Progress, Trust};
 
 use crate::model::listing::{About, Entry, about, count, entries};
-use crate::model::told::AggregatorError;
+use crate::model::reports::AggregatorError;
 
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// Tens of definitions with all their fields take an aggregator a while.
+/// Time limit of the list: an aggregator takes a while for tens of definitions with all their fields.
 pub const LIST_PATIENCE: Duration = Duration::from_secs(30);
 const MAX_ABOUT: usize = 512 << 10;
-/// An indexer takes some 20 KiB in the list, its fields and categories included.
+/// Largest list in bytes; an indexer takes about 20 KiB, with its fields and categories.
 const MAX_LIST: usize = 16 << 20;
 
 const ABOUT: &str = "/api/v1/system/status";
 const LIST: &str = "/api/v1/indexer";
-/// Where Jackett, and nothing else that is known, answers a document of Torznab; asked without a key it refuses.
+/// Path of Jackett's Torznab document; no other known program has it. Without a key the request is refused.
 const JACKETT: &str = "/api/v2.0/indexers/all/results/torznab/api?t=caps";
-/// What each path of Jackett's API begins with: people copy the address of one of its feeds.
+/// Prefix of Jackett's API paths: users copy the address of one of its feeds.
 const JACKETT_API: &str = "/api/v2.0/";
-/// Where Jackett sends whoever has not signed in.
+/// Login page to which Jackett redirects.
 const JACKETT_LOGIN: &str = "/UI/Login";
 
-/// The aggregator at one URL, by one key.
+/// The aggregator at one URL, with one key.
 pub struct Aggregator<'a> {
     pub dialer: &'a Dialer,
     /// Without a `/` at the end.
     pub base: &'a str,
     pub key: &'a Secret,
-    /// Certificate by which it is trusted; none: by what this machine trusts.
+    /// Pinned certificate; `None`: the trust store of this machine.
     pub certificate: Option<&'a str>,
-    /// Time limits: on what it says of itself, and on its list.
+    /// Time limits of the status request and of the list request.
     pub patience: (Duration, Duration),
 }
 
 impl Aggregator<'_> {
-    /// What it says of itself, and how many indexers it has when it says that too.
+    /// Version and name of the aggregator, and the number of its indexers if the list can be read.
     pub async fn probe(&self) -> Result<(About, Option<u64>), AggregatorError> {
         let about = self.within(self.patience.0, self.about()).await?;
         let list = self.within(self.patience.0, self.get(LIST, MAX_LIST)).await;
         Ok((about, list.ok().as_deref().and_then(count)))
     }
 
-    /// Its indexers, as far as each can be read.
+    /// Its indexers; each entry is parsed on its own.
     pub async fn list(&self) -> Result<(About, Vec<Entry>), AggregatorError> {
         let whole = async {
             let about = self.about().await?;
-            // Its sisters speak the same API of other things.
+            // Sister programs have the same API for other things.
             if let Some(name) = about
                 .name
                 .as_ref()
@@ -80,7 +81,7 @@ impl Aggregator<'_> {
         }
     }
 
-    /// Whether Jackett answers there. It is asked without the key, which is none of its business.
+    /// True when Jackett answers there. It is asked without the key.
     async fn is_jackett(&self) -> bool {
         let root = self.base.split(JACKETT_API).next().unwrap_or(self.base);
         let Ok(mut answer) = self.send(format!("{root}{JACKETT}"), None, MAX_ABOUT).await else {
@@ -105,7 +106,7 @@ impl Aggregator<'_> {
         timed.unwrap_or_else(|_| Err(AggregatorError::Timeout(self.place())))
     }
 
-    /// Scheme, host, port and path as the operator entered them; they hold no secret.
+    /// Error prefix with the base URL as the operator entered it; it holds no secret.
     fn place(&self) -> String {
         format!("The indexer proxy at {}", self.base)
     }
@@ -122,7 +123,10 @@ impl Aggregator<'_> {
         let mut answer = self.send(url, Some(self.key), most).await?;
         let place = self.place();
         match answer.status() {
-            200..=299 => answer.read_to_end().await.map_err(|error| self.told(error, most)),
+            200..=299 => answer
+                .read_to_end()
+                .await
+                .map_err(|error| self.to_error(error, most)),
             401 | 403 => Err(AggregatorError::Rejected(place)),
             status @ 300..=399 => Err(AggregatorError::Redirected { place, status }),
             status => Err(AggregatorError::Status { place, status }),
@@ -137,7 +141,8 @@ impl Aggregator<'_> {
         }
     }
 
-    /// `url` is of the same server as the base, whatever its path: nothing else is granted.
+    /// Sends a request. `url` has the origin of the base URL, with any path: the dialer refuses everything
+    /// else.
     async fn send(
         &self,
         url: String,
@@ -159,10 +164,10 @@ impl Aggregator<'_> {
             max_body: most,
         };
         let sent = self.dialer.send(request, &grants, Progress::default()).await;
-        sent.map_err(|error| self.told(error, most))
+        sent.map_err(|error| self.to_error(error, most))
     }
 
-    fn told(&self, error: DialError, most: usize) -> AggregatorError {
+    fn to_error(&self, error: DialError, most: usize) -> AggregatorError {
         match error {
             DialError::Denied(_) => AggregatorError::Denied(self.base.to_owned()),
             DialError::Timeout => AggregatorError::Timeout(self.place()),

@@ -1,4 +1,4 @@
-//! One request to one indexer: within its budget, not while it wants to be left alone, and how it went is stored.
+//! A single request to an indexer: checks budget and pauses, and stores the result.
 
 use std::time::{Duration, Instant};
 
@@ -18,23 +18,23 @@ use crate::model::indexer::Indexer;
 use crate::repo;
 use crate::repo::indexers::Tested;
 
-/// Who wants to know.
+/// Purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// A person tries whether it answers: it is asked although it rests, or asked to be left alone.
+    /// Test by a user: ignores all pauses.
     Test,
-    /// A person, of this indexer: it is asked although it rests after failures.
+    /// Search of this one indexer by a user: ignores the pause after failures.
     Person,
-    /// A search of many.
+    /// Search across indexers.
     Search,
-    /// A release of it is wanted; counts as a grab.
+    /// Download of a release; counts as a grab.
     Grab,
 }
 
 impl Indexers {
-    /// Asks an indexer what it offers, and stores how that went. One that is disabled is asked too.
+    /// Tests an indexer, also a disabled one, and stores the result.
     pub async fn test(&self, caller: Caller<'_>, id: &str) -> Result<Outcome, IndexerAreaError> {
-        // Its key is about to be used: who asks for that is judged first.
+        // The test uses the stored key, so the permission is checked first.
         let needed = &[Permission::IndexersTest];
         let actor = judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
         let indexer = self.stored(id).await?;
@@ -68,7 +68,7 @@ impl Indexers {
         })
     }
 
-    /// What one indexer lists, as it lists it.
+    /// Releases of one indexer, unmerged.
     pub async fn search_one(&self, id: &str, query: Query) -> Result<(Indexer, Found), IndexerAreaError> {
         let indexer = self.stored(id).await?;
         if !indexer.is_enabled {
@@ -84,7 +84,7 @@ impl Indexers {
         }
     }
 
-    /// Puts a question to an indexer in the way it takes them; without categories of its own it is asked for the indexer's.
+    /// Searches an indexer in the way it supports; a query without categories uses the indexer's own.
     pub(super) async fn search_by(
         &self,
         indexer: &Indexer,
@@ -122,7 +122,7 @@ impl Indexers {
         answer
     }
 
-    /// Whether it may be asked now; takes a request of its budget.
+    /// Checks pauses and takes one request of the budget.
     fn may_ask(&self, indexer: &Indexer, why: Why) -> Result<(), IndexerError> {
         let now = self.ctx.now();
         let health = &indexer.health;
@@ -159,7 +159,7 @@ impl Indexers {
         })
     }
 
-    /// The configuration for its plugin, secrets in clear, unless one of them has to be entered again.
+    /// Configuration for the plugin with decrypted secrets; fails while a secret must be entered again.
     pub(super) fn config_of(&self, indexer: &Indexer) -> Result<IndexerConfig, IndexerError> {
         match complaint(&self.kept(indexer).1) {
             Some(complaint) => Err(IndexerError::InvalidConfig(complaint)),
@@ -167,7 +167,7 @@ impl Indexers {
         }
     }
 
-    /// The configuration for its plugin as far as it is stored.
+    /// Configuration for the plugin as it is stored.
     pub(super) fn fields_of(&self, indexer: &Indexer) -> Result<IndexerConfig, IndexerError> {
         let lost =
             || IndexerError::InvalidConfig("its secrets cannot be read any more: enter them anew".to_owned());
@@ -176,7 +176,7 @@ impl Indexers {
             Some(sealed) => self.opened(sealed).ok_or_else(lost)?,
         };
         take_wanted(&mut fields);
-        // A key that no key opens counts as none: the indexer says what it thinks of that.
+        // A key that cannot be decrypted counts as none: the indexer answers with its own error.
         let key = indexer
             .api_key
             .as_deref()
@@ -189,12 +189,13 @@ impl Indexers {
         })
     }
 
-    /// A stored configuration in clear; `None` when it cannot be read.
+    /// Decrypted configuration; `None` when it cannot be read.
     pub(super) fn opened(&self, sealed: &str) -> Option<Map<String, Value>> {
         serde_json::from_str(self.cipher.decrypt(sealed)?.expose()).ok()
     }
 
-    /// Stores how a request went. What is no word of the indexer (its plugin is missing, or busy) says nothing of it.
+    /// Stores the result of a request. Local faults (plugin missing or busy) say nothing about the indexer
+    /// and are skipped.
     async fn note<T>(
         &self,
         indexer: &Indexer,

@@ -1,4 +1,4 @@
-//! Releases by their links: a link of an indexer's own origin by its protocol, every other one through the URL guard.
+//! Download of releases: links to an indexer's own origin by its protocol, all others through the URL guard.
 
 use qm_metainfo::magnet::is_magnet;
 use qm_net::{GuardKind, Linked};
@@ -12,7 +12,8 @@ use crate::model::indexer::Indexer;
 use crate::repo;
 
 impl Indexers {
-    /// `listed_by`: the indexer that listed it, when that is known; it is asked before others of the same origin.
+    /// `listed_by` is the id of the indexer that listed it, if known; it is preferred to others of the same
+    /// origin.
     pub async fn fetch_release(
         &self,
         link: &str,
@@ -69,7 +70,7 @@ impl Indexers {
     }
 }
 
-/// An answer as a release: one that does not begin as a .torrent file does is none, and is called what it is.
+/// Accepts a body that begins like a .torrent file; anything else is an error that names it.
 fn of_body(body: Vec<u8>) -> Result<Fetched, IndexerAreaError> {
     if body.first() == Some(&b'd') {
         return Ok(Fetched::Torrent(body));

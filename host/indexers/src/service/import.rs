@@ -1,7 +1,7 @@
-//! Taking over the aggregator's indexers as rows of ours.
+//! Import of the aggregator's indexers as rows of ours.
 //!
-//! The list is read first and judged after that in one transaction: who may, which link it was read by, and what each row is
-//! by then. One indexer that cannot be taken over holds up no other.
+//! The list is read first. Then one transaction checks the caller's permission, that the link is unchanged,
+//! and the present state of each row. An indexer that cannot be imported blocks no other.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -23,26 +23,26 @@ use crate::model::indexer::{
 };
 use crate::model::listing::{About, Entry, Unfit};
 use crate::model::proxy::Link;
-use crate::model::told::{Row, Takeover};
+use crate::model::reports::{Row, Takeover};
 use crate::repo;
 use crate::settings::INDEXER_PROXY;
 
-/// One import in its transaction.
+/// One import within its transaction.
 struct Import<'a> {
     app: &'a Indexers,
     tx: Tx,
     caller: Caller<'a>,
     actor: Actor,
     key: Secret,
-    /// Certificate by which the aggregator is trusted, and with it the indexers that are asked there.
+    /// Pinned certificate of the aggregator, used for the indexers at its URL too.
     certificate: Option<String>,
-    /// Rows of ours, those that are added included.
+    /// Number of rows, including the added ones.
     count: u64,
-    /// Where rows that people made are asked, with them.
+    /// Manually created rows by their URL.
     by_hand: HashMap<String, Row>,
-    /// Rows by origin that no indexer of the list has claimed yet.
+    /// Imported rows by origin that no listed indexer has claimed yet.
     known: HashMap<String, Indexer>,
-    told: Takeover,
+    report: Takeover,
 }
 
 impl Indexers {
@@ -67,7 +67,7 @@ impl Indexers {
         let actor = self
             .judge(&mut tx, caller, Permission::IntegrationsIndexerProxyManage)
             .await?;
-        let now = Link::of(&self.settings.get(&mut tx, &INDEXER_PROXY).await?);
+        let now = Link::from_stored(&self.settings.get(&mut tx, &INDEXER_PROXY).await?);
         let same = (now.is_enabled, &now.internal_url, &now.api_key)
             == (link.is_enabled, &link.internal_url, &link.api_key);
         if !same {
@@ -87,10 +87,10 @@ impl Indexers {
             count,
             by_hand: by_hand
                 .iter()
-                .map(|row| (asked_at(&row.base_url), Row::of(row)))
+                .map(|row| (asked_at(&row.base_url), Row::from_indexer(row)))
                 .collect(),
             known: known.into_iter().filter_map(origin).collect(),
-            told: Takeover::default(),
+            report: Takeover::default(),
         };
         import.run(about, entries).await
     }
@@ -98,8 +98,8 @@ impl Indexers {
 
 impl Import<'_> {
     async fn run(mut self, about: About, entries: Vec<Entry>) -> Result<Takeover, IndexerAreaError> {
-        self.told.version = about.version;
-        // Of these it is unknown what they are, so the rows at their places are not taken for gone.
+        self.report.version = about.version;
+        // These entries cannot be identified, so rows with their numbers are not treated as gone.
         let mut unclear = HashSet::new();
         let mut all_clear = true;
         for entry in entries {
@@ -111,20 +111,20 @@ impl Import<'_> {
                     protocol,
                 } => {
                     let reason = format!("It is an indexer for {protocol}: those for torrents are imported");
-                    let row = self.known.get(&origin).map(Row::of);
-                    self.told.left.push((row, name, reason));
+                    let row = self.known.get(&origin).map(Row::from_indexer);
+                    self.report.left.push((row, name, reason));
                 }
                 Entry::Unfit(unfit) => {
                     match &unfit.id {
                         Some(id) => drop(unclear.insert(id.clone())),
                         None => all_clear = false,
                     }
-                    self.told.failed.push(unfit);
+                    self.report.failed.push(unfit);
                 }
             }
         }
         self.lose_the_rest(&unclear, all_clear).await?;
-        let told = &self.told;
+        let told = &self.report;
         let mut entry = entry_of(&self.actor, self.caller, "indexer_proxy.imported");
         entry.metadata = Some(json!({
             "added": told.added.len(), "changed": told.changed.len(), "disabled": told.disabled.len(),
@@ -132,7 +132,7 @@ impl Import<'_> {
         }));
         self.app.audit.record(&mut self.tx, entry).await?;
         self.tx.commit().await?;
-        Ok(self.told)
+        Ok(self.report)
     }
 
     async fn take(&mut self, listed: Listed) -> Result<(), IndexerAreaError> {
@@ -142,7 +142,7 @@ impl Import<'_> {
         if let Some(row) = self.by_hand.get(&asked_at(&listed.base_url)) {
             let reason =
                 "An indexer that was made by hand has this URL; delete it to import this one".to_owned();
-            self.told.left.push((Some(row.clone()), listed.name, reason));
+            self.report.left.push((Some(row.clone()), listed.name, reason));
             return Ok(());
         }
         let row = self.new_row(&listed);
@@ -158,7 +158,7 @@ impl Import<'_> {
         }
         self.count += 1;
         let inserted = repo::indexers::insert(&mut self.tx, &row).await;
-        // Another server has taken it over in between, and knows all that this one does.
+        // Another server has imported it in between, with the same data.
         inserted.map_err(|error| {
             if error.is_unique_violation() {
                 IndexerAreaError::Importing
@@ -167,11 +167,11 @@ impl Import<'_> {
             }
         })?;
         self.audit("indexer.create", &row).await?;
-        self.told.added.push(Row::of(&row));
+        self.report.added.push(Row::from_indexer(&row));
         Ok(())
     }
 
-    /// An indexer that was taken over before.
+    /// Updates a row that was imported before.
     async fn go_on(&mut self, old: Indexer, listed: &Listed) -> Result<(), IndexerAreaError> {
         let mut new = old.clone();
         let mut changed = follow(&mut new, listed);
@@ -197,7 +197,7 @@ impl Import<'_> {
             changed.push("apiKey");
         }
         if changed.is_empty() && new.origin == old.origin {
-            self.told.unchanged += 1;
+            self.report.unchanged += 1;
             return Ok(());
         }
         let moved = changed
@@ -213,15 +213,15 @@ impl Import<'_> {
         }
         self.store(&old, &mut new, moved).await?;
         if changed.is_empty() {
-            self.told.unchanged += 1;
+            self.report.unchanged += 1;
         } else {
             self.audit("indexer.update", &new).await?;
-            self.told.changed.push((Row::of(&new), changed));
+            self.report.changed.push((Row::from_indexer(&new), changed));
         }
         Ok(())
     }
 
-    /// What the aggregator no longer has is disabled, and comes back as it was.
+    /// Disables rows that the aggregator no longer has; they come back as they were.
     async fn lose_the_rest(
         &mut self,
         unclear: &HashSet<String>,
@@ -234,25 +234,29 @@ impl Import<'_> {
             let number = of.rsplit(':').next().unwrap_or_default();
             if !all_clear || unclear.contains(number) {
                 let reason = "It may be one of those that could not be read: it stays as it is".to_owned();
-                self.told.left.push((Some(Row::of(&old)), old.name, reason));
+                self.report
+                    .left
+                    .push((Some(Row::from_indexer(&old)), old.name, reason));
                 continue;
             }
             let mut new = old.clone();
             match lose(&mut new) {
-                Gone::Known => self.told.unchanged += 1,
+                Gone::Known => self.report.unchanged += 1,
                 Gone::Enabled => {
                     let reason =
                         "The indexer proxy no longer has it, and it was enabled again since".to_owned();
-                    self.told.left.push((Some(Row::of(&old)), old.name, reason));
+                    self.report
+                        .left
+                        .push((Some(Row::from_indexer(&old)), old.name, reason));
                 }
                 Gone::Noted => {
                     self.store(&old, &mut new, false).await?;
-                    self.told.unchanged += 1;
+                    self.report.unchanged += 1;
                 }
                 Gone::Disabled => {
                     self.store(&old, &mut new, false).await?;
                     self.audit("indexer.update", &new).await?;
-                    self.told.disabled.push(Row::of(&new));
+                    self.report.disabled.push(Row::from_indexer(&new));
                 }
             }
         }
@@ -309,7 +313,7 @@ impl Import<'_> {
 
     fn fail(&mut self, listed: &Listed, reason: String) {
         let number = place(&listed.origin).rsplit(':').next();
-        self.told.failed.push(Unfit {
+        self.report.failed.push(Unfit {
             id: number.map(str::to_owned),
             name: Some(listed.name.clone()),
             reason,

@@ -1,5 +1,5 @@
-//! Indexers as people keep them. An indexer's key is used on behalf of whoever searches, so who changes one is judged in the
-//! transaction of the change.
+//! Reading and changing indexers. An indexer's key is used on behalf of every searcher, so the permission to
+//! change one is checked in the transaction of the change.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::model::indexer::{
 use crate::repo;
 
 impl Indexers {
-    /// Every indexer in the order in which they are asked.
+    /// Every indexer, in search order.
     pub async fn list(&self) -> Result<Vec<Shown>, IndexerAreaError> {
         let all = repo::indexers::all(&mut self.db.begin_read().await?).await?;
         let kinds = self.implementations();
@@ -37,7 +37,7 @@ impl Indexers {
         Ok(self.shown(self.stored(id).await?))
     }
 
-    /// With what of its configuration may be shown.
+    /// The indexer with the part of its configuration that may be shown.
     pub fn shown(&self, indexer: Indexer) -> Shown {
         let kind = self.kind(&indexer.implementation);
         self.shown_by(indexer, kind.as_ref().map(|kind| &kind.config_schema))
@@ -147,8 +147,8 @@ impl Indexers {
         Ok(tx.commit().await?)
     }
 
-    /// Changes an indexer. What its plugin is configured with is judged by the plugin's schema when any of that changes; one whose
-    /// plugin is gone may be renamed or disabled all the same.
+    /// Applies a change. The plugin's schema checks the configuration when any part of it changes; an indexer
+    /// without its plugin can still be renamed or disabled.
     fn apply(&self, change: Change, to: &mut Indexer) -> Result<(), IndexerAreaError> {
         let configures = change.implementation.is_some()
             || change.base_url.is_some()
@@ -185,7 +185,7 @@ impl Indexers {
         }
     }
 
-    /// Puts the rest of its configuration in place. Secrets that were entered for another address are dropped.
+    /// Stores the protocol-specific configuration. Secrets that were entered for another address are dropped.
     pub(super) fn settle(
         &self,
         indexer: &mut Indexer,
@@ -200,7 +200,10 @@ impl Indexers {
             schema,
             before,
             sent,
-            places: (&Places::of(schema, before), &Places::of(schema, &after)),
+            places: (
+                &Places::in_config(schema, before),
+                &Places::in_config(schema, &after),
+            ),
         };
         let wanted = change.settle(&mut after, wanted);
         if after.remove("apiKey").is_none() {
@@ -208,7 +211,7 @@ impl Indexers {
         }
         after.remove("baseUrl");
         put_wanted(&mut after, &wanted);
-        // What is the same stays as it is stored, and what nobody can read until it is entered anew.
+        // Unchanged values keep their ciphertext, and so does an unreadable one until it is entered anew.
         let stored = indexer.config.as_deref().map(|sealed| self.opened(sealed));
         let is_same = match stored {
             None => after.is_empty(),
@@ -221,7 +224,7 @@ impl Indexers {
         }
     }
 
-    /// What its protocol is configured with beside URL and key, and the secrets that are wanted anew.
+    /// Protocol-specific configuration, and the names of the secrets to enter again.
     pub(super) fn kept(&self, indexer: &Indexer) -> (Map<String, Value>, Vec<String>) {
         let stored = indexer.config.as_deref().and_then(|sealed| self.opened(sealed));
         let mut stored = stored.unwrap_or_default();
@@ -229,7 +232,7 @@ impl Indexers {
         (stored, wanted)
     }
 
-    /// Refuses what the plugin of the protocol does not take.
+    /// Refuses a configuration that the plugin's schema does not allow.
     pub(super) fn check(&self, indexer: &Indexer) -> Result<(), IndexerAreaError> {
         self.settled(&indexer.implementation)?;
         let kinds = self.implementations();
@@ -255,14 +258,14 @@ impl Indexers {
         if named("timeoutMs") {
             fields.insert("timeoutMs".to_owned(), config.timeout_ms.into());
         }
-        // Fields of ours that its schema does not know are for nobody; what was sent in `config` is judged.
+        // Our own fields that the schema does not know are left out; properties sent in `config` are checked.
         fields.retain(|name, _| named(name) || !OWN.contains(&name.as_str()));
         let broken = broken_or_unknown(&kind.config_schema, &fields)
             .map_err(|error| IndexerAreaError::BadSchema(kind.label.clone(), error))?;
         if broken.is_empty() {
             return Ok(());
         }
-        // As the caller has sent them: the three have places of their own.
+        // Names in the message are those of the request: the three own fields are top-level.
         let message = |rule: &qm_platform::config_schema::BrokenRule| {
             let text = rule.message();
             if OWN.contains(&rule.property()) {
@@ -275,7 +278,7 @@ impl Indexers {
     }
 }
 
-/// All that an address or a secret may stand in; the key as it is stored.
+/// The whole configuration, with URL and encrypted key.
 pub(super) fn whole(indexer: &Indexer, mut config: Map<String, Value>) -> Map<String, Value> {
     config.extend(
         indexer

@@ -1,4 +1,4 @@
-//! The link to the aggregator: its settings, and whether it answers.
+//! Settings of the link to the aggregator, and its status.
 
 use qm_kernel::{Permission, Secret};
 use qm_platform::origins::{complaint, is_same_origin};
@@ -10,10 +10,10 @@ use super::{Caller, Indexers};
 use crate::error::IndexerAreaError;
 use crate::model::indexer::Status;
 use crate::model::proxy::{Checked, Link, LinkChange, tidy_url, url_fault};
-use crate::model::told::{AggregatorError, LinkPatch, Probe, ShownLink, Trial};
+use crate::model::reports::{AggregatorError, LinkPatch, Probe, ShownLink, Trial};
 use crate::settings::INDEXER_PROXY;
 
-/// Requests to the aggregator at a time.
+/// Number of concurrent requests to the aggregator.
 pub(super) const PROBES: usize = 4;
 
 impl Indexers {
@@ -22,14 +22,14 @@ impl Indexers {
             .settings
             .get(&mut self.db.begin_read().await?, &INDEXER_PROXY)
             .await?;
-        let link = Link::of(&stored);
+        let link = Link::from_stored(&stored);
         Ok(ShownLink {
             has_key: self.link_key(&link).is_some(),
             link,
         })
     }
 
-    /// Its key in clear; what no key opens is as good as none.
+    /// The decrypted key; one that cannot be decrypted counts as none.
     pub(super) fn link_key(&self, link: &Link) -> Option<Secret> {
         link.api_key
             .as_deref()
@@ -64,7 +64,7 @@ impl Indexers {
         let mut stored = self.settings.get(&mut tx, &INDEXER_PROXY).await?;
         change.apply(&mut stored);
         self.settings.put(&mut tx, &INDEXER_PROXY, &stored).await?;
-        let link = Link::of(&stored);
+        let link = Link::from_stored(&stored);
         let updated = json!({ "enabled": link.is_enabled });
         let entry = entry(&actor, caller, "indexer_proxy.settings.updated", Some(updated));
         self.audit.record(&mut tx, entry).await?;
@@ -76,7 +76,7 @@ impl Indexers {
         self.link().await
     }
 
-    /// Asks the aggregator, by values that nobody has stored yet where some are given. Stores what was found.
+    /// Checks the aggregator, with unsaved values where given, and stores the result.
     pub async fn try_link(
         &self,
         caller: Caller<'_>,
@@ -89,7 +89,7 @@ impl Indexers {
         let url = url.unwrap_or_else(|| stored.internal_url.clone());
         let key = match trial.api_key {
             Some(key) => Some(key),
-            // The stored key stays with the server it was entered for.
+            // The stored key is never sent to another server.
             None if !is_same_origin(&url, &stored.internal_url) && stored.api_key.is_some() => {
                 let wanted = complaint(&["apiKey".to_owned()]).unwrap_or_default();
                 return Err(IndexerAreaError::LinkKeyWanted(wanted));
@@ -120,7 +120,7 @@ impl Indexers {
         Ok(answer.map(|()| checked))
     }
 
-    /// Whether the aggregator answers now; one that is disabled or has no key is not asked.
+    /// Present status of the aggregator; a disabled link or one without a key is not asked.
     pub async fn link_status(&self) -> Result<Probe, IndexerAreaError> {
         let link = self.link().await?.link;
         let idle = |status: &'static str, message: &str| Probe {
@@ -145,8 +145,8 @@ impl Indexers {
         let _turn = self.link_changes.lock().await;
         let mut tx = self.db.begin_write().await?;
         let mut stored = self.settings.get(&mut tx, &INDEXER_PROXY).await?;
-        let now = Link::of(&stored);
-        // Of a link that was changed meanwhile it says nothing.
+        let now = Link::from_stored(&stored);
+        // Not stored if the link was changed meanwhile.
         if (&now.internal_url, &now.api_key) == (&link.internal_url, &link.api_key) {
             checked.put(&mut stored);
             self.settings.put(&mut tx, &INDEXER_PROXY, &stored).await?;
@@ -161,7 +161,7 @@ impl Indexers {
         })
     }
 
-    /// What to tell people's browsers to open.
+    /// URL for users' browsers; the call is audited.
     pub async fn open_link(&self, caller: Caller<'_>) -> Result<String, IndexerAreaError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self
@@ -171,7 +171,7 @@ impl Indexers {
         let entry = entry_of(&actor, caller, "indexer_proxy.opened");
         self.audit.record(&mut tx, entry).await?;
         tx.commit().await?;
-        Ok(Link::of(&stored).public_url)
+        Ok(Link::from_stored(&stored).public_url)
     }
 
     pub(super) fn aggregator<'a>(
@@ -218,12 +218,12 @@ impl Indexers {
     }
 }
 
-/// Why it has no key.
+/// Error for a missing key.
 pub(super) fn keyless(link: &Link, to: &'static str) -> IndexerAreaError {
     complaint(&link.wanted).map_or(IndexerAreaError::NoLinkKey(to), IndexerAreaError::LinkKeyWanted)
 }
 
-/// A URL as it is stored; blank stays blank, for the default.
+/// Checks a URL; blank stays blank and means the default.
 fn checked(name: &'static str, url: Option<String>) -> Result<Option<String>, IndexerAreaError> {
     let Some(url) = url.map(|url| tidy_url(&url)) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Links of releases as people are handed them: without the keys of the indexer that listed them.
+//! Download links for users: without the keys of the indexer that listed the release.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::model::indexer::Indexer;
 use crate::repo;
 
 impl Indexers {
-    /// What a search found, as `reader` may hold it.
+    /// Search result with sealed links, for `reader`.
     pub async fn found_for(
         &self,
         reader: &Principal,
@@ -40,7 +40,7 @@ impl Indexers {
         Ok(found)
     }
 
-    /// What one indexer lists, as `reader` may hold it.
+    /// Releases of one indexer with sealed links, for `reader`.
     pub fn listed_for(
         &self,
         reader: &Principal,
@@ -65,7 +65,7 @@ impl Indexers {
         release.title = without(&release.title, secrets);
     }
 
-    /// Every secret that an indexer is configured with.
+    /// Every secret in the configuration of an indexer.
     fn secrets_of(&self, indexer: &Indexer) -> Vec<Secret> {
         let kind = self.kind(&indexer.implementation);
         let properties = kind
@@ -81,7 +81,7 @@ impl Indexers {
     }
 }
 
-/// What its schema does not name may be a secret as well.
+/// Collects secrets; a property unknown to the schema may be one too.
 fn collect(properties: Option<&Map<String, Value>>, config: &Map<String, Value>, secrets: &mut Vec<Secret>) {
     for (name, value) in config {
         let property = properties.and_then(|known| known.get(name));

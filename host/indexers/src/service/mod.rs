@@ -1,4 +1,4 @@
-//! Indexers as people keep them, and what is asked of them.
+//! Use cases of this area.
 
 mod aggregator;
 mod ask;
@@ -32,21 +32,22 @@ use crate::repo;
 use self::notes::Notes;
 use self::pace::Pace;
 
-/// Indexers that are asked at a time for one search.
+/// Number of indexers asked at a time for one search.
 pub const AT_ONCE: usize = 16;
-/// The most of a .torrent file that is fetched outside an indexer's own origin, as torrents take them.
+/// Largest .torrent file in bytes that is fetched outside an indexer's own origin; torrents have the same
+/// limit.
 const MAX_TORRENT: usize = 10 << 20;
-/// Time limit on a release that is fetched outside an indexer's own origin.
+/// Time limit of a download outside an indexer's own origin.
 const FETCH: Duration = Duration::from_secs(30);
 
-/// What the area is given.
+/// Dependencies of this area, supplied by the server.
 pub struct IndexersDeps {
     pub ground: Ground,
     pub net: Net,
     pub protocols: Arc<dyn Protocols>,
 }
 
-/// The configured indexers, all together.
+/// All configured indexers.
 pub struct Indexers {
     db: Db,
     ctx: Ctx,
@@ -57,14 +58,14 @@ pub struct Indexers {
     net: Net,
     protocols: Arc<dyn Protocols>,
     pace: Pace,
-    /// Addresses inside the house that people had it try.
+    /// Private addresses that users made the server contact.
     tries: Tries,
     notes: Notes,
     /// Held while the link's settings are read, changed and stored.
     link_changes: Mutex<()>,
-    /// Held while indexers are taken over.
+    /// Held during an import.
     import: Mutex<()>,
-    /// The aggregator is asked by so many at a time.
+    /// Limit on concurrent requests to the aggregator.
     probes: Semaphore,
 }
 
@@ -92,7 +93,7 @@ impl Indexers {
         self.ctx.now()
     }
 
-    /// The protocols that installed plugins speak, by id.
+    /// Protocols of the installed plugins, by id.
     pub fn implementations(&self) -> Vec<ProtocolKind> {
         self.protocols.protocols()
     }
@@ -101,7 +102,7 @@ impl Indexers {
         self.implementations().into_iter().find(|kind| kind.id == id)
     }
 
-    /// Refuses a protocol that no plugin speaks so far, while one may come up that does.
+    /// Refuses an unknown protocol while plugins are still being compiled.
     fn settled(&self, protocol: &str) -> Result<(), IndexerAreaError> {
         if self.kind(protocol).is_some() {
             return Ok(());

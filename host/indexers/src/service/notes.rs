@@ -1,9 +1,10 @@
-//! How requests went, stored before their answers are told, several in one transaction where they end at the same time.
+//! Results of requests, stored before the callers get their answers, several in one transaction where they
+//! end at the same time.
 //!
-//! Whoever comes first writes at once; who comes while that is written waits, and one of them writes for all. So a search of
-//! many costs few commits, the fewer the slower the disk, and the next request sees what this one learnt.
+//! The first caller writes at once; callers that come during the write wait, and one of them writes for all.
+//! So a search of many indexers costs few commits, and the next request sees the stored pauses.
 //!
-//! Bounds: a note a request that has ended and waits.
+//! Bounds: one note per finished request that waits.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,10 +17,10 @@ use tokio::sync::Mutex as Turn;
 use crate::model::health::Health;
 use crate::repo;
 
-/// How one request to an indexer went.
+/// Result of one request to an indexer.
 #[derive(Clone, Debug)]
 pub struct Note {
-    /// Of the indexer.
+    /// Id of the indexer.
     pub id: String,
     pub at: Timestamp,
     pub outcome: Outcome,
@@ -34,7 +35,7 @@ pub enum Outcome {
     Failed {
         error: String,
     },
-    /// It wants to be left alone, for so many seconds when it says so.
+    /// It asked for a pause, with its length in seconds if it gave one.
     Throttled {
         error: String,
         seconds: Option<u32>,
@@ -54,23 +55,23 @@ impl Note {
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Note>,
-    /// Notes that were written, or given up, since the start.
+    /// Number of notes written or given up since the start.
     done: u64,
 }
 
-/// The notes that wait.
+/// Notes that are not written yet.
 #[derive(Default)]
 pub struct Notes {
     queue: Mutex<Queue>,
-    /// Held by who writes.
+    /// Held by the writer.
     turn: Turn<()>,
     #[cfg(test)]
     batches: std::sync::atomic::AtomicU64,
 }
 
 impl Notes {
-    /// Returns when the note is written; an error is told to who wrote for the others. A caller that goes away leaves its note
-    /// to the next one.
+    /// Returns when the note is written; an error goes to the caller that wrote for the others. A cancelled
+    /// caller leaves its note to the next writer.
     pub async fn store(&self, db: &Db, note: Note) -> Result<(), DbError> {
         let own = {
             let mut queue = self.queue();
@@ -100,14 +101,14 @@ impl Notes {
 }
 
 async fn write(db: &Db, batch: &[Note]) -> Result<(), DbError> {
-    // By id: two servers that write the same rows write them in the same order.
+    // Sorted by id: two servers that write the same rows write them in the same order.
     let mut by_indexer = BTreeMap::<&str, Vec<&Note>>::new();
     for note in batch {
         by_indexer.entry(&note.id).or_default().push(note);
     }
     let mut tx = db.begin_write().await?;
     for (id, notes) in by_indexer {
-        // As it is by now: others may have asked it meanwhile. Of one that is gone nothing is stored.
+        // Based on the present row, because others may have asked meanwhile. A deleted indexer is skipped.
         let Some(mut stored) = repo::indexers::find(&mut tx, id).await? else {
             continue;
         };
@@ -146,7 +147,7 @@ mod tests {
                 house.app.create(caller, change).await.unwrap();
             }
             house.protocols.fail("i3", Some(IndexerError::Captcha("it wants to see a person".into())));
-            // Somebody writes while all of them answer.
+            // The lock is held while all of them answer.
             let turn = house.app.notes.turn.lock().await;
             let app = house.app.clone();
             let search = tokio::spawn(async move { app.search_all(&Wanted::default()).await });

@@ -1,6 +1,7 @@
-//! How many requests an indexer gets in a minute.
+//! Limit on the requests per indexer and minute.
 //!
-//! Counted in memory: one server asks at a time. Bounds: an instant a request of the last minute, which the paces bound.
+//! Counted in memory, because only one server asks at a time. Bounds: one instant per request of the last
+//! minute, which the limits bound.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -14,10 +15,10 @@ const WINDOW: Duration = Duration::from_mins(1);
 pub struct Pace(Mutex<HashMap<String, VecDeque<Timestamp>>>);
 
 impl Pace {
-    /// Takes one of the requests of this minute; how long until there is one, when all are taken.
+    /// Takes one request of this minute's budget; the error is the time until one is free.
     pub fn take(&self, id: &str, per_minute: u32, now: Timestamp) -> Result<(), Duration> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of indexers that are gone nothing stays.
+        // Deleted indexers leave no entry.
         taken.retain(|_, instants| {
             while instants.front().is_some_and(|first| first.plus(WINDOW) <= now) {
                 instants.pop_front();

@@ -1,4 +1,4 @@
-//! One question to all indexers, or to some.
+//! One query to all indexers, or to some.
 
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
@@ -17,7 +17,7 @@ use crate::model::merge::{merge, passes};
 use crate::repo;
 
 impl Indexers {
-    /// Asks the enabled ones of those that are wanted, all at once.
+    /// Asks the wanted indexers that are enabled, all at once.
     pub async fn search_all(&self, wanted: &Wanted) -> Result<SearchResult, IndexerAreaError> {
         let mut indexers = repo::indexers::all(&mut self.db.begin_read().await?).await?;
         indexers.retain(|indexer| {
@@ -48,15 +48,15 @@ impl Indexers {
             })
             .collect();
         let mut answers: Vec<(usize, Result<Found, IndexerError>)> = asked.collect().await;
-        // By priority again, whoever was the quickest.
+        // Back in the order of priority, whoever was the quickest.
         answers.sort_by_key(|(place, _)| *place);
         Ok(result(&indexers, answers))
     }
 }
 
 impl Indexers {
-    /// Refuses where no indexer can be asked yet because plugins are still compiled: an empty answer would say that there is nothing.
-    /// Where some can, the failures name the others.
+    /// Fails when no indexer can be asked yet because plugins are still being compiled: an empty answer would
+    /// mean "nothing found". If some can be asked, the failures name the others.
     fn some_settled(&self, indexers: &[Indexer]) -> Result<(), IndexerAreaError> {
         let mut unsettled = indexers
             .iter()

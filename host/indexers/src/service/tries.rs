@@ -1,4 +1,4 @@
-//! Admission of addresses inside the house that people name, and to which the server then goes.
+//! Admission of private addresses that users name and the server then contacts.
 
 use qm_kernel::Permission;
 use qm_platform::origins::{is_same_origin, origin};
@@ -10,7 +10,7 @@ use crate::model::change::Change;
 use crate::model::tries::MOST;
 
 impl Indexers {
-    /// As [`Indexers::admit_address`], for all that a configuration names.
+    /// As [`Indexers::admit_address`], for every address of a configuration.
     pub(super) async fn admit_addresses(
         &self,
         caller: Caller<'_>,
@@ -27,8 +27,8 @@ impl Indexers {
         Ok(())
     }
 
-    /// Refuses one address inside the house too many. To be asked before the address is stored or dialled, outside any
-    /// transaction: the name may have to be resolved. `before` is where it led so far.
+    /// Refuses a private address beyond the limit. Call it before the address is stored or dialled, and
+    /// outside any transaction, because the name may have to be resolved. `before` is the address so far.
     pub(super) async fn admit_address(
         &self,
         caller: Caller<'_>,

@@ -1,4 +1,4 @@
-//! What is answered.
+//! Answer bodies of the routes.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub struct JobSummary {
 }
 
 impl JobSummary {
-    pub fn of(subsystem: &'static str, job: Item) -> Self {
+    pub fn from_item(subsystem: &'static str, job: Item) -> Self {
         Self {
             id: job.id,
             subsystem,
@@ -57,7 +57,7 @@ impl JobSummary {
     }
 }
 
-/// What may be done with a job.
+/// Actions that may be performed on a job.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobCapabilities {
@@ -91,7 +91,7 @@ pub struct JobItem {
     /// `scheduled`, `queued`, `waiting`, `blocked`, `running`, `pausing`, `paused`, `retrying`, `completed`,
     /// `completed_with_warnings`, `failed`, `cancelling`, `cancelled`, `skipped` or `expired`.
     status: &'static str,
-    /// What it is at.
+    /// Present phase of the work, e.g. `scanning`.
     phase: Option<String>,
     /// 0 to 100.
     progress_percent: i64,
@@ -135,7 +135,7 @@ pub struct JobDetail {
     media_item_id: Option<String>,
     progress_current: Option<i64>,
     progress_total: Option<i64>,
-    /// What the two count.
+    /// Unit of the two counts, e.g. `files`.
     progress_unit: Option<String>,
     status_message_key: Option<String>,
     status_message_params: Option<Value>,
@@ -153,7 +153,7 @@ pub struct JobDetail {
     /// When the next attempt is due.
     #[schema(value_type = Option<String>, format = DateTime)]
     retry_at: Option<Timestamp>,
-    /// How long one attempt may take.
+    /// Time limit of one attempt, in seconds.
     timeout_seconds: Option<i64>,
     required_permission: Option<String>,
     /// `public`, `module` or `own`.
@@ -250,7 +250,7 @@ pub struct JobPage {
     pub page_size: u64,
 }
 
-/// What happened to a job.
+/// An event of a job.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobEventItem {
@@ -304,7 +304,7 @@ pub struct JobEventPage {
     pub page_size: u64,
 }
 
-/// How the jobs stand that the caller may see.
+/// Counts of the jobs that the caller may see.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JobOverview {
@@ -322,7 +322,7 @@ pub struct JobOverview {
     completed_today: u64,
     failed_today: u64,
     cancelled_today: u64,
-    /// Of a hundred that ended today, how many completed; `null`: none ended.
+    /// Percentage of the jobs that ended today which completed; `null` when none ended.
     success_rate: Option<u64>,
 }
 
@@ -361,7 +361,7 @@ pub struct CatalogueItem {
     pub capabilities: JobCapabilities,
 }
 
-/// What runs by itself.
+/// A background loop or schedule.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleItem {
@@ -403,12 +403,12 @@ pub struct WorkerItem {
     status: &'static str,
     #[schema(value_type = String, format = DateTime)]
     started_at: Timestamp,
-    /// Of the program.
+    /// Program version.
     version: Option<&'static str>,
     running_jobs: usize,
     capacity: Option<u64>,
     supported_queues: Vec<&'static str>,
-    /// Whether it is this very process.
+    /// True for the process that answers.
     in_process: bool,
 }
 
@@ -428,7 +428,7 @@ impl From<WorkerView> for WorkerItem {
     }
 }
 
-/// How the worker works; nothing of it can be changed here.
+/// Settings of the worker; read-only.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkerSettings {
@@ -454,7 +454,7 @@ impl From<&Pace> for WorkerSettings {
     }
 }
 
-/// What came of an action.
+/// Result of an action on one job.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = JobActionResult)]
@@ -478,7 +478,7 @@ impl From<Acted> for ActionResult {
     }
 }
 
-/// What came of one action on many jobs.
+/// Result of one action on many jobs.
 #[derive(Serialize, ToSchema)]
 #[schema(as = JobBulkResult)]
 pub struct BulkResult {

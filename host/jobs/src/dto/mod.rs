@@ -1,4 +1,4 @@
-//! What the routes of this area take and answer.
+//! Request and answer bodies of the routes of this area.
 
 pub mod answers;
 pub mod requests;

@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Queries and request bodies of the routes.
 
 use qm_kernel::PageQuery;
 use qm_web::{Fields, FromBody, FromQuery};
@@ -14,10 +14,11 @@ const MAX_KEY: usize = 64;
 const MAX_LONG_KEY: usize = 128;
 const MAX_SEARCH: usize = 200;
 
-/// The largest page number that is asked for, so that no offset overflows.
+/// Largest page number accepted, so that no offset overflows.
 const MAX_NUMBER: i64 = i32::MAX as i64;
 
-/// The simple list. Read leniently: a word nobody knows finds nothing, a number that is none is the default.
+/// Query of the simple list. Read leniently: an unknown filter word finds nothing, an invalid number becomes
+/// the default.
 pub struct SimpleQuery(pub Simple);
 
 impl FromQuery for SimpleQuery {
@@ -38,13 +39,13 @@ impl FromQuery for SimpleQuery {
     }
 }
 
-/// The list, as people filter it.
+/// Query of the filtered list of jobs.
 pub struct ListQuery {
     pub wanted: Wanted,
     pub page: PageQuery,
 }
 
-/// PostgreSQL's TEXT holds no NUL, so no row has what is asked for with one.
+/// Replaces NUL characters, which PostgreSQL's TEXT cannot hold, so a filter with one matches no row.
 fn clean(text: String) -> String {
     text.replace('\0', "\u{fffd}")
 }
@@ -90,7 +91,7 @@ impl FromQuery for ListQuery {
     }
 }
 
-/// The events of a job.
+/// Query of the events of a job.
 pub struct EventsQuery {
     pub page: PageQuery,
     pub level: Option<String>,

@@ -1,4 +1,4 @@
-//! When a schedule in the notation of cron is due: minute, hour, day of the month, month, day of the week. Pure.
+//! Cron schedules and their due times: minute, hour, day of the month, month, day of the week. Pure.
 //!
 //! A field is `*`, a number, a range `a-b`, a list of those with commas, each with a step `/n` if need be; Sunday is 0 or 7.
 //! Where both days are restricted, either will do. A time that a change of clocks skips is due right after it; one that
@@ -11,10 +11,10 @@ use jiff::tz::TimeZone;
 use jiff::{Span, ToSpan as _};
 use qm_kernel::Timestamp;
 
-/// Days looked through for the next time: a 29th of February is at most eight years away.
+/// Number of days searched for the next due time: a 29th of February is at most eight years away.
 const FAR: usize = 8 * 366;
 
-/// A schedule.
+/// A parsed cron schedule.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cron {
     text: String,
@@ -25,11 +25,11 @@ pub struct Cron {
     weekdays: Field,
 }
 
-/// The numbers that will do, as bits.
+/// Allowed numbers of one field, as a bit set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Field {
     set: u64,
-    /// It does not begin with `*`.
+    /// True when the field does not begin with `*`.
     restricted: bool,
 }
 
@@ -43,7 +43,7 @@ fn has(set: u64, number: i8) -> bool {
     u32::try_from(number).is_ok_and(|number| set & (1 << number) != 0)
 }
 
-/// Why a text is no schedule.
+/// Reason why a text is not a valid cron schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CronError {
     #[error("`{0}` is no schedule: give minute, hour, day, month and day of the week, e.g. `30 4 * * 1-5`")]
@@ -83,17 +83,17 @@ impl Cron {
         }
     }
 
-    /// As it was written, with single spaces.
+    /// The schedule as it was written, with single spaces.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The first time after `after` it is due.
+    /// The first due time after `after`.
     pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let instant = jiff::Timestamp::from_millisecond(after.ms()).ok()?;
         let begin = instant.to_zoned(zone.clone()).datetime();
         let mut day = begin.date();
-        // Of the first day only what is left, but an hour more: clocks may have been set back meanwhile.
+        // Of the first day only the rest counts, but an hour more: clocks may have been set back meanwhile.
         let mut from = begin
             .checked_sub(1.hour())
             .map_or(Time::midnight(), DateTime::time);
@@ -130,7 +130,7 @@ impl Cron {
         fits && has(self.months, day.month())
     }
 
-    /// The times of a day, from `from` on.
+    /// The due times of one day, from `from` on.
     fn times(&self, from: Time) -> impl Iterator<Item = Time> {
         let hours = (from.hour()..24).filter(|hour| has(self.hours, *hour));
         hours.flat_map(|hour| {
@@ -162,7 +162,7 @@ fn field(text: &str, name: &'static str, min: u32, max: u32) -> Result<Field, Cr
     })
 }
 
-/// The numbers of one part, as bits.
+/// The numbers of one comma-separated part, as bits.
 fn numbers(part: &str, min: u32, max: u32) -> Option<u64> {
     let (range, step) = match part.split_once('/') {
         Some((range, step)) => (range, number(step)?),
@@ -171,7 +171,7 @@ fn numbers(part: &str, min: u32, max: u32) -> Option<u64> {
     let (first, last) = match range.split_once('-') {
         _ if range == "*" => (min, max),
         Some((first, last)) => (number(first)?, number(last)?),
-        // A step without an end goes on to the last.
+        // A step without an end goes on to the maximum.
         None if part.contains('/') => (number(range)?, max),
         None => (number(range)?, number(range)?),
     };
@@ -186,7 +186,7 @@ fn numbers(part: &str, min: u32, max: u32) -> Option<u64> {
     )
 }
 
-/// Digits and nothing else.
+/// Parses a number of one to four ASCII digits.
 fn number(text: &str) -> Option<u32> {
     let digits = !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
@@ -196,7 +196,7 @@ fn number(text: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn at(text: &str) -> Timestamp {
+    fn timestamp(text: &str) -> Timestamp {
         serde_json::from_value(text.into()).unwrap()
     }
 
@@ -281,25 +281,25 @@ mod tests {
                 "2026-12-01T01:00:00.000Z",
             ),
         ] {
-            let next = Cron::parse(cron).unwrap().next(at(after), &TimeZone::UTC);
-            assert_eq!(next, Some(at(expected)), "{cron} after {after}");
+            let next = Cron::parse(cron).unwrap().next(timestamp(after), &TimeZone::UTC);
+            assert_eq!(next, Some(timestamp(expected)), "{cron} after {after}");
         }
     }
 
     #[test]
     fn clocks_that_change_are_followed() {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
-        let next = |cron: &str, after: &str| Cron::parse(cron).unwrap().next(at(after), &zone);
+        let next = |cron: &str, after: &str| Cron::parse(cron).unwrap().next(timestamp(after), &zone);
         // 02:30 does not exist on 2026-03-29: it is due right after the gap, once.
         let spring = next("30 2 * * *", "2026-03-28T12:00:00.000Z");
-        assert_eq!(spring, Some(at("2026-03-29T01:30:00.000Z")));
+        assert_eq!(spring, Some(timestamp("2026-03-29T01:30:00.000Z")));
         let day_after = next("30 2 * * *", "2026-03-29T01:30:00.000Z");
-        assert_eq!(day_after, Some(at("2026-03-30T00:30:00.000Z")));
+        assert_eq!(day_after, Some(timestamp("2026-03-30T00:30:00.000Z")));
         // 02:30 comes twice on 2026-10-25.
         let autumn = next("30 2 * * *", "2026-10-24T12:00:00.000Z");
-        assert_eq!(autumn, Some(at("2026-10-25T00:30:00.000Z")));
+        assert_eq!(autumn, Some(timestamp("2026-10-25T00:30:00.000Z")));
         let once = next("30 2 * * *", "2026-10-25T00:30:00.000Z");
-        assert_eq!(once, Some(at("2026-10-26T01:30:00.000Z")));
+        assert_eq!(once, Some(timestamp("2026-10-26T01:30:00.000Z")));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The events of a job: the rows that tell its story.
+//! Events of a job: numbered rows of its history.
 
 use qm_kernel::Timestamp;
 use serde_json::Value;
@@ -22,7 +22,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How much an event matters.
+    /// Severity of an event.
     Level {
         Debug = "debug",
         Info = "info",
@@ -33,7 +33,7 @@ words! {
 }
 
 words! {
-    /// What an event tells of.
+    /// Kind of change that an event records.
     EventType {
         Created = "created",
         Scheduled = "scheduled",
@@ -70,7 +70,7 @@ words! {
     }
 }
 
-/// An event to be stored.
+/// An event before it is stored.
 #[derive(Clone, Debug)]
 pub struct NewEvent {
     pub kind: EventType,

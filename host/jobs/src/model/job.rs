@@ -1,4 +1,4 @@
-//! A job, as it is stored and as it is asked for.
+//! A job as it is stored, and a new job as callers request it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::event::Source;
 use super::status::Status;
 
-/// What a person may do with a job.
+/// Actions that users may perform on a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
 pub struct Capabilities {
     pub cancellable: bool,
@@ -18,14 +18,14 @@ pub struct Capabilities {
     pub retryable: bool,
 }
 
-/// Who sees a job that needs no permission of theirs.
+/// Audience of a job whose type needs no permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visibility {
     /// Everybody who may see jobs.
     Public,
-    /// Who holds the permission of its type.
+    /// Users who hold the permission of its type.
     Module,
-    /// Its creator, and who may see all.
+    /// Its creator, and users who may see all jobs.
     Own,
 }
 
@@ -48,35 +48,35 @@ impl Visibility {
     }
 }
 
-/// A job that is asked for. What stays `None` comes from its type.
+/// A request for a new job. Fields left `None` are taken from its type.
 #[derive(Clone, Debug)]
 pub struct NewJob {
     /// The key of a registered type.
     pub type_key: &'static str,
-    /// For the handler alone, 256 KiB as JSON at most; never shown.
+    /// Input for the handler alone, at most 256 KiB as JSON; never shown to users.
     pub input: Value,
-    /// A part of the input for people to see; secrets in it are blotted.
+    /// Part of the input shown to users; secrets in it are masked.
     pub input_summary: Option<Value>,
     pub name: Option<String>,
     pub description: Option<String>,
     pub source: Source,
-    /// Its type and its id.
+    /// Type and id of the resource.
     pub resource: Option<(String, String)>,
     pub library_id: Option<String>,
     pub media_item_id: Option<String>,
-    /// The higher, the earlier it is begun.
+    /// Higher numbers begin earlier.
     pub priority: i64,
     pub max_attempts: Option<u32>,
     pub timeout: Option<Duration>,
-    /// The user who asked for it.
+    /// Id of the user who requested it.
     pub created_by: Option<String>,
     pub correlation_id: Option<String>,
-    /// While an active job has this key, asking again answers that one.
+    /// While an active job has this key, a new request returns that job instead of a new one.
     pub idempotency_key: Option<String>,
-    /// The name of the schedule that asked for it.
+    /// Name of the schedule that requested it.
     pub schedule_id: Option<&'static str>,
     pub visibility: Visibility,
-    /// Secrets in it are blotted.
+    /// Extra data for users; secrets in it are masked.
     pub metadata: Option<Value>,
 }
 
@@ -105,7 +105,7 @@ impl NewJob {
     }
 }
 
-/// A stored job, but for its input and its checkpoint.
+/// A stored job without its input and its checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     pub id: String,
@@ -135,7 +135,8 @@ pub struct Job {
     pub parent_job_id: Option<String>,
     pub root_job_id: String,
     pub schedule_id: Option<String>,
-    /// The key of a permission, which an older or newer version may not know.
+    /// Key of a permission; another version of the program may have stored one that this version does not
+    /// know.
     pub required_permission: Option<String>,
     pub visibility: Visibility,
     pub capabilities: Capabilities,
@@ -163,7 +164,7 @@ pub struct Job {
     pub updated_at: Timestamp,
 }
 
-/// The row of a list: a job without its JSON.
+/// Row of a list: a job without its JSON columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub id: String,
@@ -194,14 +195,14 @@ pub struct Item {
 }
 
 impl Item {
-    /// Attempts that there are in all: the planned ones, and those that people asked for beside.
+    /// Total number of attempts: the planned ones and those that users requested on top.
     pub fn attempts_in_all(&self) -> i64 {
         self.max_attempts.max(self.attempt)
     }
 }
 
 impl Job {
-    /// A job that is made now: queued, its own root, all other fields empty.
+    /// A new job: queued, its own root, all other fields empty.
     pub fn new(id: String, type_key: String, capabilities: Capabilities, now: Timestamp) -> Self {
         Self {
             root_job_id: id.clone(),
@@ -259,7 +260,7 @@ impl Job {
         }
     }
 
-    /// The job as a row of a list.
+    /// The same job as a row of a list.
     pub fn item(&self) -> Item {
         Item {
             id: self.id.clone(),
@@ -290,7 +291,7 @@ impl Job {
         }
     }
 
-    /// The permission it needs; `Err` is one that this program does not know, which nobody holds.
+    /// The permission it needs; `Err` holds a key that this version does not know, which nobody holds.
     pub fn permission(&self) -> Result<Option<Permission>, &str> {
         match self.required_permission.as_deref() {
             None => Ok(None),
@@ -298,7 +299,7 @@ impl Job {
         }
     }
 
-    /// Whether a failure of this attempt is followed by another one.
+    /// True when a failure of this attempt is followed by another attempt.
     pub fn has_attempts_left(&self) -> bool {
         self.attempt < self.max_attempts
     }

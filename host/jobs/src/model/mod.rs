@@ -1,4 +1,4 @@
-//! What a job is, and the rules that need no database.
+//! Jobs, their states, and rules that need no database.
 
 pub mod cron;
 pub mod event;

@@ -1,12 +1,12 @@
-//! What came of what people do with jobs.
+//! Results of the actions that users perform on jobs.
 
-/// What came of one action on a job.
+/// Result of one action on one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Acted {
     pub ok: bool,
-    /// The job it is about now, which of a rerun is the new one.
+    /// The affected job; after a rerun, the new one.
     pub job_id: Option<String>,
-    /// Why it was not done, in a word.
+    /// Machine-readable reason why nothing was done.
     pub reason: Option<&'static str>,
 }
 
@@ -28,12 +28,12 @@ impl Acted {
     }
 }
 
-/// What came of one action on many jobs.
+/// Result of one action on many jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkOutcome {
-    /// How many ids were given.
+    /// Number of ids in the request.
     pub total: usize,
     pub succeeded: Vec<String>,
-    /// The ids of those that nothing was done to, each with the reason.
+    /// Ids of the jobs that were left unchanged, each with the reason.
     pub failed: Vec<(String, &'static str)>,
 }

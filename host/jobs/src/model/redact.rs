@@ -1,4 +1,4 @@
-//! What of a job's data may be stored where people see it: no secret, and no more than can be read. Pure.
+//! Redaction and clipping of job data before users see it: secrets are masked, and size is bounded. Pure.
 //!
 //! Bounds: depth [`MAX_DEPTH`], [`MAX_ITEMS`] entries an array or object, [`MAX_TEXT`] characters a text, [`MAX_BYTES`] of
 //! JSON in all.
@@ -13,10 +13,10 @@ const MAX_BYTES: usize = 64 * 1024;
 
 const TRUNCATED: &str = "[truncated]";
 
-/// `value` as people may see it.
+/// Redacted and bounded copy of `value`.
 pub fn value(value: Value) -> Value {
     let seen = bounded(value, 1);
-    // Many long texts are within every other bound.
+    // Many long texts can each be within every other bound.
     if seen.to_string().len() > MAX_BYTES {
         return TRUNCATED.into();
     }
@@ -52,12 +52,12 @@ fn object(members: Map<String, Value>, depth: usize) -> Map<String, Value> {
         .collect()
 }
 
-/// A sentence as people may see it: secrets are blotted.
+/// Redacted and clipped copy of a sentence.
 pub fn text(text: &str) -> String {
     clip(masked::sentence(text))
 }
 
-/// PostgreSQL's TEXT holds no NUL, and nobody reads more than [`MAX_TEXT`] characters.
+/// Clips a text to [`MAX_TEXT`] characters and replaces NUL, which PostgreSQL's TEXT cannot hold.
 pub fn clip(text: String) -> String {
     let text = if text.contains('\0') {
         text.replace('\0', "\u{fffd}")

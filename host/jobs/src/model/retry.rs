@@ -1,11 +1,11 @@
-//! When a failed job is tried again. Pure.
+//! Back-off between the attempts of a failed job. Pure.
 
 use std::time::Duration;
 
 const LONGEST: u64 = 60_000;
 
-/// The pause before attempt number `attempt`, which is 2 at least: one second, then twice as long each time, a minute at
-/// most.
+/// Pause before attempt number `attempt` (2 or more): one second, then twice as long each time, at most one
+/// minute.
 pub fn delay(attempt: i64) -> Duration {
     let doublings = u32::try_from(attempt.saturating_sub(2).clamp(0, 16)).unwrap_or(0);
     Duration::from_millis((1000 << doublings).min(LONGEST))

@@ -1,15 +1,15 @@
-//! The background loops of the server as people see them. Pure.
+//! Background loops and schedules of the server, as users see them. Pure.
 
 use std::time::Duration;
 
 use super::cron::Cron;
 
-/// The name of the loop that looks for jobs without a sign of life.
+/// Name of the loop that finds running jobs without a heartbeat.
 pub const STALL_DETECTOR: &str = "platform_job_stall_detector";
 /// The name of the schedule that removes old jobs.
 pub const RETENTION_CLEANUP: &str = "platform_job_retention_cleanup";
 
-/// A loop that runs by itself, every so often.
+/// A loop or schedule that runs repeatedly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub name: &'static str,

@@ -1,28 +1,28 @@
-//! Which jobs a caller may see. Pure; the same rule stands in the statements of `repo::lists`.
+//! Rule for the jobs that a caller may see. Pure; the same rule stands in the SQL of `repo::lists`.
 
 use qm_kernel::{Permission, Principal};
 
 use super::job::{Job, Visibility};
 
-/// What a caller sees of the jobs.
+/// Visibility filter of one caller.
 #[derive(Clone, Debug)]
 pub struct Sight {
-    /// Every job.
+    /// True when the caller may see every job.
     pub all: bool,
     pub user_id: String,
-    /// Keys of the permissions they hold, each between two commas.
+    /// Keys of the permissions that the caller holds, each between two commas.
     pub held: String,
 }
 
 impl Sight {
-    pub fn of(principal: &Principal) -> Self {
+    pub fn from_principal(principal: &Principal) -> Self {
         let keys = Permission::ALL
             .iter()
             .filter(|permission| principal.may(**permission))
             .map(|permission| permission.key());
         let mut held = String::from(",");
         for key in keys {
-            // A comma of its own at each end, so that taking one out leaves those beside it whole.
+            // Each key has a comma at both ends, so that removing one leaves its neighbours whole.
             held.push_str(key);
             held.push_str(",,");
         }
@@ -42,10 +42,10 @@ impl Sight {
     }
 }
 
-/// The permissions of which each shows every job.
+/// Permissions each of which shows every job.
 pub const SEE_ALL: &[Permission] = &[Permission::JobsViewAll, Permission::JobsAdmin];
 
-/// Whether the caller sees every job.
+/// True when the caller may see every job.
 pub fn sees_all(principal: &Principal) -> bool {
     SEE_ALL.iter().any(|permission| principal.may(*permission))
 }

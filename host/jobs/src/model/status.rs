@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! statuses {
     ($($name:ident = $word:literal, [$($to:ident)*];)+) => {
-        /// Where a job stands.
+        /// State of a job.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Status { $(#[doc = $word] $name,)+ }
 
@@ -22,7 +22,7 @@ macro_rules! statuses {
                 match word { $($word => Some(Status::$name),)+ _ => None }
             }
 
-            /// Where a job may go from here.
+            /// The states that a job in this state may move to.
             pub const fn next(self) -> &'static [Status] {
                 match self { $(Status::$name => &[$(Status::$to,)*],)+ }
             }
@@ -53,7 +53,7 @@ impl Status {
         self.next().contains(&to)
     }
 
-    /// Whether something is still to happen to it.
+    /// True while the job has not reached a final state.
     pub const fn is_active(self) -> bool {
         match self {
             Status::Scheduled
@@ -74,12 +74,12 @@ impl Status {
         }
     }
 
-    /// Whether a worker has it in hand.
+    /// True while a worker holds the job.
     pub const fn is_held(self) -> bool {
         matches!(self, Status::Running | Status::Pausing | Status::Cancelling)
     }
 
-    /// The word of the simple list, which knows five.
+    /// The word of the simple list, which has only five states.
     pub const fn folded(self) -> &'static str {
         match self {
             Status::Running | Status::Pausing | Status::Cancelling => "running",
@@ -106,7 +106,7 @@ impl fmt::Display for Status {
 pub mod tests {
     use super::*;
 
-    /// The agreed table, word for word and apart from the code: from, then where to.
+    /// The agreed transitions, kept apart from the code: from, then to.
     pub const AGREED: &[(&str, &str)] = &[
         ("scheduled", "queued, cancelled, expired"),
         ("queued", "running, waiting, blocked, cancelled, skipped"),

@@ -1,4 +1,4 @@
-//! What people ask of the jobs, and what they are shown.
+//! Filters, sorting and results of the lists of jobs.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use qm_kernel::Timestamp;
 
 use super::status::Status;
 
-/// What a list is sorted by.
+/// Sort column of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
     #[default]
@@ -41,7 +41,7 @@ impl Sort {
     }
 }
 
-/// Which jobs a list is to hold; `None` is any.
+/// Filters of the list; `None` matches every job.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     pub status: Option<String>,
@@ -59,22 +59,22 @@ pub struct Wanted {
     pub ascending: bool,
 }
 
-/// What the simple list asks for.
+/// Filters of the simple list.
 #[derive(Clone, Debug, Default)]
 pub struct Simple {
-    /// Only this subsystem.
+    /// Name of the one subsystem to list.
     pub subsystem: Option<String>,
     /// One of the five words of [`Status::folded`].
     pub status: Option<String>,
-    /// Only what is queued or running.
+    /// True to list only queued and running jobs.
     pub active: bool,
     pub limit: usize,
 }
 
-/// The number of jobs in each state, of those a caller sees, and what ended today.
+/// Number of jobs in each state and results of today, of the jobs that the caller may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overview {
-    /// The number of jobs in each state; every state is there, those without jobs too.
+    /// Number of jobs in each state; states without jobs are listed with 0.
     pub by_status: BTreeMap<&'static str, u64>,
     pub completed_today: u64,
     pub failed_today: u64,
@@ -94,7 +94,7 @@ impl Overview {
             .sum()
     }
 
-    /// Of those that ended today, how many of a hundred went well; `None` when none ended.
+    /// Percentage of the jobs that ended today which completed; `None` when none ended.
     pub fn success_rate(&self) -> Option<u64> {
         let ended = self.completed_today + self.failed_today;
         (ended > 0).then(|| (self.completed_today as f64 * 100.0 / ended as f64).round() as u64)

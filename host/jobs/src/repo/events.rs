@@ -1,5 +1,5 @@
-//! Table `platform_job_events`. An event is numbered by its job's row, which the transaction holds already: the number
-//! comes from the statement that changed it.
+//! Table `platform_job_events`. The sequence number of an event comes from the counter in the job's row,
+//! which the transaction has locked by the statement that changed it.
 
 use qm_db::{DbError, FromRow, Json, Tx, bulk, sql};
 use qm_kernel::{Ctx, Timestamp};

@@ -1,4 +1,5 @@
-//! What a list reads of a row of `platform_jobs`: no JSON, which may be long and of which nothing is listed.
+//! Columns of `platform_jobs` that a list reads: none of the JSON columns, which may be long and are not
+//! shown in lists.
 
 use qm_db::FromRow;
 use qm_kernel::Timestamp;

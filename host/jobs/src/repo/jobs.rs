@@ -1,4 +1,4 @@
-//! Jobs one by one: stored, found.
+//! Storing and finding single jobs.
 
 use qm_db::{DbError, Json, Tx, sql};
 use qm_kernel::Timestamp;
@@ -17,8 +17,8 @@ sql! {
     IDEMPOTENCY_KEY = "SELECT idempotency_key FROM platform_jobs WHERE id = $1";
     HAS_INPUT = "SELECT 1 FROM platform_jobs WHERE id = $1 AND input IS NOT NULL";
     INPUT = "SELECT input FROM platform_jobs WHERE id = $1";
-    /// A token outlives its user by some minutes; what they still ask for has no creator. The events that tell of the job
-    /// so far are counted already. A conflict is one of the idempotency key.
+    /// The creator is left empty when the user no longer exists: a token outlives its user by some minutes.
+    /// The events stored so far are counted already. The only possible conflict is the idempotency key.
     INSERT = "INSERT INTO platform_jobs (id, type, name, description, module_key, workspace_key, status, \
         progress_percent, source, resource_type, resource_id, library_id, media_item_id, priority, attempt, \
         max_attempts, created_by_id, correlation_id, idempotency_key, parent_job_id, root_job_id, schedule_id, \
@@ -30,16 +30,16 @@ sql! {
         $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46) ON CONFLICT DO NOTHING";
 }
 
-/// The columns of a job that no [`Job`] has: input, checkpoint, key.
+/// Columns that are not part of [`Job`]: input, checkpoint, key.
 #[derive(Default)]
 pub struct Hidden<'a> {
-    /// `None` where nobody is to have it done again.
+    /// `None` when the job must not be repeatable.
     pub input: Option<&'a Value>,
     pub idempotency_key: Option<&'a str>,
 }
 
-/// Stores a job as it stands, with the number of events that tell of it. Whether it was stored: an active job with the
-/// same idempotency key prevents it.
+/// Stores a job with the number of its events. `false` when an active job with the same idempotency key
+/// prevented it.
 pub async fn insert(tx: &mut Tx, job: &Job, hidden: &Hidden<'_>, events: i64) -> Result<bool, DbError> {
     let capabilities = job.capabilities;
     let at = |instant: Option<Timestamp>| instant.map(Timestamp::ms);
@@ -101,25 +101,25 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Job>, JobsError> {
     qm_db::opt!(tx, Row, FIND, id).await?.map(Row::job).transpose()
 }
 
-/// The active job of an idempotency key.
+/// The active job with this idempotency key.
 pub async fn find_active(tx: &mut Tx, key: &str) -> Result<Option<Job>, JobsError> {
     let row = qm_db::opt!(tx, Row, FIND_ACTIVE_BY_KEY, key).await?;
     row.map(Row::job).transpose()
 }
 
-/// The idempotency key of a job that has one.
+/// The idempotency key of a job, if it has one.
 pub async fn idempotency_key(tx: &mut Tx, id: &str) -> Result<Option<String>, DbError> {
     let found = qm_db::opt!(tx, (Option<String>,), IDEMPOTENCY_KEY, id).await?;
     Ok(found.and_then(|(key,)| key))
 }
 
-/// Whether the job's input is stored.
+/// True when the input of the job is stored.
 pub async fn has_input(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     let found = qm_db::opt!(tx, (i32,), HAS_INPUT, id).await?;
     Ok(found.is_some())
 }
 
-/// The job's input, where it was stored.
+/// The stored input of the job, if any.
 pub async fn input(tx: &mut Tx, id: &str) -> Result<Option<Value>, DbError> {
     let found = qm_db::opt!(tx, (Option<Json<Value>>,), INPUT, id).await?;
     Ok(found.and_then(|(input,)| input).map(|json| json.0))

@@ -1,4 +1,4 @@
-//! Lists of jobs as a caller may see them. Every statement begins with the three parameters of [`Sight`].
+//! Lists of jobs that the caller may see. Every statement begins with the three parameters of [`Sight`].
 
 use qm_db::{DbError, Statement, Tx, sql};
 use qm_kernel::{PageQuery, Timestamp};
@@ -9,7 +9,7 @@ use crate::model::job::Item;
 use crate::model::sight::Sight;
 use crate::model::view::{Sort, Wanted};
 
-/// What [`Sight::shows`] says, in SQL.
+/// SQL form of [`Sight::shows`].
 macro_rules! visible {
     () => {
         "($1 OR visibility_scope = 'public' OR created_by_id = $2 OR (visibility_scope = 'module' AND \
@@ -81,7 +81,7 @@ sql! {
     );
 }
 
-/// The statement of a page that is sorted so.
+/// The statement for this sort column and direction.
 fn page_by(sort: Sort, ascending: bool) -> Statement {
     match (sort, ascending) {
         (Sort::Created, true) => CREATED_ASC,
@@ -99,7 +99,7 @@ fn page_by(sort: Sort, ascending: bool) -> Statement {
     }
 }
 
-/// A page of the jobs that are wanted and may be seen, and how many there are.
+/// One page of the visible jobs that match the filters, and their total number.
 pub async fn page(
     tx: &mut Tx,
     sight: &Sight,
@@ -131,7 +131,7 @@ pub async fn page(
     Ok((items(rows)?, total as u64))
 }
 
-/// The pattern of LIKE for a text that stands somewhere.
+/// LIKE pattern that finds `text` anywhere.
 fn contains(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 2);
     pattern.push('%');
@@ -145,7 +145,7 @@ fn contains(text: &str) -> String {
     pattern
 }
 
-/// The jobs another one has made, the oldest first.
+/// The child jobs of `parent`, the oldest first.
 pub async fn children(tx: &mut Tx, sight: &Sight, parent: &str, most: i64) -> Result<Vec<Item>, JobsError> {
     let rows = qm_db::all!(
         tx,
@@ -175,7 +175,7 @@ pub async fn recent(tx: &mut Tx, sight: &Sight, module: &str, most: i64) -> Resu
     items(rows.await?)
 }
 
-/// How many jobs are in each state.
+/// Number of visible jobs in each state.
 pub async fn by_status(tx: &mut Tx, sight: &Sight) -> Result<Vec<(String, i64)>, DbError> {
     qm_db::all!(
         tx,
@@ -188,7 +188,7 @@ pub async fn by_status(tx: &mut Tx, sight: &Sight) -> Result<Vec<(String, i64)>,
     .await
 }
 
-/// How many jobs ended since then, by how.
+/// Number of visible jobs that ended since `since`, by final state.
 pub async fn ended_since(
     tx: &mut Tx,
     sight: &Sight,
@@ -206,7 +206,7 @@ pub async fn ended_since(
     .await
 }
 
-/// Failed jobs of a module that are kept.
+/// Number of stored failed jobs of a module.
 pub async fn failed(tx: &mut Tx, module: &str) -> Result<u64, DbError> {
     Ok(qm_db::value!(tx, i64, FAILED_OF_MODULE, module)
         .await?

@@ -1,8 +1,9 @@
-//! What changes a job's status, and what its worker writes while it holds it.
+//! Statements that change the status of a job, and those that its worker may run while it holds the lease.
 //!
-//! [`step`] is the one statement that moves a job from a state to another, [`claim`] the one that takes it for a worker:
-//! both refuse a move that [`Status::may_become`] does not know, and both are conditional, so that of two who try one
-//! succeeds. What a worker writes is fenced by [`Lease`]: of a run that was taken from it no row is found.
+//! [`step`] is the one statement that moves a job from one state to another, [`claim`] the one that takes it
+//! for a worker. Both refuse a move that [`Status::may_become`] does not allow, and both are conditional, so
+//! that only one of two competitors succeeds. Writes of a worker carry its [`Lease`]: once the lease was
+//! taken away, they match no row.
 
 use qm_db::{DbError, FromRow, Json, Tx, sql};
 use qm_kernel::Timestamp;
@@ -21,7 +22,7 @@ sql! {
     QUEUED_TYPES = "SELECT DISTINCT type FROM platform_jobs WHERE status = 'queued' AND queued_at <= $1";
     QUEUED_OF = "SELECT id FROM platform_jobs WHERE status = 'queued' AND type = $1 AND queued_at <= $2 \
         ORDER BY queued_at, id LIMIT $3";
-    /// Takes a job if it is still due: it may have been put off since it was looked for.
+    /// Takes a job if it is still due: it may have been postponed since it was found.
     CLAIM = concat!(
         "UPDATE platform_jobs SET status = 'running', lease_owner = $2, lease_until = $3, claim = claim + 1, \
          worker_id = $4, started_at = $5, heartbeat_at = $5, updated_at = $5, stalled_at = NULL, run_after = NULL, \
@@ -29,12 +30,12 @@ sql! {
          last_sequence = last_sequence + 1 WHERE id = $1 AND status = 'queued' \
          AND (run_after IS NULL OR run_after <= $5) RETURNING ", columns!(), ", input, checkpoint, last_sequence"
     );
-    /// Takes a job whether it is due or not, and reads no column that may be unreadable.
+    /// Takes a job even if it is not due yet, and reads no column that may be damaged.
     TAKE = "UPDATE platform_jobs SET status = 'running', lease_owner = $2, lease_until = $3, claim = claim + 1, \
         worker_id = $4, started_at = $5, heartbeat_at = $5, updated_at = $5, stalled_at = NULL, run_after = NULL, \
         retry_at = NULL, last_sequence = last_sequence + 1 WHERE id = $1 AND status = 'queued' \
         RETURNING claim, last_sequence";
-    /// Of a job in no worker's hand no lease is left.
+    /// Clears the lease when the job leaves its worker.
     STEP = "UPDATE platform_jobs SET status = $3, updated_at = $4, last_sequence = last_sequence + $5, \
         queued_at = CASE WHEN $3 = 'queued' THEN $4 ELSE queued_at END, \
         completed_at = CASE WHEN $3 IN ('completed', 'completed_with_warnings', 'failed', 'cancelled') THEN $4 \
@@ -59,13 +60,13 @@ sql! {
         "SELECT ", columns!(), " FROM platform_jobs WHERE status IN ('running', 'pausing', 'cancelling') \
          AND module_key = $1 ORDER BY started_at, id LIMIT $2"
     );
-    /// $3 holds the ids, each between two commas of its own.
+    /// $3 holds the job ids, each between two commas.
     RENEW = "UPDATE platform_jobs SET lease_until = $2 WHERE lease_owner = $1 \
         AND status IN ('running', 'pausing', 'cancelling') \
         AND REPLACE(CAST($3 AS TEXT), ',' || id || ',', '') <> CAST($3 AS TEXT) RETURNING id, claim, status";
     EXPIRED = "SELECT id, lease_owner, claim FROM platform_jobs WHERE status IN ('running', 'pausing', 'cancelling') \
         AND lease_until < $1 ORDER BY lease_until, id LIMIT $2";
-    /// A worker that comes back at this very moment and prolongs its lease keeps it.
+    /// A worker that prolongs its lease at the same moment keeps the job.
     TAKE_OVER = "UPDATE platform_jobs SET lease_owner = $4, lease_until = $5, claim = claim + 1 WHERE id = $1 \
         AND lease_owner = $2 AND claim = $3 AND lease_until < $6 AND status IN ('running', 'pausing', 'cancelling') \
         RETURNING claim, status";
@@ -88,7 +89,7 @@ sql! {
         AND status = 'running' AND stalled_at IS NULL AND COALESCE(heartbeat_at, started_at) < $3 RETURNING last_sequence";
 }
 
-/// A worker's right to a job: good as long as nobody else has taken it since.
+/// A worker's right to write to a job: valid until another worker takes the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub job_id: String,
@@ -96,7 +97,7 @@ pub struct Lease {
     pub claim: i64,
 }
 
-/// The worker that claims jobs: its name for the lease, its name for people, and the length of the lease.
+/// Worker that claims jobs: its name for leases, its name for users, and the length of its leases.
 pub struct Claimant<'a> {
     pub owner: &'a str,
     pub worker_id: &'a str,
@@ -104,7 +105,7 @@ pub struct Claimant<'a> {
 }
 
 impl Claimant<'_> {
-    /// The lease of a job that is taken for the `claim`th time.
+    /// The lease of a job at its `claim`th claim.
     pub fn lease(&self, job_id: &str, claim: i64) -> Lease {
         Lease {
             job_id: job_id.to_owned(),
@@ -114,17 +115,17 @@ impl Claimant<'_> {
     }
 }
 
-/// A job that was taken, with what only its handler gets.
+/// A claimed job with the data that only its handler gets.
 pub struct Claimed {
     pub job: Job,
     pub lease: Lease,
     pub input: Option<Value>,
     pub checkpoint: Option<Value>,
-    /// Number of the event that tells of the start.
+    /// Sequence number of the `started` event.
     pub sequence: i64,
 }
 
-/// A job whose worker let its lease end.
+/// A held job whose lease has expired.
 #[derive(Clone, Debug, FromRow)]
 pub struct Left {
     pub id: String,
@@ -149,7 +150,7 @@ struct ClaimedRow {
     last_sequence: i64,
 }
 
-/// What could be begun of one type: id, priority, since when it is queued; the first to be begun first.
+/// Jobs of one type that are due: id, priority, queueing time in ms; in the order in which they begin.
 pub async fn candidates(
     tx: &mut Tx,
     type_key: &str,
@@ -167,25 +168,25 @@ pub async fn candidates(
     .await
 }
 
-/// Whether anything at all could be begun.
+/// True when any job is due.
 pub async fn any_queued(tx: &mut Tx, now: Timestamp) -> Result<bool, DbError> {
     let found = qm_db::opt!(tx, (i32,), ANY_QUEUED, now.ms()).await?;
     Ok(found.is_some())
 }
 
-/// When the first of what is queued and not due yet will be.
+/// The earliest due time of the queued jobs that are not due yet.
 pub async fn next_due(tx: &mut Tx, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
     let due = qm_db::value!(tx, Option<i64>, NEXT_DUE, now.ms()).await?;
     Ok(due.map(Timestamp::from_ms))
 }
 
-/// The types of what has been queued since `before` or longer.
+/// Types of the jobs that have been queued since `before` or longer.
 pub async fn queued_types(tx: &mut Tx, before: Timestamp) -> Result<Vec<String>, DbError> {
     let types = qm_db::all!(tx, (String,), QUEUED_TYPES, before.ms()).await?;
     Ok(types.into_iter().map(|(type_key,)| type_key).collect())
 }
 
-/// Ids of some of what has been queued of one type since `before` or longer.
+/// Ids of some jobs of one type that have been queued since `before` or longer.
 pub async fn queued_of(
     tx: &mut Tx,
     type_key: &str,
@@ -196,7 +197,7 @@ pub async fn queued_of(
     Ok(ids.into_iter().map(|(id,)| id).collect())
 }
 
-/// Takes a queued job; `None` when somebody else was faster.
+/// Takes a queued job; `None` when another worker was faster.
 pub async fn claim(
     tx: &mut Tx,
     id: &str,
@@ -226,7 +227,7 @@ pub async fn claim(
     }))
 }
 
-/// Takes a queued job that nothing is begun of: the lease, and the number of the event that tells of the start.
+/// Takes a queued job only to end it: the lease, and the number of the `started` event.
 pub async fn take(
     tx: &mut Tx,
     id: &str,
@@ -248,21 +249,21 @@ pub async fn take(
     Ok(taken.map(|(claim, sequence)| (by.lease(id, claim), sequence)))
 }
 
-/// A move, and what changes with it. What is `None` stays as it is.
+/// A move to another state with the columns that change with it. `None` leaves a column as it is.
 pub struct Step<'a> {
     pub id: &'a str,
     pub from: Status,
     pub to: Status,
-    /// The lease of the worker that moves it, where only that one may.
+    /// Required lease, where only the worker that holds the job may move it.
     pub by: Option<&'a Lease>,
-    /// Number of events that tell of the move.
+    /// Number of events stored with the move.
     pub events: i64,
-    /// Code and sentence.
+    /// Error code and error sentence.
     pub error: Option<(&'a str, &'a str)>,
     pub result: Option<&'a Value>,
     pub metrics: Option<&'a Value>,
     pub attempt: Option<i64>,
-    /// Not to be begun before; of a job that becomes queued.
+    /// Earliest begin of a job that is queued again.
     pub run_after: Option<Timestamp>,
 }
 
@@ -283,7 +284,8 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Moves a job; the number of its latest event, or `None` when it is not where `from` says, or no longer `by`'s.
+/// Moves a job: the number of its latest event, or `None` when its state is not `from` any more, or the lease
+/// `by` is lost.
 pub async fn step(tx: &mut Tx, step: &Step<'_>, now: Timestamp) -> Result<Option<i64>, JobsError> {
     legal(step.from, step.to)?;
     let moved = qm_db::opt!(
@@ -316,20 +318,20 @@ fn legal(from: Status, to: Status) -> Result<(), JobsError> {
     }
 }
 
-/// The job, while the lease is good.
+/// The job, while the lease is valid.
 pub async fn held(tx: &mut Tx, lease: &Lease) -> Result<Option<Job>, JobsError> {
     let row = qm_db::opt!(tx, Row, HELD, &lease.job_id, &lease.owner, lease.claim).await?;
     row.map(Row::job).transpose()
 }
 
-/// The jobs of a module that somebody holds, the oldest first.
+/// The held jobs of a module, the oldest first.
 pub async fn held_of_module(tx: &mut Tx, module: &str, most: i64) -> Result<Vec<Job>, JobsError> {
     let rows = qm_db::all!(tx, Row, HELD_OF_MODULE, module, most).await?;
     rows.into_iter().map(Row::job).collect()
 }
 
-/// Prolongs the leases `owner` has of these jobs: id, claim and status of each. What it holds without knowing, because it
-/// never heard that a claim was committed, is not among them: that lease is to end.
+/// Prolongs the leases of `owner` on these jobs: id, claim and status of each. A job that it holds without
+/// knowing, because the answer to its claim got lost, is left out: that lease shall expire.
 pub async fn renew(
     tx: &mut Tx,
     owner: &str,
@@ -345,12 +347,12 @@ pub async fn renew(
     qm_db::all!(tx, (String, i64, String), RENEW, owner, until.ms(), &list).await
 }
 
-/// Jobs that are held beyond the end of their lease.
+/// Held jobs whose lease ended before `before`.
 pub async fn expired(tx: &mut Tx, before: Timestamp, most: i64) -> Result<Vec<Left>, DbError> {
     qm_db::all!(tx, Left, EXPIRED, before.ms(), most).await
 }
 
-/// Takes a job away from a worker whose lease ended before `before`: the new lease, and the job's state.
+/// Takes a job away from a worker whose lease ended before `before`: the new lease and the state of the job.
 pub async fn take_over(
     tx: &mut Tx,
     left: &Left,
@@ -376,9 +378,9 @@ pub async fn take_over(
     Ok(Some((by.lease(&left.id, claim), status)))
 }
 
-/// How far a job is. What is `None` stays as it was told before.
+/// Progress values of a job. `None` leaves a value as it was.
 #[derive(Clone, Debug, Default)]
-pub struct Told<'a> {
+pub struct ProgressUpdate<'a> {
     pub percent: Option<i64>,
     pub current: Option<i64>,
     pub total: Option<i64>,
@@ -388,11 +390,12 @@ pub struct Told<'a> {
     pub message_params: Option<&'a Value>,
 }
 
-/// Stores how far a job is; the job then and the number of the event that tells of it, or `None` when the lease is lost.
+/// Stores the progress: the updated job and the number of the `progress` event, or `None` when the lease is
+/// lost.
 pub async fn progress(
     tx: &mut Tx,
     lease: &Lease,
-    told: &Told<'_>,
+    told: &ProgressUpdate<'_>,
     now: Timestamp,
 ) -> Result<Option<(Job, i64)>, JobsError> {
     let moved = qm_db::opt!(
@@ -416,7 +419,7 @@ pub async fn progress(
     Ok(Some((moved.row.job()?, moved.last_sequence)))
 }
 
-/// Counts an event of the handler's, and stores the warnings there are by now; `None` when the lease is lost.
+/// Counts an event of the handler and replaces the stored warnings; `None` when the lease is lost.
 pub async fn note(
     tx: &mut Tx,
     lease: &Lease,
@@ -437,7 +440,7 @@ pub async fn note(
     Ok(noted.map(|(sequence,)| sequence))
 }
 
-/// A sign of life, with a checkpoint or without; whether the lease is good.
+/// Stores a heartbeat and optionally a checkpoint; `false` when the lease is lost.
 pub async fn beat(
     tx: &mut Tx,
     lease: &Lease,
@@ -457,12 +460,13 @@ pub async fn beat(
     Ok(beaten.rows() == 1)
 }
 
-/// Running jobs without a sign of life since `before` that nobody was told of: their ids, and when there was the last.
+/// Running jobs without a heartbeat since `before` that were not reported yet: id and time of the last
+/// heartbeat in ms.
 pub async fn stalled(tx: &mut Tx, before: Timestamp, most: i64) -> Result<Vec<(String, i64)>, DbError> {
     qm_db::all!(tx, (String, i64), STALLED, before.ms(), most).await
 }
 
-/// Notes that it is told now; the number of the event, or `None` when there is nothing to tell any more.
+/// Marks a job as reported stalled; the number of the event, or `None` when it is not stalled any more.
 pub async fn tell_stalled(
     tx: &mut Tx,
     id: &str,

@@ -1,4 +1,4 @@
-//! Removing what is old.
+//! Removal of old jobs.
 
 use qm_db::{DbError, Tx, sql};
 use qm_kernel::Timestamp;
@@ -10,13 +10,13 @@ sql! {
         AND updated_at < $1 LIMIT $2)";
 }
 
-/// Removes up to `most` jobs that ended well, or were given up, before `before`, with their events.
+/// Removes up to `most` jobs that completed or were cancelled before `before`, with their events.
 pub async fn remove_finished(tx: &mut Tx, before: Timestamp, most: u64) -> Result<u64, DbError> {
     let removed = qm_db::exec!(tx, REMOVE_FINISHED, before.ms(), most as i64).await?;
     Ok(removed.rows())
 }
 
-/// Removes old jobs that failed; answers as [`remove_finished`].
+/// Removes up to `most` jobs that failed before `before`; returns the number as [`remove_finished`] does.
 pub async fn remove_failed(tx: &mut Tx, before: Timestamp, most: u64) -> Result<u64, DbError> {
     let removed = qm_db::exec!(tx, REMOVE_FAILED, before.ms(), most as i64).await?;
     Ok(removed.rows())

@@ -1,4 +1,4 @@
-//! A row of `platform_jobs` and the job it is.
+//! Row of `platform_jobs` and its conversion to a job.
 
 use qm_db::{FromRow, Json};
 use qm_kernel::Timestamp;
@@ -8,7 +8,7 @@ use crate::error::JobsError;
 use crate::model::job::{Capabilities, Job, Visibility};
 use crate::model::status::Status;
 
-/// The columns of [`Row`]: all but those for the handler and for the workers alone.
+/// The columns of [`Row`]: all except those that only handlers and workers read.
 macro_rules! columns {
     () => {
         "id, type, name, description, module_key, workspace_key, status, phase, progress_percent, progress_current, \
@@ -83,7 +83,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The job, unless a newer version of the program left a word in it that this one does not know.
+    /// Converts the row; fails when a newer version of the program stored a word that this one does not know.
     pub fn job(self) -> Result<Job, JobsError> {
         let status = status_of(&self.id, &self.status)?;
         let visibility = Visibility::from_word(&self.visibility_scope).ok_or_else(|| JobsError::Damaged {
@@ -149,7 +149,7 @@ impl Row {
     }
 }
 
-/// The state of a stored word, which the database has judged too.
+/// The state of a stored word; the database checks the words too.
 pub(super) fn status_of(id: &str, word: &str) -> Result<Status, JobsError> {
     Status::from_word(word).ok_or_else(|| JobsError::Damaged {
         id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! Table `platform_job_schedules`: since when each schedule counts.
+//! Table `platform_job_schedules`: the last due time that each schedule has served.
 
 use qm_db::{DbError, Tx, sql};
 use qm_kernel::Timestamp;
@@ -9,19 +9,19 @@ sql! {
     ASKED = "UPDATE platform_job_schedules SET counts_since = $3 WHERE name = $1 AND counts_since = $2";
 }
 
-/// When a schedule last asked for a job, or was first seen; `None` when it never was.
+/// Time at which a schedule last requested a job or was first seen; `None` when it is new.
 pub async fn since(tx: &mut Tx, name: &str) -> Result<Option<Timestamp>, DbError> {
     let found = qm_db::opt!(tx, (i64,), SINCE, name).await?;
     Ok(found.map(|(since,)| Timestamp::from_ms(since)))
 }
 
-/// A schedule is seen for the first time. Another server may have seen it by now: that one counts.
+/// Stores the first sight of a schedule. If another server stored it first, that time stays.
 pub async fn begin(tx: &mut Tx, name: &str, now: Timestamp) -> Result<(), DbError> {
     let _either = qm_db::exec!(tx, BEGIN, name, now.ms()).await?;
     Ok(())
 }
 
-/// Notes that it asks for a job now; whether nobody else did since `before`.
+/// Records that the schedule requests a job now; `false` when another server has done so since `before`.
 pub async fn asked(tx: &mut Tx, name: &str, before: Timestamp, now: Timestamp) -> Result<bool, DbError> {
     let asked = qm_db::exec!(tx, ASKED, name, before.ms(), now.ms()).await?;
     Ok(asked.rows() == 1)

@@ -1,4 +1,4 @@
-//! The statements on both databases.
+//! Tests of the statements on both databases.
 
 use qm_db::{Db, db_test};
 

@@ -1,4 +1,4 @@
-//! What is done with jobs, one by one and many at once.
+//! Routes that act on jobs, one job or many at once.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Path};
@@ -8,7 +8,7 @@ use crate::dto::answers::{ActionResult, BulkResult};
 use crate::dto::requests::JobIds;
 use crate::service::actions::Verb;
 
-/// Handlers of what is done with one job.
+/// Generates the handlers of actions on one job.
 macro_rules! actions {
     ($($(#[doc = $doc:literal])+ $name:ident, $path:literal, $verb:ident, $faults:ident;)+) => {$(
         $(#[doc = $doc])+
@@ -42,7 +42,7 @@ actions! {
     rerun_job, "/api/jobs/{id}/rerun", Rerun, Rerun;
 }
 
-/// Handlers of what is done with many; `$action` stands in the audit.
+/// Generates the handlers of actions on many jobs; `$action` is the name in the audit log.
 macro_rules! bulk_actions {
     ($($(#[doc = $doc:literal])+ $name:ident, $path:literal, $verb:ident, $action:literal;)+) => {$(
         $(#[doc = $doc])+

@@ -1,5 +1,5 @@
-//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
-//! is known without them.
+//! Errors that each operation may answer, for the OpenAPI document. Answers common to every guarded operation
+//! are added elsewhere.
 
 use qm_kernel::Permission;
 use qm_web::faults;
@@ -7,10 +7,10 @@ use qm_web::faults;
 use crate::error::JobsError as E;
 
 faults! {
-    /// One job that is looked at.
+    /// Reading one job.
     Read => [E::NotFound];
     Events => [E::NotFound, E::MissingPermission(Permission::JobsViewEvents.key())];
-    /// One job that is controlled.
+    /// Acting on one job.
     Act => [E::NotFound, E::Requires(Permission::JobsAdmin.key().to_owned())];
     Cancel => [E::NotFound, E::Requires(Permission::JobsAdmin.key().to_owned()), E::NotCancellable];
     Retry => [

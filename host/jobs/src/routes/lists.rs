@@ -1,4 +1,4 @@
-//! What is read of the jobs.
+//! Routes that read jobs, types, schedules and workers.
 
 use axum::extract::State;
 use qm_kernel::Permission;
@@ -32,11 +32,11 @@ pub async fn recent_jobs(
     let jobs = app.simple(&principal, &asked).await?;
     let jobs = jobs
         .into_iter()
-        .map(|(subsystem, job)| JobSummary::of(subsystem, job));
+        .map(|(subsystem, job)| JobSummary::from_item(subsystem, job));
     Ok(Json(JobSummaries { jobs: jobs.collect() }))
 }
 
-/// How many jobs are in each state, and how today went.
+/// Number of jobs in each state, and results of today.
 #[utoipa::path(get, path = "/api/jobs/overview", tag = TAG, responses((status = 200, body = JobOverview)))]
 pub async fn job_overview(State(app): App, Auth(principal): Auth) -> ApiResult<Json<JobOverview>> {
     Ok(Json(app.overview(&principal).await?.into()))
@@ -87,7 +87,7 @@ pub async fn list_jobs(
     }))
 }
 
-/// What runs by itself: every background loop of the server, by name.
+/// Every background loop and schedule of the server, by name.
 #[utoipa::path(get, path = "/api/jobs/schedules", tag = TAG, responses((status = 200, body = Vec<ScheduleItem>)))]
 pub async fn job_schedules(State(app): App) -> Json<Vec<ScheduleItem>> {
     Json(app.schedules().into_iter().map(ScheduleItem::from).collect())
@@ -99,7 +99,7 @@ pub async fn job_workers(State(app): App) -> Json<Vec<WorkerItem>> {
     Json(vec![app.worker().into()])
 }
 
-/// How the workers work.
+/// Settings of the worker.
 #[utoipa::path(get, path = "/api/jobs/settings", tag = TAG, responses((status = 200, body = WorkerSettings)))]
 pub async fn job_settings(State(app): App) -> Json<WorkerSettings> {
     Json(app.pace().into())
@@ -118,7 +118,7 @@ pub async fn get_job(
     Ok(Json(app.get(&principal, &id).await?.into()))
 }
 
-/// What happened to a job, in order.
+/// Events of a job, in order.
 ///
 /// Needs `jobs.view_events` too, or the right to see all jobs.
 #[utoipa::path(

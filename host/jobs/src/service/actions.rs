@@ -1,4 +1,4 @@
-//! What people do with jobs: cancel, pause, resume, retry, rerun.
+//! Actions of users on jobs: cancel, pause, resume, retry, rerun.
 
 use qm_db::Tx;
 use qm_kernel::Principal;
@@ -6,8 +6,8 @@ use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
 use super::enqueue::Enqueued;
-use super::moving::With;
-use super::tell::Message;
+use super::messages::Message;
+use super::transitions::MoveDetails;
 use super::{Caller, Jobs};
 use crate::error::JobsError;
 use crate::model::event::{EventType, NewEvent, Source};
@@ -16,10 +16,10 @@ use crate::model::outcome::Acted;
 use crate::model::status::Status;
 use crate::repo;
 
-/// Looks at a job that somebody else moves at the same time.
+/// Number of attempts to act on a job that another task moves at the same time.
 const TRIES: usize = 4;
 
-/// An action of a person on a job.
+/// An action of a user on a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     Cancel,
@@ -41,7 +41,7 @@ impl Verb {
     }
 }
 
-/// What is told and announced after the commit.
+/// Messages to send and jobs to announce after the commit.
 #[derive(Default)]
 struct After {
     messages: Vec<Message>,
@@ -49,11 +49,12 @@ struct After {
 }
 
 impl Jobs {
-    /// Does it, in one transaction with its audit row.
+    /// Performs the action and writes its audit row in one transaction.
     pub async fn act(&self, caller: &Caller, verb: Verb, id: &str) -> Result<Acted, JobsError> {
         for _ in 0..TRIES {
             match self.act_once(caller, verb, id).await {
-                // At this very moment somebody else asked for a job with the key of this one: the next look finds that.
+                // Another request is just creating a job with the same idempotency key: the next attempt
+                // finds that job.
                 Err(JobsError::Database(error)) if error.is_unique_violation() => {}
                 other => return other,
             }
@@ -61,8 +62,9 @@ impl Jobs {
         Err(JobsError::KeyInUse(id.to_owned()))
     }
 
-    /// Cancels a job of a module in the caller's transaction, who has judged that they may; whether there was something to
-    /// cancel. What is unknown, of another module or over is left as it is.
+    /// Cancels a job of a module in the transaction of the caller, who has checked the permission. `true`
+    /// when there was something to cancel; jobs that are unknown, finished or of another module are left
+    /// alone.
     pub async fn cancel_of(
         &self,
         tx: &mut Tx,
@@ -107,7 +109,7 @@ impl Jobs {
         };
         self.audit_action(&mut tx, caller, verb, &job, &acted).await?;
         let (jobs, moved) = (self.clone(), job.clone());
-        // Not left to this call: whoever asked may go away before it goes on.
+        // Runs after the commit, because the caller's future may be dropped before it goes on.
         tx.after_commit(move || {
             jobs.signal(&moved);
             jobs.0.wake.notify_one();
@@ -146,7 +148,7 @@ impl Jobs {
         Ok(self.0.audit.record(tx, entry).await?)
     }
 
-    /// A worker that has it is asked to end it; otherwise it has ended at once.
+    /// Cancels a job: a running one is asked to end, any other ends at once.
     async fn cancel(&self, tx: &mut Tx, job: &mut Job, after: &mut After) -> Result<Acted, JobsError> {
         if !job.capabilities.cancellable {
             return Err(JobsError::NotCancellable);
@@ -169,10 +171,10 @@ impl Jobs {
                 | Status::Expired => return Ok(Acted::no(None)),
             };
             if self
-                .advance(tx, job, to, With::event(NewEvent::info(kind)))
+                .advance(tx, job, to, MoveDetails::event(NewEvent::info(kind)))
                 .await?
             {
-                after.messages.push(Message::of(event, job));
+                after.messages.push(Message::about(event, job));
                 return Ok(Acted::done(&job.id));
             }
             self.look_again(tx, job).await?;
@@ -184,7 +186,7 @@ impl Jobs {
         if !job.capabilities.pausable {
             return Ok(Acted::no(Some("not_pausable")));
         }
-        let with = || With::event(NewEvent::info(EventType::Pausing));
+        let with = || MoveDetails::event(NewEvent::info(EventType::Pausing));
         if job.status == Status::Running && self.advance(tx, job, Status::Pausing, with()).await? {
             return Ok(Acted::done(&job.id));
         }
@@ -195,9 +197,9 @@ impl Jobs {
         let ready = job.status == Status::Paused
             && job.capabilities.resumable
             && self.0.types.get(&job.type_key).is_some();
-        let with = || With::event(NewEvent::info(EventType::Resumed));
+        let with = || MoveDetails::event(NewEvent::info(EventType::Resumed));
         if ready && self.advance(tx, job, Status::Queued, with()).await? {
-            after.messages.push(Message::of("jobs.resumed", job));
+            after.messages.push(Message::about("jobs.resumed", job));
             return Ok(Acted::done(&job.id));
         }
         Ok(Acted::no(Some("not_resumable")))
@@ -210,7 +212,7 @@ impl Jobs {
         if job.status != Status::Failed || !repo::jobs::has_input(tx, &job.id).await? {
             return Ok(Acted::no(Some("not_failed")));
         }
-        // While it was failed another one may have begun to do the same.
+        // While the job was failed, another job with the same idempotency key may have begun.
         if let Some(key) = repo::jobs::idempotency_key(tx, &job.id).await?
             && repo::jobs::find_active(tx, &key).await?.is_some()
         {
@@ -225,7 +227,7 @@ impl Jobs {
         }
     }
 
-    /// A new job that does the same again.
+    /// Queues a new job with the input of an ended one.
     async fn rerun(
         &self,
         tx: &mut Tx,
@@ -258,14 +260,14 @@ impl Jobs {
         Ok(acted)
     }
 
-    /// The state of a job that somebody else has moved.
+    /// Reads the job again after another task has moved it.
     async fn look_again(&self, tx: &mut Tx, job: &mut Job) -> Result<(), JobsError> {
         *job = repo::jobs::find(tx, &job.id).await?.ok_or(JobsError::NotFound)?;
         Ok(())
     }
 }
 
-/// To see a job is not enough to control it: that takes its own permission.
+/// Checks the permission to control a job; the permission to see it is not enough.
 fn may_act(principal: &Principal, job: &Job) -> Result<(), JobsError> {
     let allowed = match job.permission() {
         Ok(None) => true,

@@ -1,4 +1,4 @@
-//! One action on many jobs, each for itself.
+//! One action on many jobs, independently of each other.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use super::{Caller, Jobs};
 use crate::error::JobsError;
 use crate::model::outcome::{Acted, BulkOutcome};
 
-/// The reason that is answered where there is no better word.
+/// Reason in the answer when no more precise word is known.
 const FAILED: &str = "failed";
 
 impl Jobs {
-    /// Does it with each of `ids` once, whatever becomes of the others. Once the database is away it is not tried with those
-    /// that are left: each would wait as long as the first.
+    /// Acts once on each of `ids`; a failure of one does not stop the others. When the database becomes
+    /// unreachable the rest is skipped, because each would wait as long as the first.
     pub async fn act_on_many(
         &self,
         caller: &Caller,
@@ -32,7 +32,7 @@ impl Jobs {
             if !seen.insert(id.clone()) {
                 continue;
             }
-            // PostgreSQL's TEXT cannot hold it, so no job is named so.
+            // PostgreSQL's TEXT cannot hold NUL, so no job has such an id.
             if id.contains('\0') {
                 failed.push((id, reason_of(&JobsError::NotFound)));
                 continue;

@@ -1,4 +1,4 @@
-//! What a handler has of its job: its input, its checkpoint, and the ways to tell how it goes.
+//! Context of a running handler: its input, its checkpoint, and its means to report progress.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::WaitForCancellationFuture;
 
 use super::enqueue::bounded;
-use super::hands::Hand;
-use super::tell::Message;
+use super::messages::Message;
+use super::running_jobs::RunningJob;
 use super::types::JobError;
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -16,33 +16,33 @@ use crate::model::event::{EventType, Level, NewEvent};
 use crate::model::job::{Job, NewJob};
 use crate::model::redact;
 use crate::repo;
-use crate::repo::moves::{Lease, Told};
+use crate::repo::moves::{Lease, ProgressUpdate};
 
-/// Warnings kept of a job, and bytes of JSON they have together; further ones are not told.
+/// Largest number of warnings kept per job, and their total bytes as JSON; later ones are dropped.
 const MAX_WARNINGS: usize = 200;
 const MAX_WARNING_BYTES: usize = 64 * 1024;
 
-/// A running job, for its handler.
+/// A running job, as its handler sees it.
 pub struct JobContext {
     pub(super) jobs: Jobs,
     pub(super) job: Job,
     pub(super) input: Value,
     pub(super) checkpoint: Option<Value>,
-    pub(super) hand: Arc<Hand>,
+    pub(super) hand: Arc<RunningJob>,
 }
 
-/// How far a job is. What is left out stays as it was told before.
+/// Progress report of a handler. Fields left out keep their last value.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// 0 to 100; told by `current` and `total` where it is left out.
+    /// 0 to 100; computed from `current` and `total` when left out.
     pub percent: Option<f64>,
     pub current: Option<u64>,
     pub total: Option<u64>,
-    /// What `current` and `total` count, e.g. `files`.
+    /// Unit of `current` and `total`, e.g. `files`.
     pub unit: Option<&'static str>,
-    /// What it is at, e.g. `scanning`.
+    /// Present phase, e.g. `scanning`.
     pub phase: Option<String>,
-    /// The key of a sentence, and what is put into it.
+    /// Key of a translated sentence, and its parameters.
     pub message: Option<(&'static str, Value)>,
 }
 
@@ -54,7 +54,7 @@ impl Progress {
         }
     }
 
-    pub fn of(current: u64, total: u64) -> Self {
+    pub fn from_counts(current: u64, total: u64) -> Self {
         Self {
             current: Some(current),
             total: Some(total),
@@ -69,7 +69,7 @@ impl Progress {
         }
     }
 
-    /// Rounded, 0 to 100.
+    /// The percentage, rounded to 0 to 100.
     fn rounded(&self) -> Option<i64> {
         let told = self.percent.or_else(|| match (self.current, self.total) {
             (Some(current), Some(total)) if total > 0 => Some(current as f64 * 100.0 / total as f64),
@@ -93,7 +93,7 @@ impl JobContext {
         &self.input
     }
 
-    /// What an earlier attempt, or the run before a pause, has saved.
+    /// Data that an earlier attempt, or the run before a pause, has saved.
     pub fn checkpoint(&self) -> Option<&Value> {
         self.checkpoint.as_ref()
     }
@@ -103,7 +103,7 @@ impl JobContext {
         self.job.created_by_id.as_deref()
     }
 
-    /// Ends when the handler is to end: somebody cancelled the job, or the worker stops.
+    /// Fires when the handler must end: the job was cancelled, or the worker stops.
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
         self.hand.cancelled.cancelled()
     }
@@ -112,7 +112,8 @@ impl JobContext {
         self.hand.cancelled.is_cancelled()
     }
 
-    /// Ends when the handler is to save a checkpoint and end as [`Done::Paused`](super::types::Done::Paused).
+    /// Fires when the handler must save a checkpoint and end with
+    /// [`Done::Paused`](super::types::Done::Paused).
     pub fn paused(&self) -> WaitForCancellationFuture<'_> {
         self.hand.paused.cancelled()
     }
@@ -125,12 +126,12 @@ impl JobContext {
         &self.jobs
     }
 
-    /// Tells how far it is. Updates that come too soon after the last one are dropped, unless they say that it is done.
+    /// Reports progress. Updates that come too soon after the last one are dropped, unless they report 100 %.
     pub async fn progress(&self, progress: Progress) -> Result<(), JobError> {
         let now = self.jobs.0.ctx.now();
         let percent = progress.rounded();
         let phase = {
-            let mut told = lock(&self.hand.told);
+            let mut told = lock(&self.hand.last_progress);
             let gap = self.jobs.0.pace.progress_gap;
             let is_end = percent >= Some(100) && told.percent < 100;
             if !is_end && told.at.is_some_and(|at| now.since(at) < gap) {
@@ -144,7 +145,7 @@ impl JobContext {
         };
         let number = |count: Option<u64>| count.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
         let message = progress.message.map(|(key, params)| (key, redact::value(params)));
-        let told = Told {
+        let told = ProgressUpdate {
             percent,
             current: number(progress.current),
             total: number(progress.total),
@@ -156,7 +157,7 @@ impl JobContext {
         self.write_progress(&told).await.map_err(JobError::from)
     }
 
-    async fn write_progress(&self, told: &Told<'_>) -> Result<(), JobsError> {
+    async fn write_progress(&self, told: &ProgressUpdate<'_>) -> Result<(), JobsError> {
         let (kind, event) = match told.phase {
             Some(_) => (EventType::PhaseChanged, "jobs.phase_changed"),
             None => (EventType::Progress, "jobs.progress"),
@@ -174,15 +175,15 @@ impl JobContext {
         let (job, sequence) = moved.ok_or_else(|| self.lost())?;
         repo::events::add_one(&mut tx, &inner.ctx, &self.job.id, sequence, row).await?;
         tx.commit().await?;
-        self.jobs.tell_all(&[Message::of(event, &job)]);
+        self.jobs.tell_all(&[Message::about(event, &job)]);
         Ok(())
     }
 
-    /// Something went wrong that the job survives: it ends as `completed_with_warnings`.
+    /// Records a problem that the job survives: it ends as `completed_with_warnings`.
     pub async fn warning(&self, message: &str) -> Result<(), JobError> {
         let message = redact::text(message);
         let warnings = {
-            let mut told = lock(&self.hand.told);
+            let mut told = lock(&self.hand.last_progress);
             if told.warnings.len() >= MAX_WARNINGS {
                 return Ok(());
             }
@@ -199,7 +200,7 @@ impl JobContext {
         self.note(event, Some(&warnings)).await.map_err(JobError::from)
     }
 
-    /// There is something to fetch already.
+    /// Records that a first result can be fetched already.
     pub async fn output(&self, message: &str, metadata: Value) -> Result<(), JobError> {
         let event = NewEvent::info(EventType::OutputAvailable)
             .message(redact::text(message))
@@ -207,11 +208,12 @@ impl JobContext {
         self.note(event, None).await.map_err(JobError::from)
     }
 
-    /// A sign of life of a job that has nothing else to tell. One that comes too soon after another one is dropped.
+    /// Records a heartbeat of a job that has no progress to report. One that comes too soon after another is
+    /// dropped.
     pub async fn heartbeat(&self) -> Result<(), JobError> {
         let now = self.jobs.0.ctx.now();
         {
-            let mut told = lock(&self.hand.told);
+            let mut told = lock(&self.hand.last_progress);
             let gap = self.jobs.0.pace.progress_gap;
             if told.beat_at.is_some_and(|at| now.since(at) < gap) {
                 return Ok(());
@@ -221,14 +223,15 @@ impl JobContext {
         self.beat(None).await.map_err(JobError::from)
     }
 
-    /// Saves what another attempt, or the run after a pause, is to go on from: 256 KiB as JSON at most, never shown.
+    /// Saves data from which another attempt, or the run after a pause, can continue: at most 256 KiB as
+    /// JSON, never shown.
     pub async fn save(&self, checkpoint: &Value) -> Result<(), JobError> {
         bounded("checkpoint", &self.job.type_key, checkpoint)?;
         self.beat(Some(checkpoint)).await.map_err(JobError::from)
     }
 
-    /// As [`JobContext::save`], in the transaction of what was done: both hold, or neither does. A run that was taken away writes
-    /// nothing any more.
+    /// As [`JobContext::save`], in the transaction of the work itself, so that both are committed or neither.
+    /// Fails when the lease is lost.
     pub async fn save_in(&self, tx: &mut Tx, checkpoint: &Value) -> Result<(), JobError> {
         bounded("checkpoint", &self.job.type_key, checkpoint)?;
         let now = self.jobs.0.ctx.now();
@@ -236,7 +239,7 @@ impl JobContext {
         if beaten { Ok(()) } else { Err(self.lost().into()) }
     }
 
-    /// Asks for a job that belongs to this one; its id.
+    /// Queues a child of this job; returns its id.
     pub async fn spawn(&self, child: NewJob) -> Result<String, JobError> {
         self.enqueue_child(child).await.map_err(JobError::from)
     }
@@ -272,7 +275,7 @@ impl JobContext {
         &self.hand.lease
     }
 
-    /// Nothing more is written of this run, and its handler is cut off.
+    /// Marks the lease as lost: this run writes nothing more, and its handler is stopped.
     fn lost(&self) -> JobsError {
         self.hand.lose();
         JobsError::LeaseLost(self.job.id.clone())
@@ -291,8 +294,8 @@ mod tests {
             (Progress::percent(-3.0), Some(0)),
             (Progress::percent(1e9), Some(100)),
             (Progress::percent(f64::NAN), None),
-            (Progress::of(1, 3), Some(33)),
-            (Progress::of(5, 0), None),
+            (Progress::from_counts(1, 3), Some(33)),
+            (Progress::from_counts(5, 0), None),
             (Progress::default(), None),
         ] {
             assert_eq!(progress.rounded(), expected, "{progress:?}");

@@ -1,4 +1,4 @@
-//! Asking for a job.
+//! Creation of jobs.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use qm_db::Tx;
 use serde_json::{Value, json};
 
 use super::Jobs;
-use super::tell::Message;
+use super::messages::Message;
 use super::types::JobType;
 use crate::error::JobsError;
 use crate::model::event::{EventType, Level, NewEvent};
@@ -21,12 +21,12 @@ use crate::repo::moves::Lease;
 pub(super) const MAX_DATA: usize = 256 * 1024;
 /// Bound on priorities, in both directions.
 const MOST_PRIORITY: i64 = 1000;
-/// Events that tell of a job's making.
-pub(super) const MADE: i64 = 2;
-/// For the active job of an idempotency key to show, when it is ending at that very moment.
+/// Number of events stored when a job is created.
+pub(super) const CREATION_EVENTS: i64 = 2;
+/// Attempts to find the active job of an idempotency key while that job is just ending.
 const TRIES: usize = 5;
 
-/// A job that stands in the database, once the transaction it was asked for in commits.
+/// A job that is stored once the transaction of its creation commits.
 #[must_use = "hand it to Jobs::announce after the commit, or nobody who watches hears of it"]
 #[derive(Clone, Debug)]
 pub struct Enqueued {
@@ -39,20 +39,21 @@ impl Enqueued {
         &self.job.id
     }
 
-    /// Whether it was made now; otherwise an active job had its idempotency key already, and that is this one.
+    /// True when the job was created now; false when an active job with the same idempotency key was
+    /// returned.
     pub fn is_fresh(&self) -> bool {
         self.fresh
     }
 }
 
 impl Jobs {
-    /// Asks for a job, in the transaction of what makes it necessary: both hold, or neither does. After the commit
-    /// [`Jobs::announce`] is to be called.
+    /// Creates a job in the transaction of the change that needs it: both are committed or neither. Call
+    /// [`Jobs::announce`] after the commit.
     pub async fn enqueue(&self, tx: &mut Tx, new: NewJob) -> Result<Enqueued, JobsError> {
         self.enqueue_under(tx, new, None).await
     }
 
-    /// Asks for a job in a transaction of its own; its id.
+    /// Creates a job in a transaction of its own; returns its id.
     pub async fn submit(&self, new: NewJob) -> Result<String, JobsError> {
         let mut tx = self.0.db.begin_write().await?;
         let enqueued = self.enqueue(&mut tx, new).await?;
@@ -61,22 +62,22 @@ impl Jobs {
         Ok(enqueued.job.id)
     }
 
-    /// Tells of a job whose transaction has committed.
+    /// Sends the messages about a new job whose transaction has committed.
     pub fn announce(&self, enqueued: &Enqueued) {
         if !enqueued.fresh {
             return;
         }
         let mut messages = vec![
-            Message::of("jobs.created", &enqueued.job),
-            Message::of("jobs.queued", &enqueued.job),
+            Message::about("jobs.created", &enqueued.job),
+            Message::about("jobs.queued", &enqueued.job),
         ];
         if enqueued.job.parent_job_id.is_some() {
-            messages.push(Message::of("jobs.child_created", &enqueued.job));
+            messages.push(Message::about("jobs.child_created", &enqueued.job));
         }
         self.tell_all(&messages);
     }
 
-    /// Stores a job as [`Jobs::enqueue`] does, without its input, which nobody is to find.
+    /// As [`Jobs::enqueue`], but without storing the input, so that the job cannot be repeated.
     pub(super) async fn enqueue_without_input(
         &self,
         tx: &mut Tx,
@@ -85,7 +86,8 @@ impl Jobs {
         self.store(tx, new, None, false).await
     }
 
-    /// With `parent`, the job that asks and its lease: a worker that lost it makes no more children.
+    /// Creates a job; `parent` is the requesting job and its lease, and a worker that lost the lease creates
+    /// no children.
     pub(super) async fn enqueue_under(
         &self,
         tx: &mut Tx,
@@ -108,13 +110,14 @@ impl Jobs {
             idempotency_key: key.as_deref(),
         };
         for _ in 0..TRIES {
-            if repo::jobs::insert(tx, &job, &hidden, MADE).await? {
+            if repo::jobs::insert(tx, &job, &hidden, CREATION_EVENTS).await? {
                 self.tell_of_making(tx, &job).await?;
                 if let Some((_, lease)) = parent {
                     self.note_child(tx, lease, &job).await?;
                 }
                 let jobs = self.clone();
-                // Not left to `announce`: whoever asked may go away between the commit and that.
+                // Not left to `announce`: the caller's future may be dropped between the commit and that
+                // call.
                 tx.after_commit(move || jobs.0.wake.notify_one());
                 return Ok(Enqueued { job, fresh: true });
             }
@@ -150,7 +153,7 @@ impl Jobs {
         Ok(repo::events::add_one(tx, &self.0.ctx, &lease.job_id, sequence, event).await?)
     }
 
-    /// The job, its input and its idempotency key. Stores nothing.
+    /// Builds the job, its input and its idempotency key. Stores nothing.
     pub(super) fn make(
         &self,
         new: NewJob,
@@ -209,7 +212,7 @@ impl Jobs {
     }
 }
 
-/// Refuses data that is larger than a row should be, or that could not be read again.
+/// Refuses data that is too large for a row or nested too deeply to be read back.
 pub(super) fn bounded(what: &'static str, type_key: &str, value: &Value) -> Result<(), JobsError> {
     let text = value.to_string();
     let bytes = text.len();
@@ -221,7 +224,7 @@ pub(super) fn bounded(what: &'static str, type_key: &str, value: &Value) -> Resu
             most: MAX_DATA,
         });
     }
-    // Of nested values fewer can be read than can be made.
+    // The parser accepts less nesting than a value in memory can have.
     if serde_json::from_str::<Value>(&text).is_err() {
         return Err(JobsError::TooDeep {
             what,

@@ -1,12 +1,14 @@
-//! Jobs whose work an area does itself, at once: because a request waits for it, or because nobody else could do it.
+//! Hosted jobs: an area does the work itself and at once, because a request waits for it or because no other
+//! process could do it.
 //!
-//! Such a job has its row, its lease, its events and its end like any other. It never stands in the queue and takes no
-//! worker's place, and its input is not stored: nobody can have it done again, with rights that its creator may have lost.
+//! Such a job has a row, a lease, events and an end like any other. It is never queued and takes no place of
+//! a worker. Its input is not stored, so nobody can repeat it with permissions that its creator may have
+//! lost.
 //!
-//! On SQLite work that somebody waits for and that ends within [`Pace::brief`](crate::Pace) is stored once, at its end: most operations take a
-//! few milliseconds, and a write of their own before would take longer than they do. On PostgreSQL it is always stored
-//! before, for there the write is also what keeps a server from working that is no longer the active one.
-//! Bounds: those of the area that does the work.
+//! On SQLite, work that a caller waits for and that ends within [`Pace::unstored_limit`](crate::Pace) is stored once,
+//! at its end: most operations take a few milliseconds, less than an extra write at their begin. On
+//! PostgreSQL it is always stored at its begin, because that write also stops a server that is no longer the
+//! active one.
 
 use std::sync::Arc;
 
@@ -20,11 +22,11 @@ use tracing::Instrument as _;
 
 use super::Jobs;
 use super::context::JobContext;
-use super::enqueue::MADE;
-use super::hands::Hand;
-use super::moving::With;
+use super::enqueue::CREATION_EVENTS;
+use super::messages::Message;
+use super::running_jobs::RunningJob;
 use super::settle::{Ended, Outcome};
-use super::tell::Message;
+use super::transitions::MoveDetails;
 use super::types::{Done, JobError, JobHandler, JobType};
 use crate::error::JobsError;
 use crate::model::event::{EventType, NewEvent};
@@ -34,45 +36,45 @@ use crate::repo;
 use crate::repo::jobs::Hidden;
 use crate::repo::moves::Claimed;
 
-/// Jobs of one module that are listed.
+/// Largest number of jobs in a list of one module.
 const MOST_LISTED: i64 = 1000;
 
-/// A job whose work is being done by whoever holds this. Dropped without [`Hosted::end`], the job has failed.
+/// A hosted job that is running. When this is dropped without [`Hosted::end`], the job fails.
 #[must_use = "the job fails when this is dropped"]
 pub struct Hosted {
     context: Arc<JobContext>,
     end: oneshot::Sender<Ending>,
 }
 
-/// How hosted work ended, until it is written.
+/// End of hosted work that is not written yet.
 struct Ending {
     warning: Option<String>,
     outcome: Outcome,
 }
 
-/// A hosted job that is being worked at, on whichever server.
+/// A running hosted job, on any server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostedView {
     pub id: String,
     pub type_key: String,
-    /// The id of its resource, where it has one.
+    /// Id of its resource, if any.
     pub resource_id: Option<String>,
     pub created_by: Option<String>,
-    /// The summary of the input, bounded and without secrets.
+    /// Summary of the input, bounded and without secrets.
     pub input_summary: Option<Value>,
     pub started_at: Timestamp,
-    /// This server works at it.
+    /// True when this server does the work.
     pub is_held_here: bool,
-    /// It was told to end and has not ended yet.
+    /// True when it was asked to end and has not ended yet.
     pub is_cancelling: bool,
     pub progress_current: Option<i64>,
     pub progress_total: Option<i64>,
-    /// Parameters of the sentence that was told last.
+    /// Parameters of the last message.
     pub message_params: Option<Value>,
 }
 
 impl JobType {
-    /// A type whose jobs are hosted: cancellable, and done once.
+    /// A type for hosted jobs: cancellable, with one attempt.
     pub fn hosted(
         key: &'static str,
         module: &'static str,
@@ -98,7 +100,7 @@ impl JobType {
     }
 }
 
-/// The handler of hosted jobs; it is never called, for none of them is ever queued.
+/// Handler of hosted types; never called, because such jobs are never queued.
 struct NotHere;
 
 #[async_trait]
@@ -110,8 +112,8 @@ impl JobHandler for NotHere {
 }
 
 impl Jobs {
-    /// Stores a job that runs from now on, and whose work the caller does. Its input is not stored, and an idempotency key
-    /// that is in use is an error.
+    /// Stores a job that begins now and whose work the caller does. The input is not stored, and an
+    /// idempotency key in use is an error.
     pub async fn begin_hosted(&self, new: NewJob) -> Result<Hosted, JobsError> {
         let now = self.0.ctx.now();
         let mut tx = self.0.db.begin_write().await?;
@@ -136,10 +138,11 @@ impl Jobs {
         Ok(Hosted { context, end })
     }
 
-    /// As [`Jobs::begin_hosted`], for work whose caller waits for its end: on SQLite it may be stored only then.
+    /// As [`Jobs::begin_hosted`], for work whose caller waits for its end: on SQLite it may be stored only at
+    /// its end.
     pub async fn begin_awaited(&self, new: NewJob) -> Result<Hosted, JobsError> {
-        let may_wait = self.0.db.backend() == Backend::Sqlite && !self.0.pace.brief.is_zero();
-        // Whether a key is in use only the database knows.
+        let may_wait = self.0.db.backend() == Backend::Sqlite && !self.0.pace.unstored_limit.is_zero();
+        // Only the database knows if a key is in use.
         if may_wait && new.idempotency_key.is_none() {
             self.begin_unstored(new)
         } else {
@@ -147,7 +150,8 @@ impl Jobs {
         }
     }
 
-    /// A job that is stored when its work has ended, or when that takes longer than it may.
+    /// Begins a job that is stored when its work ends, or when it takes longer than
+    /// [`Pace::unstored_limit`](crate::Pace).
     fn begin_unstored(&self, new: NewJob) -> Result<Hosted, JobsError> {
         let (job, ..) = self.make(new, None)?;
         let claim = 1;
@@ -176,11 +180,11 @@ impl Jobs {
 
     async fn keep_unstored(self, context: Arc<JobContext>, mut ending: oneshot::Receiver<Ending>, job: Job) {
         let (hand, lease) = (context.hand.clone(), context.hand.lease.clone());
-        let ended = match tokio::time::timeout(self.0.pace.brief, &mut ending).await {
+        let ended = match tokio::time::timeout(self.0.pace.unstored_limit, &mut ending).await {
             Ok(ended) => Some(ended.ok()),
             Err(_) => None,
         };
-        // A warning is written to a job that stands.
+        // A warning needs a stored job.
         if let Some(ended @ (None | Some(Ending { warning: None, .. }))) = ended {
             let outcome = outcome(&context, &hand, ended).await;
             return self.settle_unstored(job, lease, outcome).await;
@@ -192,7 +196,7 @@ impl Jobs {
                 None
             }
             Err(error) => {
-                // The work goes on; what can be stored of it is tried again at its end.
+                // The work goes on; storing is tried again at its end.
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "work that has begun was not stored");
                 Some(job)
@@ -204,18 +208,18 @@ impl Jobs {
         }
     }
 
-    /// Stores a job with its beginning; what is to be told then.
+    /// Stores a job as begun; returns the messages to send.
     async fn store_begun(&self, job: &Job) -> Result<Vec<Message>, JobsError> {
         let mut messages = Vec::new();
         let mut tx = self.0.db.begin_write().await?;
         self.write_begun(&mut tx, job, &mut messages).await?;
         tx.commit().await?;
-        // `take_in_hand` tells of the start.
+        // `take_in_hand` sends the `started` message.
         messages.pop();
         Ok(messages)
     }
 
-    /// Writes a job that was begun when it was made.
+    /// Writes a job that began when it was created.
     pub(super) async fn write_begun(
         &self,
         tx: &mut Tx,
@@ -223,7 +227,7 @@ impl Jobs {
         messages: &mut Vec<Message>,
     ) -> Result<(), JobsError> {
         let lost = || JobsError::LeaseLost(job.id.clone());
-        if !repo::jobs::insert(tx, job, &Hidden::default(), MADE).await? {
+        if !repo::jobs::insert(tx, job, &Hidden::default(), CREATION_EVENTS).await? {
             return Err(lost());
         }
         self.tell_of_making(tx, job).await?;
@@ -232,13 +236,13 @@ impl Jobs {
         let claimed = claimed.ok_or_else(lost)?;
         let started = NewEvent::info(EventType::Started);
         repo::events::add_one(tx, &self.0.ctx, &job.id, claimed.sequence, started).await?;
-        messages.push(Message::of("jobs.created", job));
-        messages.push(Message::of("jobs.queued", job));
-        messages.push(Message::of("jobs.started", &claimed.job));
+        messages.push(Message::about("jobs.created", job));
+        messages.push(Message::about("jobs.queued", job));
+        messages.push(Message::about("jobs.started", &claimed.job));
         Ok(())
     }
 
-    /// Holds the job until its work has ended, and writes how.
+    /// Holds the job until its work has ended, and writes the result.
     async fn keep(
         self,
         context: Arc<JobContext>,
@@ -260,31 +264,34 @@ impl Jobs {
         .await;
     }
 
-    /// Tells a hosted job to end, whichever server works at it; whether there was anything to end. The caller has judged
-    /// who asks.
+    /// Asks a hosted job to end, on any server; `true` when there was one to end. The caller has checked the
+    /// permission.
     pub async fn cancel_hosted(&self, id: &str) -> Result<bool, JobsError> {
         let mut tx = self.0.db.begin_write().await?;
         let Some(mut job) = repo::jobs::find(&mut tx, id).await? else {
             return Ok(false);
         };
-        let with = With::event(NewEvent::info(EventType::Cancelling));
+        let with = MoveDetails::event(NewEvent::info(EventType::Cancelling));
         let moved = job.status == Status::Running
             && self.advance(&mut tx, &mut job, Status::Cancelling, with).await?;
         if moved {
             let (jobs, cancelling) = (self.clone(), job.clone());
             tx.after_commit(move || jobs.signal(&cancelling));
             tx.commit().await?;
-            self.tell_all(&[Message::of("jobs.cancelling", &job)]);
+            self.tell_all(&[Message::about("jobs.cancelling", &job)]);
         }
         Ok(moved)
     }
 
-    /// The jobs of a module that somebody works at, the oldest first; 1,000 at most.
+    /// The running jobs of a module, the oldest first; at most 1,000.
     pub async fn hosted_of(&self, module: &str) -> Result<Vec<HostedView>, JobsError> {
         let mut tx = self.0.db.begin_read().await?;
         let jobs = repo::moves::held_of_module(&mut tx, module, MOST_LISTED).await?;
         let owner = &self.0.worker.owner;
-        Ok(jobs.into_iter().map(|job| HostedView::of(job, owner)).collect())
+        Ok(jobs
+            .into_iter()
+            .map(|job| HostedView::from_job(job, owner))
+            .collect())
     }
 }
 
@@ -292,13 +299,13 @@ fn span_of(context: &JobContext) -> tracing::Span {
     tracing::info_span!("job", job.id = %context.job.id, job.r#type = %context.job.type_key)
 }
 
-/// The end of work whose owner went away without a word.
+/// Outcome of work whose owner dropped its handle without an end.
 fn given_up() -> Outcome {
     let text = "The work ended in an error of the server's";
     Outcome::Failed(JobError::new("given_up", text).permanent())
 }
 
-async fn outcome(context: &JobContext, hand: &Hand, ending: Option<Ending>) -> Outcome {
+async fn outcome(context: &JobContext, hand: &RunningJob, ending: Option<Ending>) -> Outcome {
     let Some(Ending { warning, outcome }) = ending else {
         return given_up();
     };
@@ -308,7 +315,7 @@ async fn outcome(context: &JobContext, hand: &Hand, ending: Option<Ending>) -> O
         tracing::warn!(%error, "a warning about a job was not stored");
     }
     match outcome {
-        // It ended because the server does.
+        // The work failed because the server stops.
         Outcome::Failed(_) if hand.is_stopping() => Outcome::Interrupted,
         other => other,
     }
@@ -319,30 +326,30 @@ impl Hosted {
         self.context.id()
     }
 
-    /// Cancelled when the work is to end: somebody cancelled the job, or the server stops.
+    /// Token that fires when the work must end: the job was cancelled, or the server stops.
     pub fn cancellation(&self) -> CancellationToken {
         self.context.hand.cancelled.clone()
     }
 
-    /// To tell how it goes with; good for nothing once the job has ended.
+    /// Context for progress reports; without effect once the job has ended.
     pub fn context(&self) -> Arc<JobContext> {
         self.context.clone()
     }
 
-    /// How the work ended; with a warning, the job completes with that. It is written soon after, as soon as the database
-    /// takes it.
+    /// Ends the work with its result; with a warning, the job ends as `completed_with_warnings`. It is
+    /// written as soon as the database accepts it.
     pub fn end(self, warning: Option<String>, result: Result<Done, JobError>) {
         let outcome = match result {
             Ok(done) => Outcome::Done(done),
             Err(error) => Outcome::Failed(error),
         };
-        // Nobody listens any more when the job was lost or the server has stopped: then that is written.
+        // No receiver is left when the lease was lost or the server has stopped: the end is written there.
         let _ = self.end.send(Ending { warning, outcome });
     }
 }
 
 impl HostedView {
-    fn of(job: Job, here: &str) -> Self {
+    fn from_job(job: Job, here: &str) -> Self {
         Self {
             is_held_here: job.lease_owner.as_deref() == Some(here),
             started_at: job.started_at.unwrap_or(job.created_at),

@@ -1,21 +1,21 @@
 //! The use cases of this area.
 
 pub mod actions;
-mod brief;
 pub mod bulk;
 pub mod context;
 mod enqueue;
-mod hands;
 pub mod hosted;
-mod moving;
+mod messages;
 mod recover;
 pub mod retention;
+mod running_jobs;
 mod schedules;
 mod settle;
-mod tell;
 #[cfg(test)]
 mod tests;
+mod transitions;
 pub mod types;
+mod unstored;
 pub mod views;
 mod worker;
 
@@ -36,16 +36,16 @@ pub use enqueue::Enqueued;
 
 use crate::model::cron::Cron;
 use crate::model::pace::Pace;
-use brief::Brief;
-use hands::Hands;
+use running_jobs::RunningJobs;
 use settle::Ended;
 use types::Types;
+use unstored::UnstoredJob;
 
-/// The parts of the server that this area works with.
+/// Dependencies of this area.
 pub struct JobsDeps {
     pub ground: Ground,
     pub hub: Hub,
-    /// Version of the program, as workers tell it.
+    /// Program version, as shown for workers.
     pub version: &'static str,
     pub pace: Pace,
 }
@@ -63,33 +63,33 @@ struct Inner {
     background: Background,
     pace: Pace,
     types: Types,
-    /// Schedules in the notation of cron, by name.
+    /// Cron schedules by name.
     crons: Mutex<BTreeMap<&'static str, Cron>>,
-    hands: Hands,
+    running_jobs: RunningJobs,
     worker: Worker,
-    /// Something may be there to be begun.
+    /// Wakes the dispatcher: a job may be ready to begin.
     wake: Notify,
-    /// Ended and not yet written.
+    /// Runs that ended and are not written yet.
     ended: Mutex<Vec<Ended>>,
-    /// The same, of work that was never stored.
-    brief: Mutex<Vec<Brief>>,
+    /// The same for work that was never stored.
+    unstored_jobs: Mutex<Vec<UnstoredJob>>,
     settling: tokio::sync::Mutex<()>,
-    /// Runs under way.
+    /// Tasks of the runs under way.
     runs: TaskTracker,
     draining: AtomicBool,
-    /// The instant at which jobs that others left were last looked for.
+    /// Time of the last search for abandoned jobs.
     reaped_at: Mutex<Option<Timestamp>>,
-    /// Runs that are still under way are left as they are.
+    /// Fires when running jobs are to be abandoned as they are.
     abandoned: CancellationToken,
     tally: Tally,
 }
 
-/// The worker this process is.
+/// This process as a worker.
 struct Worker {
     /// `host:pid`, for people.
     id: String,
     host: String,
-    /// The name it signs leases with; no two workers ever have the same.
+    /// Unique name in the leases; no two workers ever share one.
     owner: String,
     version: &'static str,
     started_at: Timestamp,
@@ -124,7 +124,7 @@ impl Tally {
     }
 }
 
-/// Who asks, from where.
+/// The user behind a request and the client it came from.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub principal: Principal,
@@ -132,7 +132,7 @@ pub struct Caller {
 }
 
 impl Jobs {
-    /// The types of this area's own are registered; nothing runs before [`Jobs::start`].
+    /// Creates the area with its own job types registered; nothing runs before [`Jobs::start`].
     pub fn new(deps: JobsDeps) -> Result<Self, prometheus::Error> {
         let host = host_name();
         let worker = Worker {
@@ -153,11 +153,11 @@ impl Jobs {
             pace: deps.pace,
             types: Types::default(),
             crons: Mutex::default(),
-            hands: Hands::default(),
+            running_jobs: RunningJobs::default(),
             worker,
             wake: Notify::new(),
             ended: Mutex::default(),
-            brief: Mutex::default(),
+            unstored_jobs: Mutex::default(),
             settling: tokio::sync::Mutex::default(),
             runs: TaskTracker::new(),
             draining: AtomicBool::new(false),
@@ -170,11 +170,11 @@ impl Jobs {
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that holds one can leave it half changed.
+    // No holder of these locks can leave the data half changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The machine's name, as it tells it.
+/// Host name of the machine.
 fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()

@@ -1,5 +1,6 @@
-//! What nobody works at any more: jobs that an earlier process or another node left in the middle, jobs of types that no
-//! longer exist, jobs without a sign of life. A row that cannot be read is ended without reading it: it stops nothing else.
+//! Recovery of jobs that no worker runs any more: left by an earlier process or another node, of types that
+//! no longer exist, or without a heartbeat. A row that cannot be read is ended without reading it, so it
+//! blocks nothing else.
 
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use qm_db::Backend;
 use qm_kernel::Timestamp;
 use serde_json::json;
 
-use super::moving::{INTERRUPTED, shown, told_of};
-use super::tell::Message;
+use super::messages::Message;
+use super::transitions::{INTERRUPTED, failure_event, shown};
 use super::types::JobError;
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -18,15 +19,16 @@ use crate::model::status::Status;
 use crate::repo;
 use crate::repo::moves::{Left, Step};
 
-/// Jobs a look takes in; there is another one soon.
+/// Jobs per search; the next search follows soon.
 const AT_ONCE: i64 = 200;
-/// Time that a job of an unknown type waits for a server that knows it, where there may be another one.
+/// Time that a job of an unknown type waits on PostgreSQL for a server that knows the type.
 const UNKNOWN: Duration = Duration::from_hours(1);
 
 impl Jobs {
-    /// At the start. An SQLite file is one process's, and so is a PostgreSQL database whose active node this is: whatever is
-    /// in hand there is in the hands of one that is gone, or that can write nothing any more. Otherwise another process may
-    /// be at work, and what it holds is left to it until its lease ends.
+    /// Ends abandoned jobs at the start. An SQLite file belongs to one process, and so does a PostgreSQL
+    /// database whose active node this is: every held job there belongs to a process that is gone or can no
+    /// longer write. Otherwise another process may be running, and its jobs are left alone until their leases
+    /// end.
     pub(super) async fn recover(&self) -> Result<(), JobsError> {
         let db = &self.0.db;
         let before = if db.backend() == Backend::Sqlite || db.is_sole() {
@@ -38,12 +40,12 @@ impl Jobs {
         self.give_up_the_unknown().await
     }
 
-    /// Takes over what is held beyond the end of its lease.
+    /// Takes over jobs whose lease has expired.
     pub(super) async fn reap(&self) -> Result<(), JobsError> {
         self.take_over(self.0.ctx.now()).await.map(drop)
     }
 
-    /// How many jobs were ended.
+    /// Ends the jobs whose lease ended before `before`; returns their number.
     async fn take_over(&self, before: Timestamp) -> Result<usize, JobsError> {
         self.0.tally.looks.inc();
         let mut tx = self.0.db.begin_read().await?;
@@ -51,7 +53,7 @@ impl Jobs {
         drop(tx);
         *lock(&self.0.reaped_at) = Some(self.0.ctx.now());
         let mut ended = 0;
-        // A worker that could not prolong its own leases has its jobs all the same, until somebody else takes them.
+        // A worker that failed to prolong its own leases keeps its jobs until another worker takes them.
         for left in left.iter().filter(|left| !self.has_in_hand(left)) {
             let over = match self.end_abandoned(left, before).await {
                 Err(error) if !error.is_passing() => self.end_unreadable(left, before, &error).await,
@@ -70,7 +72,7 @@ impl Jobs {
     }
 
     fn has_in_hand(&self, left: &Left) -> bool {
-        let hand = self.0.hands.get(&left.id);
+        let hand = self.0.running_jobs.get(&left.id);
         hand.is_some_and(|hand| {
             hand.lease.claim == left.claim && left.owner.as_deref() == Some(&hand.lease.owner)
         })
@@ -121,7 +123,7 @@ impl Jobs {
             let event = NewEvent::info(EventType::Cancelled).message(sentence.clone());
             (Status::Cancelled, event)
         } else {
-            (Status::Failed, told_of(&code, &sentence))
+            (Status::Failed, failure_event(&code, &sentence))
         };
         let step = Step {
             by: Some(&lease),
@@ -137,7 +139,7 @@ impl Jobs {
         Ok(true)
     }
 
-    /// Fails a queued job that cannot be read.
+    /// Fails a queued job whose row cannot be read.
     pub(super) async fn fail_unreadable(&self, id: &str, cause: &JobsError) {
         match self.fail_queued(id, &unreadable()).await {
             Ok(true) => log_unreadable(id, cause),
@@ -154,7 +156,8 @@ impl Jobs {
         }
     }
 
-    /// Fails a queued job without reading or beginning it, by the only way there is; whether it was still queued.
+    /// Fails a queued job without reading or running it, by claiming it first; `true` when it was still
+    /// queued.
     async fn fail_queued(&self, id: &str, error: &JobError) -> Result<bool, JobsError> {
         let now = self.0.ctx.now();
         let (code, sentence) = shown(error);
@@ -173,22 +176,29 @@ impl Jobs {
         let Some(sequence) = repo::moves::step(&mut tx, &step, now).await? else {
             return Ok(false);
         };
-        repo::events::add_one(&mut tx, &self.0.ctx, id, sequence, told_of(&code, &sentence)).await?;
+        repo::events::add_one(
+            &mut tx,
+            &self.0.ctx,
+            id,
+            sequence,
+            failure_event(&code, &sentence),
+        )
+        .await?;
         tx.commit().await?;
         if let Some(job) = self.readable(id).await {
-            self.tell_all(&[Message::of("jobs.failed", &job).saying(Some(sentence))]);
+            self.tell_all(&[Message::about("jobs.failed", &job).saying(Some(sentence))]);
         }
         Ok(true)
     }
 
-    /// The job, for a message about it; `None` where it cannot be read.
+    /// The job for a message about it; `None` where it cannot be read.
     async fn readable(&self, id: &str) -> Option<Job> {
         let mut tx = self.0.db.begin_read().await.ok()?;
         repo::jobs::find(&mut tx, id).await.ok().flatten()
     }
 
-    /// Of a type without a handler nothing is ever begun: what is queued of it fails. Where another server may know the
-    /// type, it has some time to begin it.
+    /// Fails queued jobs of types without a handler. On PostgreSQL, another server that knows the type gets
+    /// an hour to begin them.
     pub(super) async fn give_up_the_unknown(&self) -> Result<(), JobsError> {
         let before = match self.0.db.backend() {
             Backend::Sqlite => Timestamp::from_ms(i64::MAX),
@@ -220,10 +230,10 @@ impl Jobs {
         Ok(())
     }
 
-    /// Tells, once a run, of running jobs that gave no sign of life for long. They are left as they are.
+    /// Reports running jobs without a recent heartbeat, once per run. The jobs are left as they are.
     pub(super) async fn look_for_stalled(&self) {
-        // An SQLite file is one process's: what this one does not run, nobody does.
-        if self.0.db.backend() == Backend::Sqlite && self.0.hands.len() == 0 {
+        // An SQLite file belongs to one process: no other process runs jobs of it.
+        if self.0.db.backend() == Backend::Sqlite && self.0.running_jobs.len() == 0 {
             return;
         }
         if let Err(error) = self.tell_stalled().await {
@@ -250,7 +260,7 @@ impl Jobs {
             repo::events::add_one(&mut tx, &self.0.ctx, &id, sequence, event).await?;
             tx.commit().await?;
             if let Some(job) = self.readable(&id).await {
-                self.tell_all(&[Message::of("jobs.stalled", &job)]);
+                self.tell_all(&[Message::about("jobs.stalled", &job)]);
             }
         }
         Ok(())

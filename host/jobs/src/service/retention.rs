@@ -1,4 +1,4 @@
-//! The job that removes old jobs: what ended well or was given up after seven days, what failed after thirty.
+//! Job that removes old jobs: completed and cancelled ones after seven days, failed ones after thirty.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub const TYPE: &str = "jobs.retention_cleanup";
 const EVERY: Duration = Duration::from_hours(24);
 const FINISHED: Duration = Duration::from_hours(7 * 24);
 const FAILED: Duration = Duration::from_hours(30 * 24);
-/// Rows a transaction: others write in between.
+/// Rows per transaction, so that other writers get their turn.
 const AT_ONCE: u64 = 500;
 
 pub(super) fn job_type() -> JobType {
@@ -62,7 +62,7 @@ impl JobHandler for Cleanup {
     }
 }
 
-/// Removes a kind of old jobs bit by bit; how many.
+/// Removes one kind of old jobs in small transactions; returns their number.
 async fn remove(job: &JobContext, before: Timestamp, failed: bool) -> Result<u64, JobError> {
     let mut removed = 0;
     loop {

@@ -1,4 +1,4 @@
-//! What runs by itself: the loops of every area as people see them, and jobs that are asked for again and again.
+//! Background loops of every area as users see them, and schedules that create jobs repeatedly.
 
 use std::time::Duration;
 
@@ -14,17 +14,18 @@ use crate::model::job::NewJob;
 use crate::model::schedule::{Schedule, Trigger};
 use crate::repo;
 
-/// Longest interval between two looks at the clock: a machine that slept is not a day late, nor is a change of time zones.
+/// Longest interval between two looks at the clock, so that a machine that slept or changed its time zone is
+/// at most an hour late.
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
-/// Pause after the database could not be asked, or while the job of last time is still at work.
+/// Pause after a database error, or while the job of the last due time is still active.
 const AGAIN: Duration = Duration::from_mins(1);
-/// Pause of a schedule that is never due again, which no schedule that was read is.
+/// Pause of a schedule that is never due again; no schedule that was parsed is such.
 const NEVER: Duration = Duration::from_hours(24 * 365);
 
 impl Jobs {
-    /// Asks for a job whenever `trigger` says; one at intervals first an interval after the first start of all. Since when
-    /// it counts stands in the database: a restart neither forgets it nor begins to count anew. What was due several times
-    /// while nobody was there is asked for once.
+    /// Creates a job whenever `trigger` is due; an interval first fires one interval after the first start
+    /// ever. The last due time is stored, so a restart neither forgets nor restarts the count. Several due
+    /// times missed while the server was down create one job.
     pub fn schedule(
         &self,
         name: &'static str,
@@ -82,7 +83,7 @@ impl Jobs {
         stop.run_until_cancelled(work).await;
     }
 
-    /// Asks for the schedule's job if it is due; answers the time until it is due again.
+    /// Creates the schedule's job if it is due; returns the time until the next due time.
     pub(super) async fn ask_when_due(
         &self,
         name: &'static str,
@@ -98,7 +99,7 @@ impl Jobs {
             return Ok(next.since(now));
         }
         let mut tx = self.0.db.begin_write().await?;
-        // Another server may have asked meanwhile: this one looks again.
+        // Another server may have created it meanwhile: look again.
         if !repo::schedules::asked(&mut tx, name, since, now).await? {
             return Ok(Duration::ZERO);
         }
@@ -110,7 +111,7 @@ impl Jobs {
         };
         let enqueued = self.enqueue(&mut tx, job).await?;
         if !enqueued.is_fresh() {
-            // The last one is still at work.
+            // The previous job is still active.
             return Ok(AGAIN);
         }
         let next = self.next(&mut tx, trigger, now).await?;
@@ -119,7 +120,7 @@ impl Jobs {
         Ok(next.since(now))
     }
 
-    /// The instant at which a schedule last asked for a job, or was first seen.
+    /// Time at which a schedule last requested a job, or was first seen.
     async fn counts_since(&self, name: &str) -> Result<Timestamp, JobsError> {
         let mut tx = self.0.db.begin_read().await?;
         if let Some(since) = repo::schedules::since(&mut tx, name).await? {
@@ -134,7 +135,7 @@ impl Jobs {
         Ok(since.unwrap_or(first))
     }
 
-    /// The instant at which a schedule is next due.
+    /// Next due time of a schedule.
     async fn next(&self, tx: &mut Tx, trigger: &Trigger, since: Timestamp) -> Result<Timestamp, JobsError> {
         match trigger {
             Trigger::Every(interval) => Ok(since.plus(*interval)),

@@ -1,15 +1,15 @@
-//! Writing how runs ended. Those that end while others are being written go together, in one transaction.
+//! Storing the results of runs. Runs that end while others are being written share one transaction.
 //!
-//! A result is never lost to a database that is busy or away for a while: it is tried again until the worker gives up.
-//! Bounds: [`TOGETHER`] ends a transaction; no more wait than the worker has places.
+//! A result survives a database that is busy or away for a while: the write is retried until the worker gives
+//! up. Bounds: [`TOGETHER`] results per transaction; no more wait than the worker has places.
 
 use std::time::Duration;
 
 use qm_db::Tx;
 use qm_kernel::ErrorKind;
 
-use super::moving::{With, told_of_completion};
-use super::tell::Message;
+use super::messages::Message;
+use super::transitions::{MoveDetails, completion_event};
 use super::types::{Done, JobError};
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -23,21 +23,21 @@ use crate::repo::moves::Lease;
 pub(super) const TOGETHER: usize = 64;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// Attempts to find a job in a state that stays the same for as long as it takes to move it.
+/// Attempts to move a job whose state changes at the same time.
 const TRIES: usize = 4;
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub(super) enum Outcome {
     Done(Done),
     Failed(JobError),
-    /// It was cut off, or gave up because the worker stops.
+    /// The run was stopped, or it gave up because the worker stops.
     Interrupted,
-    /// Somebody else has the job: there is nothing to write.
+    /// Another worker holds the job: there is nothing to write.
     Lost,
 }
 
-/// A run that ended.
+/// A finished run whose result is not stored yet.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     pub(super) lease: Lease,
@@ -47,7 +47,7 @@ pub(super) struct Ended {
 }
 
 impl Jobs {
-    /// Writes how a run ended, and lets go of the job.
+    /// Stores the result of a run and releases the job.
     pub(super) async fn settle(&self, ended: Ended) {
         lock(&self.0.ended).push(ended);
         let _turn = self.0.settling.lock().await;
@@ -56,7 +56,7 @@ impl Jobs {
             let count = waiting.len().min(TOGETHER);
             waiting.drain(..count).collect()
         };
-        // Somebody whose turn came earlier has written this one too.
+        // An earlier turn has written this one too.
         if batch.is_empty() {
             return;
         }
@@ -74,9 +74,9 @@ impl Jobs {
             }
         }
         for ended in &batch {
-            self.0.hands.release(&ended.lease);
+            self.0.running_jobs.release(&ended.lease);
         }
-        self.0.tally.running.set(self.0.hands.len() as i64);
+        self.0.tally.running.set(self.0.running_jobs.len() as i64);
         self.0.wake.notify_one();
     }
 
@@ -116,7 +116,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// The state the job is in then; `None` when it was not this worker's to end.
+    /// Stores one result; the new state of the job, or `None` when this worker no longer holds it.
     pub(super) async fn write_one(
         &self,
         tx: &mut Tx,
@@ -136,10 +136,10 @@ impl Jobs {
                 Outcome::Lost => return Ok(None),
                 Outcome::Interrupted => self.interrupt(tx, &mut job, lease, messages).await?,
                 _ if job.status == Status::Cancelling => {
-                    let with = With::event(NewEvent::info(EventType::Cancelled)).by(lease);
+                    let with = MoveDetails::event(NewEvent::info(EventType::Cancelled)).by(lease);
                     let moved = self.advance(tx, &mut job, Status::Cancelled, with).await?;
                     if moved {
-                        messages.push(Message::of("jobs.cancelled", &job));
+                        messages.push(Message::about("jobs.cancelled", &job));
                     }
                     moved
                 }
@@ -167,15 +167,15 @@ impl Jobs {
         lease: &Lease,
         messages: &mut Vec<Message>,
     ) -> Result<bool, JobsError> {
-        // One that paused by itself takes the same way.
-        let by = || With::default().by(lease);
+        // A job that paused without a request takes the same way.
+        let by = || MoveDetails::default().by(lease);
         if job.status == Status::Running && !self.advance(tx, job, Status::Pausing, by()).await? {
             return Ok(false);
         }
-        let with = With::event(NewEvent::info(EventType::Paused)).by(lease);
+        let with = MoveDetails::event(NewEvent::info(EventType::Paused)).by(lease);
         let moved = self.advance(tx, job, Status::Paused, with).await?;
         if moved {
-            messages.push(Message::of("jobs.paused", job));
+            messages.push(Message::about("jobs.paused", job));
         }
         Ok(moved)
     }
@@ -188,8 +188,8 @@ impl Jobs {
         (result, metrics): (Option<serde_json::Value>, Option<serde_json::Value>),
         messages: &mut Vec<Message>,
     ) -> Result<bool, JobsError> {
-        // It was done before it could pause.
-        let by = || With::default().by(lease);
+        // It completed before it could pause.
+        let by = || MoveDetails::default().by(lease);
         if job.status == Status::Pausing && !self.advance(tx, job, Status::Running, by()).await? {
             return Ok(false);
         }
@@ -198,14 +198,14 @@ impl Jobs {
         } else {
             (Status::Completed, Level::Success)
         };
-        let with = With {
+        let with = MoveDetails {
             result,
             metrics,
-            ..With::event(told_of_completion(level)).by(lease)
+            ..MoveDetails::event(completion_event(level)).by(lease)
         };
         let moved = self.advance(tx, job, to, with).await?;
         if moved {
-            messages.push(Message::of("jobs.completed", job));
+            messages.push(Message::about("jobs.completed", job));
         }
         Ok(moved)
     }

@@ -1,4 +1,4 @@
-//! The types of jobs there are: what areas register, and what runs them.
+//! Registered job types and the handlers that run them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,63 +13,64 @@ use super::context::JobContext;
 use crate::error::JobsError;
 use crate::model::job::Capabilities;
 
-/// A kind of work that can be asked for.
+/// A kind of work that jobs can do.
 #[derive(Clone)]
 pub struct JobType {
-    /// Area and verb with a dot between, e.g. `media.library_scan`; its identity, never renamed.
+    /// Identity: area and verb with a dot between, e.g. `media.library_scan`; never renamed.
     pub key: &'static str,
-    /// The part of the product it belongs to, in snake case, e.g. `media_manager`.
+    /// Part of the product it belongs to, in snake case, e.g. `media_manager`.
     pub module: &'static str,
-    /// The part of the interface that shows it, in snake case.
+    /// Part of the interface that shows it, in snake case.
     pub workspace: Option<&'static str>,
-    /// The key of its name in the texts of the interface, e.g. `jobs.mediaType.library_scan`.
+    /// Translation key of its name, e.g. `jobs.mediaType.library_scan`.
     pub label_key: &'static str,
-    /// The key of a sentence about it there.
+    /// Translation key of its description.
     pub description_key: Option<&'static str>,
-    /// Who may see and control jobs of it; `None`: everybody who may see jobs.
+    /// Permission to see and control its jobs; `None`: every user who may see jobs.
     pub required_permission: Option<Permission>,
-    /// What people may do with its jobs. What they may not retry the service may still repeat.
+    /// Actions that users may perform on its jobs. Without `retryable` the service itself may still repeat a
+    /// job.
     pub capabilities: Capabilities,
-    /// Attempts the service itself makes of a job, 1 at least, unless it is asked for with another number: another one
-    /// follows one that failed, or that was cut off by a crash.
+    /// Default number of attempts the service makes of a job, at least 1: another attempt follows one that
+    /// failed or was cut off by a crash.
     pub max_attempts: u32,
-    /// How long one attempt may take, in whole seconds, unless it is asked for with another limit; the attempt fails as
-    /// `timeout` then. `None`: as long as it likes.
+    /// Default time limit of one attempt, in whole seconds; the attempt then fails with code `timeout`.
+    /// `None`: no limit.
     pub timeout: Option<Duration>,
-    /// How many of it one worker runs at once; `None`: as many as it has places.
+    /// Largest number of its jobs that one worker runs at once; `None`: as many as it has places.
     pub at_once: Option<usize>,
     /// The code that runs jobs of the type.
     pub handler: Arc<dyn JobHandler>,
 }
 
-/// Does the work of a type.
+/// Handler that does the work of a type.
 ///
-/// It is told of a cancellation by [`JobContext::cancelled`] and of a pause by [`JobContext::paused`]: it is expected to
-/// end soon after, with whatever result it has. A run that was cut off by a crash comes again where attempts are left,
-/// so what it does must bear being done twice, or be kept track of in a checkpoint.
+/// A cancellation reaches it by [`JobContext::cancelled`] and a pause by [`JobContext::paused`]: it must end
+/// soon after, with any result. A run that was cut off by a crash is repeated where attempts are left, so the
+/// work must tolerate being done twice, or keep track of it in a checkpoint.
 #[async_trait]
 pub trait JobHandler: Send + Sync {
-    /// One attempt. An error fails it, and another one follows where the error, the type and the attempts that are left
-    /// allow; so does a panic. One that ends in whatever way after it was cancelled has been cancelled.
+    /// Runs one attempt. An error or a panic fails it; another attempt follows where the error, the type and
+    /// the number of attempts allow. Any end after a cancellation counts as cancelled.
     async fn run(&self, job: &JobContext) -> Result<Done, JobError>;
 }
 
-/// How a run ended that did not fail.
+/// Result of a run that did not fail.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Done {
     Completed {
-        /// What people see of the result, an object by custom; secrets in it are blotted, and of more than 64 KiB of JSON
-        /// nothing is kept.
+        /// Result shown to users, usually an object; secrets in it are masked, and more than 64 KiB of JSON
+        /// is dropped.
         result: Option<Value>,
         /// Figures about the run, by name; bounded as the result is.
         metrics: Option<Value>,
     },
-    /// Stopped because a pause was asked for; what the job needs to go on is in its checkpoint.
+    /// Stopped because a pause was requested; the checkpoint holds the data to continue.
     Paused,
 }
 
 impl Done {
-    /// Completed, with nothing to show.
+    /// Completed without a result.
     pub const fn nothing() -> Self {
         Done::Completed {
             result: None,
@@ -77,7 +78,7 @@ impl Done {
         }
     }
 
-    /// Completed, with a result.
+    /// Completed with a result.
     pub const fn result(result: Value) -> Self {
         Done::Completed {
             result: Some(result),
@@ -86,20 +87,20 @@ impl Done {
     }
 }
 
-/// Why a run failed.
+/// Reason of a failed run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct JobError {
-    /// A word in snake case that clients may compare; stands in `errorCode`.
+    /// Machine-readable word in snake case; stands in `errorCode`.
     pub code: String,
-    /// A sentence for people, of which 2,000 characters are kept; secrets in it are blotted.
+    /// Sentence for users, clipped to 2,000 characters; secrets in it are masked.
     pub message: String,
-    /// Whether another attempt may go better.
+    /// True when another attempt may succeed.
     pub retryable: bool,
 }
 
 impl JobError {
-    /// An error that another attempt may get past.
+    /// A temporary error: another attempt may succeed.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -108,7 +109,7 @@ impl JobError {
         }
     }
 
-    /// The same error, after which no other attempt is made.
+    /// The same error as permanent: no other attempt is made.
     pub fn permanent(self) -> Self {
         Self {
             retryable: false,
@@ -149,8 +150,8 @@ impl Types {
 }
 
 impl Jobs {
-    /// Makes a type known. To be done before [`Jobs::start`], which gives up what is queued of types nobody registered. A
-    /// key registered twice takes the later one.
+    /// Registers a type, before [`Jobs::start`], which fails queued jobs of unregistered types. A second
+    /// registration of a key replaces the first.
     pub fn register(&self, job_type: JobType) {
         let mut types = self.0.types.0.write().unwrap_or_else(PoisonError::into_inner);
         types.insert(job_type.key, Arc::new(job_type));

@@ -1,4 +1,4 @@
-//! Reading: lists, one job, its events and children, the overview.
+//! Reading jobs: lists, one job, its events and children, the overview.
 
 use std::time::Duration;
 
@@ -16,38 +16,38 @@ use crate::model::status::Status;
 use crate::model::view::{Overview, Simple, Wanted, WorkerView};
 use crate::repo;
 
-/// Jobs of one subsystem that the simple list looks at.
+/// Newest jobs of one subsystem that the simple list filters.
 const RECENT: i64 = 100;
-/// Pauses between two looks at a job that somebody waits for.
+/// Shortest and longest pause between two looks at a job whose end a caller awaits.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
-/// Children that are listed.
+/// Largest number of children in a list.
 const CHILDREN: i64 = 500;
 
-/// The parts of the product whose jobs the simple list shows: name, module, the permission it takes.
+/// Subsystems of the simple list: name, module, required permission.
 const SUBSYSTEMS: &[(&str, &str, Permission)] = &[("media", "media_manager", Permission::MediaManagerView)];
 
-/// How a job stands.
+/// State of a job, reduced to three cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Something is still to happen to it.
+    /// The job has not ended.
     Active,
-    /// Somebody has cancelled it, and it ends soon or has ended.
+    /// The job was cancelled, and ends soon or has ended.
     Cancelled,
     Ended,
 }
 
-/// How a job ended.
+/// End of a job, reduced to three cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     Completed,
     Cancelled,
-    /// With the sentence that tells why.
+    /// Failed, with the error sentence.
     Failed(String),
 }
 
 impl Jobs {
-    /// How a job stands, for the area that asked for it; `None` when it is not kept any more.
+    /// Reduced state of a job, for the area that created it; `None` when the job was removed.
     pub async fn standing(&self, tx: &mut Tx, id: &str) -> Result<Option<Standing>, JobsError> {
         let job = repo::jobs::find(tx, id).await?;
         Ok(job.map(|job| match job.status {
@@ -57,8 +57,8 @@ impl Jobs {
         }))
     }
 
-    /// Waits until a job has ended, however long that takes, for the area that asked for it. One that was deleted meanwhile
-    /// counts as cancelled.
+    /// Waits until a job has ended, without a time limit, for the area that created it. A removed job counts
+    /// as cancelled.
     pub async fn ended(&self, id: &str) -> Result<Ending, JobsError> {
         let mut pause = FIRST_LOOK;
         loop {
@@ -77,24 +77,24 @@ impl Jobs {
         }
     }
 
-    /// What a job had to show, for the area that asked for it; `None`: nothing yet, or it is not kept any more.
+    /// Stored result of a job, for the area that created it; `None`: no result yet, or the job was removed.
     pub async fn result(&self, id: &str) -> Result<Option<Value>, JobsError> {
         let job = repo::jobs::find(&mut self.0.db.begin_read().await?, id).await?;
         Ok(job.and_then(|job| job.result_summary))
     }
 
-    /// Failed jobs of a module that are kept, for the area that asked for them.
+    /// Number of stored failed jobs of a module, for the area that created them.
     pub async fn failed(&self, tx: &mut Tx, module: &str) -> Result<u64, JobsError> {
         Ok(repo::lists::failed(tx, module).await?)
     }
 
-    /// The latest jobs of each subsystem the caller may see, the newest first, each with its subsystem's name.
+    /// The latest jobs of each visible subsystem, the newest first, each with the name of its subsystem.
     pub async fn simple(
         &self,
         principal: &Principal,
         asked: &Simple,
     ) -> Result<Vec<(&'static str, Item)>, JobsError> {
-        let sight = Sight::of(principal);
+        let sight = Sight::from_principal(principal);
         let mut tx = self.0.db.begin_read().await?;
         let mut found = Vec::new();
         for (name, module, permission) in SUBSYSTEMS {
@@ -121,7 +121,7 @@ impl Jobs {
         page: PageQuery,
     ) -> Result<(Vec<Item>, u64), JobsError> {
         let mut tx = self.0.db.begin_read().await?;
-        repo::lists::page(&mut tx, &Sight::of(principal), wanted, page).await
+        repo::lists::page(&mut tx, &Sight::from_principal(principal), wanted, page).await
     }
 
     pub async fn get(&self, principal: &Principal, id: &str) -> Result<Job, JobsError> {
@@ -129,7 +129,7 @@ impl Jobs {
         self.visible(&mut tx, principal, id).await
     }
 
-    /// The job, where the caller may see it.
+    /// The job, if the caller may see it.
     pub(super) async fn visible(
         &self,
         tx: &mut qm_db::Tx,
@@ -137,11 +137,11 @@ impl Jobs {
         id: &str,
     ) -> Result<Job, JobsError> {
         let job = repo::jobs::find(tx, id).await?;
-        job.filter(|job| Sight::of(principal).shows(job))
+        job.filter(|job| Sight::from_principal(principal).shows(job))
             .ok_or(JobsError::NotFound)
     }
 
-    /// A page of a job's events and how many there are; to see them takes a permission of its own.
+    /// One page of a job's events and their total number; needs a permission of its own.
     pub async fn events(
         &self,
         principal: &Principal,
@@ -160,11 +160,11 @@ impl Jobs {
     pub async fn children(&self, principal: &Principal, id: &str) -> Result<Vec<Item>, JobsError> {
         let mut tx = self.0.db.begin_read().await?;
         self.visible(&mut tx, principal, id).await?;
-        repo::lists::children(&mut tx, &Sight::of(principal), id, CHILDREN).await
+        repo::lists::children(&mut tx, &Sight::from_principal(principal), id, CHILDREN).await
     }
 
     pub async fn overview(&self, principal: &Principal) -> Result<Overview, JobsError> {
-        let sight = Sight::of(principal);
+        let sight = Sight::from_principal(principal);
         let since = midnight(self.0.ctx.now());
         let mut tx = self.0.db.begin_read().await?;
         let mut overview = Overview::default();
@@ -197,17 +197,17 @@ impl Jobs {
             is_draining: self.is_draining(),
             started_at: worker.started_at,
             version: worker.version,
-            running: self.0.hands.len(),
+            running: self.0.running_jobs.len(),
         }
     }
 
-    /// The worker's intervals and time limits, for people.
+    /// Intervals and time limits of the worker.
     pub fn pace(&self) -> &Pace {
         &self.0.pace
     }
 }
 
-/// Midnight: the instant at which the present day began in the server's time zone.
+/// Begin of the present day in the server's time zone.
 fn midnight(now: Timestamp) -> Timestamp {
     let zone = qm_kernel::timezone::zone(None);
     jiff::Timestamp::from_millisecond(now.ms())

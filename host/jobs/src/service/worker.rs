@@ -1,9 +1,10 @@
-//! The worker of this process: takes jobs as places come free, runs them, keeps its leases, and stops in order.
+//! Worker of this process: claims jobs as places come free, runs them, prolongs their leases, and stops in
+//! order.
 //!
-//! It looks when it is told that there is something to do, when something falls due, and, where another process may have
-//! queued something, every [`Pace::poll`](crate::Pace).
-//! Bounds: as many jobs at once as `jobs.workerPlaces` says, of one type as many as the type allows. A stopping worker
-//! takes nothing more, tells its handlers to end, and leaves what has not ended after [`Pace::drain`](crate::Pace).
+//! It looks for jobs when it is woken, when a job falls due, and, where another process may have queued one,
+//! every [`Pace::poll`](crate::Pace). Bounds: `jobs.workerPlaces` jobs at once, and per type as many as the
+//! type allows. A stopping worker claims nothing more, asks its handlers to end, and abandons the jobs that
+//! have not ended after [`Pace::drain`](crate::Pace).
 
 use std::panic::AssertUnwindSafe;
 use std::slice;
@@ -20,9 +21,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::context::JobContext;
-use super::hands::{Hand, Told};
+use super::messages::Message;
+use super::running_jobs::{LastProgress, RunningJob};
 use super::settle::{Ended, Outcome};
-use super::tell::Message;
 use super::types::{JobError, JobType};
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -35,26 +36,26 @@ use crate::repo::events::Numbered;
 use crate::repo::moves::{Claimant, Claimed};
 use crate::settings::WORKER_PLACES;
 
-/// The names of the worker's own loops.
+/// Names of the worker's own loops.
 const DISPATCHER: &str = "platform_job_dispatcher";
 const LEASES: &str = "platform_job_leases";
 
-/// What a look for work has found.
+/// Result of a search for due jobs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Look {
-    /// Ids of the jobs to begin, the first one first.
+    /// Ids of the jobs to begin, in order.
     pub(super) ids: Vec<String>,
-    /// The instant at which the next waiting job is due, where there is a place for it.
+    /// Due time of the next waiting job, where a place is free for it.
     pub(super) due: Option<Timestamp>,
 }
 
 /// Module of the detector of stalled jobs, as clients know it.
 const JOBS: &str = "jobs_center";
-/// For what was just taken from an abandoned run to be written, after the drain.
+/// Time after the drain to write the results of abandoned runs.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 impl Jobs {
-    /// Settles what an earlier process left, then begins to work. Types are registered before.
+    /// Recovers jobs that an earlier process left, then begins to work. Types must be registered before.
     pub async fn start(&self) -> Result<(), JobsError> {
         self.recover().await?;
         let background = &self.0.background;
@@ -77,29 +78,29 @@ impl Jobs {
         Ok(())
     }
 
-    /// Interval between two prolongations of the leases.
+    /// Interval between two renewals of the leases.
     fn renewal(&self) -> Duration {
         self.0.pace.lease / 3
     }
 
-    /// Takes no more jobs, and tells those that run to end.
+    /// Stops claiming jobs and asks the running ones to end.
     pub fn drain(&self) {
         self.0.draining.store(true, Ordering::Release);
-        for hand in self.0.hands.all() {
+        for hand in self.0.running_jobs.all() {
             hand.stop();
         }
     }
 
-    /// How many jobs this worker is running.
+    /// Number of jobs that this worker runs.
     pub fn running(&self) -> usize {
-        self.0.hands.len()
+        self.0.running_jobs.len()
     }
 
     pub(super) fn is_draining(&self) -> bool {
         self.0.draining.load(Ordering::Acquire)
     }
 
-    /// Drains, and waits until the jobs under way have ended; what takes too long is interrupted.
+    /// Drains and waits until the running jobs have ended; those that take too long are interrupted.
     pub async fn shutdown(&self) {
         self.drain();
         self.0.runs.close();
@@ -110,7 +111,7 @@ impl Jobs {
             return;
         }
         tracing::warn!(
-            jobs = self.0.hands.len(),
+            jobs = self.0.running_jobs.len(),
             "jobs took too long to stop and are interrupted"
         );
         self.0.abandoned.cancel();
@@ -125,7 +126,7 @@ impl Jobs {
     }
 
     async fn dispatch_loop(self, stop: CancellationToken) {
-        // A look is never cut off: what it took would be in nobody's hands.
+        // A search is never cut off: jobs that it claimed would have no owner.
         while !stop.is_cancelled() && !self.is_draining() {
             let pause = match self.dispatch().await {
                 Ok(due) => self.pause_until(due),
@@ -140,11 +141,11 @@ impl Jobs {
         }
     }
 
-    /// Longest pause between two looks for work while nothing wakes the worker.
+    /// Longest pause between two searches while nothing wakes the worker.
     fn longest_pause(&self) -> Duration {
         match self.0.db.backend() {
-            Backend::Sqlite => self.0.pace.rest,
-            // Another server may have queued something.
+            Backend::Sqlite => self.0.pace.idle_poll,
+            // Another server may have queued a job.
             Backend::Postgres => self.0.pace.poll,
         }
     }
@@ -154,9 +155,9 @@ impl Jobs {
         due.map_or(longest, |due| due.since(self.0.ctx.now()).min(longest))
     }
 
-    /// Begins what there is room for; when the next one that waits for its time is due.
+    /// Begins as many jobs as there is room for; returns the due time of the next waiting job.
     pub(super) async fn dispatch(&self) -> Result<Option<Timestamp>, JobsError> {
-        // Who stops waits for this too.
+        // A shutdown waits for this too.
         let _turn = self.0.runs.token();
         if self.is_draining() {
             return Ok(None);
@@ -165,18 +166,18 @@ impl Jobs {
         let claimed = self.claim(&look.ids).await?;
         let all = claimed.len() == look.ids.len();
         for claimed in claimed {
-            // Taken and not begun would be a job in nobody's hands: from here on nothing waits or fails.
+            // A claimed job that is not begun would have no owner: from here on nothing waits or fails.
             self.begin(claimed);
         }
         if all {
             return Ok(look.due);
         }
-        // Another worker was quicker with some. There may be more, and nobody tells of them.
+        // Another worker was quicker with some. There may be more, and no message reports them.
         let soon = self.0.ctx.now().plus(self.0.pace.poll);
         Ok(Some(look.due.map_or(soon, |due| due.min(soon))))
     }
 
-    /// Takes these. One that cannot be read fails, and is in nobody's way any more.
+    /// Claims these jobs. One that cannot be read is failed, so that it blocks no other.
     pub(super) async fn claim(&self, ids: &[String]) -> Result<Vec<Claimed>, JobsError> {
         match self.claim_together(ids).await {
             Err(error) if !error.is_passing() => Ok(self.claim_singly(ids, &error).await),
@@ -190,7 +191,7 @@ impl Jobs {
         for id in ids {
             match self.claim_together(slice::from_ref(id)).await {
                 Ok(one) => claimed.extend(one),
-                // What was taken is begun in any case.
+                // The claimed ones are begun in any case.
                 Err(error) if error.is_passing() => break,
                 Err(error) => self.fail_unreadable(id, &error).await,
             }
@@ -219,7 +220,7 @@ impl Jobs {
             .collect();
         repo::events::add(&mut tx, &self.0.ctx, &events).await?;
         drop(events);
-        // Told to stop meanwhile: what is not begun is left to others, and to the next start.
+        // A stop was requested meanwhile: the rest is left to other workers and to the next start.
         if self.is_draining() {
             return Ok(Vec::new());
         }
@@ -235,16 +236,19 @@ impl Jobs {
         }
     }
 
-    /// Looks for jobs that can be begun. Writes nothing.
+    /// Searches for due jobs. Writes nothing.
     pub(super) async fn look_for_work(&self) -> Result<Look, JobsError> {
         self.0.tally.looks.inc();
         let now = self.0.ctx.now();
         let mut tx = self.0.db.begin_read().await?;
         let mut ids = Vec::new();
         if repo::moves::any_queued(&mut tx, now).await? {
-            let free = self.places(&mut tx).await?.saturating_sub(self.0.hands.places());
+            let free = self
+                .places(&mut tx)
+                .await?
+                .saturating_sub(self.0.running_jobs.places());
             ids = self.candidates(&mut tx, now, free).await?;
-            // A place that comes free is heard of.
+            // A place that comes free wakes the worker anyway.
             if ids.len() == free {
                 return Ok(Look { ids, due: None });
             }
@@ -253,12 +257,12 @@ impl Jobs {
         Ok(Look { ids, due })
     }
 
-    /// Ids of what is to be begun, the first one first.
+    /// Ids of the jobs to begin, in order.
     async fn candidates(&self, tx: &mut Tx, now: Timestamp, free: usize) -> Result<Vec<String>, JobsError> {
         let mut found = Vec::new();
         for job_type in self.0.types.all() {
             let room = job_type.at_once.map_or(free, |most| {
-                most.saturating_sub(self.0.hands.count_of(job_type.key))
+                most.saturating_sub(self.0.running_jobs.count_of(job_type.key))
             });
             if room > 0 && free > 0 {
                 let most = room.min(free);
@@ -273,7 +277,7 @@ impl Jobs {
         Ok(found.into_iter().take(free).map(|(id, ..)| id).collect())
     }
 
-    /// How many jobs this worker runs at once.
+    /// Number of jobs that this worker may run at once.
     async fn places(&self, tx: &mut Tx) -> Result<usize, JobsError> {
         if let Some(places) = self.0.pace.places {
             return Ok(places);
@@ -282,7 +286,7 @@ impl Jobs {
         Ok(usize::try_from(places).unwrap_or(1))
     }
 
-    /// Runs a job that was taken, on a task of its own.
+    /// Runs a claimed job on a task of its own.
     fn begin(&self, claimed: Claimed) {
         let context = self.context(claimed, false);
         self.take_in_hand(&context);
@@ -292,30 +296,35 @@ impl Jobs {
         self.0.runs.spawn(run.instrument(span));
     }
 
-    /// From here on its lease is prolonged, and it hears of what others decide.
+    /// Registers a job as running here: its lease is prolonged and it receives changes that others make.
     pub(super) fn take_in_hand(&self, context: &JobContext) {
-        self.0.hands.take(context.hand.clone());
+        self.0.running_jobs.take(context.hand.clone());
         if self.is_draining() {
             context.hand.stop();
         }
-        self.0.tally.running.set(self.0.hands.len() as i64);
-        self.tell_all(&[Message::of("jobs.started", &context.job)]);
+        self.0.tally.running.set(self.0.running_jobs.len() as i64);
+        self.tell_all(&[Message::about("jobs.started", &context.job)]);
     }
 
-    /// The context that the handler of a taken job is given.
+    /// The handler's context of a claimed job.
     pub(super) fn context(&self, claimed: Claimed, is_hosted: bool) -> JobContext {
         let job = claimed.job;
         let warnings = match &job.warnings {
             Some(Value::Array(warnings)) => warnings.clone(),
             _ => Vec::new(),
         };
-        let told = Told {
+        let told = LastProgress {
             percent: job.progress_percent,
             warnings,
-            ..Told::default()
+            ..LastProgress::default()
         };
         JobContext {
-            hand: Arc::new(Hand::new(claimed.lease, job.type_key.clone(), is_hosted, told)),
+            hand: Arc::new(RunningJob::new(
+                claimed.lease,
+                job.type_key.clone(),
+                is_hosted,
+                told,
+            )),
             jobs: self.clone(),
             input: claimed.input.unwrap_or(Value::Null),
             checkpoint: claimed.checkpoint,
@@ -323,11 +332,11 @@ impl Jobs {
         }
     }
 
-    async fn run(self, context: JobContext, hand: Arc<Hand>) {
+    async fn run(self, context: JobContext, hand: Arc<RunningJob>) {
         let job_type = self.0.types.get(&context.job.type_key);
         let outcome = match job_type {
             Some(job_type) => self.watched(&job_type, &context, &hand).await,
-            // Only what has a type is taken, and types are never unregistered.
+            // Only jobs with a known type are claimed, and types are never unregistered.
             None => Outcome::Interrupted,
         };
         let lease = hand.lease.clone();
@@ -339,14 +348,14 @@ impl Jobs {
         .await;
     }
 
-    /// The handler's run, cut off where it has to be.
-    async fn watched(&self, job_type: &JobType, context: &JobContext, hand: &Hand) -> Outcome {
+    /// Runs the handler and stops it on cancellation, loss of the lease or time-out.
+    async fn watched(&self, job_type: &JobType, context: &JobContext, hand: &RunningJob) -> Outcome {
         let limit = context
             .job
             .timeout_seconds
             .and_then(|secs| u64::try_from(secs).ok());
         let work = async {
-            // The call itself may panic too, before there is a future.
+            // The call itself may panic too, before it returns a future.
             let run = AssertUnwindSafe(async { job_type.handler.run(context).await }).catch_unwind();
             match limit {
                 None => run.await,
@@ -365,7 +374,7 @@ impl Jobs {
         };
         match ended {
             Ok(Ok(done)) => Outcome::Done(done),
-            // It ended because it was told to, not because it could not go on.
+            // It ended because it was asked to, not because of an error.
             Ok(Err(_)) if hand.is_stopping() => Outcome::Interrupted,
             Ok(Err(error)) => Outcome::Failed(error),
             Err(panic) => {
@@ -383,8 +392,8 @@ impl Jobs {
         }
     }
 
-    /// Prolongs the leases of what is in hand, passes on what others decided of it, and takes over what a worker that is
-    /// gone left.
+    /// Renews the leases of running jobs, passes on changes that others made, and takes over jobs of workers
+    /// that are gone.
     pub(super) async fn tend(&self) {
         if let Err(error) = self.renew().await {
             let error = &error as &dyn std::error::Error;
@@ -402,18 +411,18 @@ impl Jobs {
         }
     }
 
-    /// Whether somebody may have left a job in the middle: another server, or this worker, which does not always hear
-    /// whether what it wrote has been committed. Where nothing is going on, that is looked for now and then.
+    /// True when an abandoned job may exist: left by another server, or by this worker when the answer to one
+    /// of its writes got lost. On an idle SQLite server this is checked only now and then.
     fn may_be_left(&self) -> bool {
-        if self.0.db.backend() == Backend::Postgres || self.0.hands.len() > 0 {
+        if self.0.db.backend() == Backend::Postgres || self.0.running_jobs.len() > 0 {
             return true;
         }
         let (now, last) = (self.0.ctx.now(), *lock(&self.0.reaped_at));
-        last.is_none_or(|last| now.since(last) >= self.0.pace.rest)
+        last.is_none_or(|last| now.since(last) >= self.0.pace.idle_poll)
     }
 
     async fn renew(&self) -> Result<(), JobsError> {
-        let hands = self.0.hands.all();
+        let hands = self.0.running_jobs.all();
         if hands.is_empty() {
             return Ok(());
         }
@@ -430,16 +439,16 @@ impl Jobs {
                 .find(|(id, claim, _)| *id == lease.job_id && *claim == lease.claim);
             match found {
                 Some((_, _, status)) => signal(&hand, status),
-                // One that ended meanwhile is no longer in hand either, and nobody hears this.
+                // A job that ended meanwhile is not registered any more either, so nobody receives this.
                 None => hand.lose(),
             }
         }
         Ok(())
     }
 
-    /// Tells the handler of a job, where it runs here, that its state has changed.
+    /// Passes the changed state of a job to its handler, if it runs here.
     pub(super) fn signal(&self, job: &Job) {
-        if let Some(hand) = self.0.hands.get(&job.id)
+        if let Some(hand) = self.0.running_jobs.get(&job.id)
             && hand.lease.claim == job.claim
         {
             signal(&hand, job.status.as_str());
@@ -447,7 +456,7 @@ impl Jobs {
     }
 }
 
-fn signal(hand: &Hand, status: &str) {
+fn signal(hand: &RunningJob, status: &str) {
     if status == Status::Cancelling.as_str() {
         hand.cancelled.cancel();
     } else if status == Status::Pausing.as_str() {

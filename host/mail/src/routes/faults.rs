@@ -1,5 +1,5 @@
-//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
-//! is known without them.
+//! Errors that each operation may answer, for the OpenAPI document. Answers common to every guarded operation
+//! are added elsewhere.
 
 use qm_platform::ActingError;
 use qm_ports::mail::MailError;
@@ -24,7 +24,7 @@ faults! {
     );
 }
 
-/// Stands for what is known only when it happens.
+/// Placeholder for a part of a message that is known only at run time.
 fn some() -> String {
     "…".to_owned()
 }

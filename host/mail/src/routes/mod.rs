@@ -1,5 +1,4 @@
-//! `/api/media-server-analytics/settings/email`: the mail server of the service. Newsletters go through it as well, hence its
-//! place.
+//! `/api/media-server-analytics/settings/email`: the mail server of the service, which newsletters use too.
 
 mod faults;
 
@@ -14,7 +13,7 @@ use crate::service::Mail;
 
 type App = State<Arc<Mail>>;
 
-/// Letters that one address may have sent in 60 s to try it.
+/// Test mails per client address and minute.
 const TRIALS: u32 = 10;
 
 /// All routes of this area, still without their state.

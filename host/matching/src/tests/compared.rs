@@ -1,8 +1,8 @@
-//! What one candidate compares, question by question.
+//! Tests of the comparison of single candidates.
 
 use super::*;
 
-/// Type, pattern, name, and whether it matches.
+/// Type, pattern, name, and true for a match.
 type Compared = (MatchType, &'static str, &'static str, bool);
 
 const RELEASE: &str = "Orchard.Lane.S02E07.The.Long.Winter.1080p.WEB-DL.H.264-KESTREL";
@@ -140,7 +140,7 @@ fn what_an_invalid_pattern_lacks_is_told() {
     }
 }
 
-/// Patterns that take a backtracking engine longer than anybody lives: here they answer, right.
+/// Patterns that would practically never end in a backtracking engine: here they give the right answer.
 #[test]
 fn patterns_that_would_run_for_ever_answer() {
     let long = "a".repeat(4000) + "!";
@@ -165,7 +165,7 @@ fn patterns_that_would_run_for_ever_answer() {
     ));
 }
 
-/// Type, pattern, its season, episode and year, name, and whether it matches.
+/// Type, pattern, its season, episode and year, name, and true for a match.
 type Numbered = (MatchType, &'static str, [Option<u32>; 3], &'static str, bool);
 
 const NUMBERS: &[Numbered] = {
@@ -301,7 +301,7 @@ const NUMBERS: &[Numbered] = {
             "Atlas 1080p",
             false,
         ),
-        // The other type does not look at them.
+        // The other type ignores them.
         (
             SmartMovieMatch,
             "Harbor Nine",

@@ -1,4 +1,4 @@
-//! Lists and names: the contract's sentences, one by one, and what must hold of any text.
+//! Tests of lists and names: the sentences of the contract, and invariants of any text.
 
 use proptest::prelude::*;
 use serde_json::{from_value, json, to_value};
@@ -33,7 +33,7 @@ fn named(title: &str) -> Prepared<'_> {
     })
 }
 
-/// What one candidate says of a name.
+/// Result of one candidate on a name.
 fn ask(candidate: Candidate, name: &Prepared<'_>) -> Outcome {
     let list = Compiled::new(vec![candidate]);
     let result = evaluate(&list, name);

@@ -1,4 +1,4 @@
-//! Candidates suggested from names.
+//! Tests of candidates suggested from names.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Table `media_server_integrations`. Configurations come and go sealed.
+//! Table `media_server_integrations`. Configurations are encrypted.
 
 use qm_db::{DbError, FromRow, Tx, all, exec, one, opt, sql};
 use qm_kernel::Timestamp;
@@ -75,7 +75,7 @@ pub async fn count(tx: &mut Tx) -> Result<u64, DbError> {
     Ok(count as u64)
 }
 
-/// Stores one that was never asked.
+/// Inserts a new server.
 pub async fn insert(tx: &mut Tx, new: &Integration) -> Result<(), DbError> {
     exec!(
         tx,
@@ -113,7 +113,7 @@ pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     exec!(tx, DELETE, id).await?.exactly(1)
 }
 
-/// Stores how a test went; of one that was changed meanwhile nothing is.
+/// Stores a test result, unless the server was changed meanwhile.
 pub async fn checked(
     tx: &mut Tx,
     which: &Integration,
@@ -134,7 +134,7 @@ pub async fn checked(
     Ok(())
 }
 
-/// Stores how a refresh went, and when it was taken if it was; of one that was changed meanwhile nothing is.
+/// Stores the result of a refresh, and its time if it was accepted, unless the server was changed meanwhile.
 pub async fn refreshed(
     tx: &mut Tx,
     which: &Integration,

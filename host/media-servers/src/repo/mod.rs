@@ -1,4 +1,4 @@
-//! The SQL of this area.
+//! SQL statements of this area.
 
 pub mod integrations;
 pub mod sealed;

@@ -1,4 +1,4 @@
-//! The encrypted values of this area: configurations in `media_server_integrations`.
+//! Encrypted columns of this area: configurations in `media_server_integrations`.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx, all, exec, sql};
@@ -11,7 +11,7 @@ sql! {
     REPLACE = "UPDATE media_server_integrations SET config = $3 WHERE id = $1 AND config = $2";
 }
 
-/// What media servers keep encrypted.
+/// Access to the encrypted columns, for a change of the encryption key.
 pub struct MediaServerSecrets;
 
 #[async_trait]

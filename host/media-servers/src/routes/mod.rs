@@ -15,7 +15,7 @@ use crate::service::{Caller, Integrations};
 
 type App = State<Arc<Integrations>>;
 
-/// Tests and refreshes that one address may ask for in 60 s: each is a request to somebody's server.
+/// Tests and refreshes per client address and minute: each is a request to a foreign server.
 const ASKED: u32 = 60;
 
 /// All routes of this area, still without their state.

@@ -1,4 +1,4 @@
-//! The routes as a client sees them, and the ports as other areas do.
+//! Tests of the routes, and of the ports for other areas.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl Site {
         (status, serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
-    /// Connects one at `http://HOST`, and answers its id.
+    /// Connects a server at `http://HOST`; returns its id.
     async fn make(&self, host: &str, more: Value) -> String {
         let mut body = json!({
             "name": host, "kind": "plex", "config": { "baseUrl": format!("http://{host}"), "token": "s3cret" },
@@ -70,14 +70,14 @@ impl Site {
         body.as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());
-        // The order is that of their making.
+        // Servers are listed in order of creation.
         self.house.clock.advance(Duration::from_secs(1));
         let (status, made) = self.ask("POST", "", Some(body)).await;
         assert_eq!(status, 201, "{made}");
         made["id"].as_str().unwrap().to_owned()
     }
 
-    async fn one(&self, id: &str) -> Value {
+    async fn shown_server(&self, id: &str) -> Value {
         let (_, all) = self.ask("GET", "", None).await;
         all.as_array()
             .unwrap()
@@ -108,7 +108,7 @@ db_test! {
         });
         assert_eq!((status, &made), (201, &wanted));
         assert!(site.house.stored().await.iter().all(|stored| !stored.contains("s3cret") && !stored.contains("den")));
-        // What is sent goes over what is stored; bullets keep a secret.
+        // Sent values replace stored ones; bullets keep a secret.
         let path = format!("/{id}");
         let change = json!({ "isEnabled": false, "config": { "token": "••••", "odd": MASK, "librarySectionId": 3 } });
         let (status, changed) = site.ask("PATCH", &path, Some(change)).await;
@@ -181,10 +181,10 @@ db_test! {
             let (status, told) = site.ask("POST", "", Some(body)).await;
             assert_eq!(status, 400, "{told}");
         }
-        // A kind that is dropped in is usable at once.
+        // An additional kind is usable at once.
         *site.house.servers.dropped_in.lock().unwrap() = Some("winamp".to_owned());
         let id = site.make("x", json!({ "kind": "winamp" })).await;
-        // Without its plugin it can be renamed all the same, and shows nothing that may be a secret.
+        // Without its plugin it can still be renamed, and shows nothing that may be a secret.
         *site.house.servers.dropped_in.lock().unwrap() = None;
         let (status, renamed) = site.ask("PATCH", &format!("/{id}"), Some(json!({ "name": "y" }))).await;
         assert_eq!((status, &renamed["config"]["token"]), (200, &json!(MASK)));
@@ -200,7 +200,7 @@ db_test! {
         assert_eq!(told, (201, json!({ "ok": true, "message": "Den answers.", "serverName": "Den", "version": "1.41.0" })));
         let (status, refreshed) = site.ask("POST", &refresh, None).await;
         assert_eq!((status, &refreshed["id"]), (201, &json!(id)));
-        let one = site.one(&id).await;
+        let one = site.shown_server(&id).await;
         assert_eq!((&one["status"], &one["lastRefreshAt"]), (&json!("online"), &refreshed["lastRefreshAt"]));
         assert!(one["lastHealthCheckAt"].is_string());
         site.house.servers.fail("http://den", Some(down()));
@@ -208,13 +208,13 @@ db_test! {
         assert_eq!(told, (201, json!({ "ok": false, "message": "nobody listens at the address of Plex" })));
         let (status, failed) = site.ask("POST", &refresh, None).await;
         assert_eq!((status, failed["message"].as_str()), (400, Some("Refresh failed: nobody listens at the address of Plex")));
-        let one = site.one(&id).await;
+        let one = site.shown_server(&id).await;
         assert_eq!((&one["status"], &one["lastRefreshAt"]), (&json!("offline"), &refreshed["lastRefreshAt"]));
-        // A plugin that is missing says nothing of the server.
+        // A missing plugin says nothing about the server.
         site.house.servers.fail("http://den", Some(MediaServerError::Busy));
         site.ask("PATCH", &format!("/{id}"), Some(json!({ "config": { "token": "another" } }))).await;
         site.ask("POST", &test, None).await;
-        assert_eq!(site.one(&id).await["status"], "unknown", "what was learnt with another secret is forgotten");
+        assert_eq!(site.shown_server(&id).await["status"], "unknown", "what was learnt with another secret is forgotten");
         site.ask("PATCH", &format!("/{id}"), Some(json!({ "isEnabled": false }))).await;
         let (status, disabled) = site.ask("POST", &refresh, None).await;
         assert_eq!((status, disabled["message"].as_str()), (400, Some("Integration is disabled.")));
@@ -231,7 +231,7 @@ db_test! {
         site.house.servers.fail("http://dead", Some(down()));
         site.house.app.look_after().await.unwrap();
         for (id, status) in [(&up, "online"), (&dead, "offline"), (&off, "unknown")] {
-            assert_eq!(site.one(id).await["status"], status);
+            assert_eq!(site.shown_server(id).await["status"], status);
         }
         site.house.servers.asked();
         let app: &dyn MediaServers = &*site.house.app;

@@ -1,7 +1,7 @@
-//! The action of automation that has a media server look for files, and its job.
+//! Automation action that makes a media server scan for files, and its job.
 //!
-//! As any action it acts for the rule's author, who is judged before each run; its run is what is audited. A run waits for its
-//! job and fails with it.
+//! It acts for the rule's author, whose permissions are checked before each run; the run is audited. A run
+//! waits for its job and fails with it.
 
 use std::sync::{Arc, Weak};
 
@@ -16,7 +16,7 @@ use super::{AT_ONCE, Integrations};
 use crate::error::MediaServersError;
 
 const REFRESH: &str = "media_server_refresh";
-/// Type of the jobs.
+/// Job type.
 const TYPE: &str = "media.media_server_refresh";
 
 pub(super) fn job_type(servers: &Arc<Integrations>) -> JobType {

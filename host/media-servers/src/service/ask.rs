@@ -1,4 +1,4 @@
-//! What is asked of media servers, for people and for other areas; how it went is stored.
+//! Requests to media servers for users and other areas; results are stored.
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -18,9 +18,9 @@ use crate::model::{Integration, Outcome, Status, TIMEOUT_MS, handed_on};
 use crate::repo;
 
 impl Integrations {
-    /// Asks a server who it is, and stores whether it answered. One that is disabled is asked too.
+    /// Tests a server, also a disabled one, and stores the result.
     pub async fn test(&self, caller: Caller<'_>, id: &str) -> Result<Outcome, MediaServersError> {
-        // Its secrets are about to be used: who asks for that is judged first.
+        // The test uses the stored secrets, so the permission is checked first.
         let actor = judge_alone(&*self.acting, &self.db, caller.principal, &[NEEDED]).await?;
         let integration = self.stored(id).await?;
         self.settled(&integration.kind)?;
@@ -42,7 +42,7 @@ impl Integrations {
         })
     }
 
-    /// Has a server look for files: when it took that.
+    /// Makes a server scan for files; returns the time of its acceptance.
     pub async fn refresh(&self, caller: Caller<'_>, id: &str) -> Result<Timestamp, MediaServersError> {
         let actor = judge_alone(&*self.acting, &self.db, caller.principal, &[NEEDED]).await?;
         let integration = self.stored(id).await?;
@@ -71,7 +71,7 @@ impl Integrations {
         done.map_err(|error| MediaServersError::Refresh(error.to_string()))
     }
 
-    /// Asks who it is, and stores whether it answered.
+    /// Requests the server's version and name, and stores the result.
     pub(super) async fn probe(
         &self,
         integration: &Integration,
@@ -116,7 +116,7 @@ impl Integrations {
         Ok(answer.map(|()| now))
     }
 
-    /// The configuration for its plugin, secrets in clear.
+    /// Decrypted configuration for the plugin.
     fn config_of(&self, integration: &Integration) -> Result<MediaServerConfig, MediaServerError> {
         let mut stored = self.opened(integration).ok_or_else(|| {
             MediaServerError::InvalidConfig("its secrets cannot be read any more: enter them anew".to_owned())
@@ -130,7 +130,7 @@ impl Integrations {
         })
     }
 
-    /// One that is there and enabled, with its configuration.
+    /// An enabled server with its configuration.
     async fn enabled(&self, id: &str) -> Result<(Integration, MediaServerConfig), MediaServerError> {
         let integration = self.stored(id).await.map_err(lost)?;
         if !integration.is_enabled {
@@ -141,7 +141,7 @@ impl Integrations {
     }
 }
 
-/// What an answer says of its server; `None`: it is no word of the server's.
+/// Status of the server by an answer; `None` for a fault that is not the server's.
 fn status_of<T>(answer: &Result<T, MediaServerError>) -> Option<Status> {
     match answer {
         Ok(_) => Some(Status::Online),

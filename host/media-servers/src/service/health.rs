@@ -1,4 +1,4 @@
-//! Whether the enabled media servers answer, looked at from time to time.
+//! Periodic check of the enabled media servers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::model::{Integration, Status};
 use crate::repo;
 
 impl Integrations {
-    /// The loop's name and interval.
+    /// Name and interval of the loop.
     pub const HEALTH: (&'static str, Duration) = ("media_server_health_check", Duration::from_mins(5));
 
-    /// Asks every enabled server who it is, until the service stops. One server of a database runs it: the active one.
+    /// Checks every enabled server until stopped. Only the active node of a database runs it.
     pub async fn health_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut beats = Beats::every(Self::HEALTH.1);
         while stop.run_until_cancelled(beats.next()).await.is_some() {
@@ -42,7 +42,7 @@ impl Integrations {
     async fn look_at(&self, integration: &Integration) -> Result<(), DbError> {
         let answer = self.probe(integration).await?;
         let (id, name) = (integration.id.as_str(), integration.name.as_str());
-        // Only changes are worth a line.
+        // Only changes are logged.
         match answer {
             Ok(_) if integration.status == Status::Offline => {
                 tracing::info!(id, name, "a media server answers again");

@@ -1,4 +1,4 @@
-//! Media servers as people keep them. Who changes one is judged in the transaction of the change.
+//! Reading and changing media servers. The permission is checked in the transaction of the change.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::model::{
 };
 use crate::repo;
 
-/// Names of the address, the second an older one.
+/// Property names of the address; the second is an older one.
 const ADDRESSES: [&str; 2] = ["baseUrl", "url"];
 
 impl Integrations {
@@ -39,7 +39,7 @@ impl Integrations {
         }
     }
 
-    /// Makes one; it is not asked anything yet.
+    /// Creates a server; it is not contacted yet.
     pub async fn create(&self, caller: Caller<'_>, new: Change) -> Result<Shown, MediaServersError> {
         let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
@@ -71,7 +71,7 @@ impl Integrations {
         Ok(self.shown(integration, &self.kinds.kinds()))
     }
 
-    /// Changes one. With another configuration or kind, what was learnt of the earlier one is forgotten.
+    /// Changes a server. Another configuration or kind resets status and version.
     pub async fn update(
         &self,
         caller: Caller<'_>,
@@ -122,8 +122,8 @@ impl Integrations {
         Ok(tx.commit().await?)
     }
 
-    /// Changes one. What its plugin is configured with is judged by the plugin's schema when any of that changes; one whose
-    /// plugin is gone may be renamed or disabled all the same.
+    /// Applies a change. The plugin's schema checks the configuration when any part of it changes; a server
+    /// without its plugin can still be renamed or disabled.
     fn apply(&self, change: Change, to: &mut Integration) -> Result<(), MediaServersError> {
         let configures = change.kind.is_some() || change.config.is_some();
         if let Some(name) = change.name {
@@ -156,7 +156,7 @@ impl Integrations {
                 let url = new.get(**name).and_then(Value::as_str);
                 url.is_some_and(|url| url.contains(['?', '#']))
             };
-            // It is shown as it is, and what stands behind its path may be a key.
+            // It is displayed, and a part behind its path may be a key.
             told.extend(ADDRESSES.iter().filter(goes_on).map(|name| {
                 format!(
                     "config.{name} must end with its path: no ? and no #; secrets have fields of their own"
@@ -180,7 +180,8 @@ impl Integrations {
         }
     }
 
-    /// Takes secrets out of `new` that were entered for another address. Returns those that are wanted anew.
+    /// Removes secrets from `new` that were entered for another address. Returns the names of the secrets to
+    /// enter again.
     fn settle(
         &self,
         kind: &str,
@@ -190,7 +191,7 @@ impl Integrations {
     ) -> Vec<String> {
         let kinds = self.kinds.kinds();
         let kind = kinds.iter().find(|known| known.id == kind);
-        // Some names are secrets whatever the schema says, and some are none although it does not name them.
+        // Some names are always secrets, and some never, whatever the schema says.
         let named = kind.and_then(|kind| kind.config_schema.get("properties")?.as_object());
         let mut named = named.cloned().unwrap_or_default();
         named.extend(SECRETS.map(|name| (name.to_owned(), json!({ "writeOnly": true }))));
@@ -198,7 +199,8 @@ impl Integrations {
             named.entry(name).or_insert_with(|| json!({}));
         }
         let schema = json!({ "properties": named });
-        let places = |config: &Map<String, Value>| Places::of(Some(&schema), &handed_on(config.clone()));
+        let places =
+            |config: &Map<String, Value>| Places::in_config(Some(&schema), &handed_on(config.clone()));
         let (was, is) = (places(before), places(new));
         let change = origins::Change {
             schema: Some(&schema),
@@ -209,8 +211,8 @@ impl Integrations {
         change.settle(new, wanted)
     }
 
-    /// Refuses a kind that no plugin speaks to, and values that its plugin does not take. What its schema does not name is kept
-    /// for nobody.
+    /// Refuses a kind without a plugin, and values that the plugin's schema does not allow. Unknown
+    /// properties are kept without use.
     fn check(&self, kind: &str, config: Map<String, Value>) -> Result<(), MediaServersError> {
         self.settled(kind)?;
         let kinds = self.kinds.kinds();
@@ -231,7 +233,7 @@ impl Integrations {
         Err(MediaServersError::Config(messages.collect()))
     }
 
-    /// Refuses a kind that no plugin speaks to so far, while one may come up that does.
+    /// Refuses an unknown kind while plugins are still being compiled.
     pub(super) fn settled(&self, kind: &str) -> Result<(), MediaServersError> {
         if self.kinds.kinds().iter().any(|known| known.id == kind) {
             return Ok(());
@@ -243,7 +245,7 @@ impl Integrations {
         self.cipher.encrypt(&Value::Object(config.clone()).to_string())
     }
 
-    /// A stored configuration in clear; `None` when it cannot be read.
+    /// Decrypted configuration; `None` when it cannot be read.
     pub(super) fn opened(&self, integration: &Integration) -> Option<Map<String, Value>> {
         serde_json::from_str(self.cipher.decrypt(&integration.config)?.expose()).ok()
     }

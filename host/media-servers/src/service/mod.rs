@@ -1,4 +1,4 @@
-//! Media servers as people keep them, and what is asked of them.
+//! Use cases of this area.
 
 mod actions;
 mod ask;
@@ -19,19 +19,19 @@ use crate::error::MediaServersError;
 use crate::model::Integration;
 use crate::repo;
 
-/// Media servers that are asked at a time.
+/// Number of media servers asked at a time.
 pub const AT_ONCE: usize = 4;
-/// What all of it needs.
+/// Permission for all operations of the area.
 const NEEDED: Permission = Permission::MediaManagerManageIntegrations;
 
-/// What the area is given.
+/// Dependencies of this area, supplied by the server.
 pub struct IntegrationsDeps {
     pub ground: Ground,
     pub kinds: Arc<dyn MediaServerKinds>,
     pub jobs: Jobs,
 }
 
-/// The connected media servers, all together.
+/// All connected media servers.
 pub struct Integrations {
     db: Db,
     ctx: Ctx,
@@ -40,12 +40,12 @@ pub struct Integrations {
     cipher: Cipher,
     kinds: Arc<dyn MediaServerKinds>,
     jobs: Jobs,
-    /// Servers are asked by so many at a time.
+    /// Limit on concurrent requests to servers.
     asking: Semaphore,
 }
 
 impl Integrations {
-    /// Its type of jobs is registered; nothing runs before the jobs do.
+    /// Creates the area and registers its job type; nothing runs before the jobs start.
     pub fn new(deps: IntegrationsDeps) -> Arc<Self> {
         let servers = Arc::new(Self {
             db: deps.ground.db,

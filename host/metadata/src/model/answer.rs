@@ -1,14 +1,14 @@
-//! What a library is told of a provider's words about a title.
+//! Conversion of a provider's data about a title into the library's form.
 
 use qm_ports::metadata::{Credit, EpisodeDetails, ExternalId, Metadata, Person, TitleDetails, TitleKind};
 
-/// Of the cast of a title.
+/// Largest number of cast members, studios, and jobs counted as writers.
 const CAST: usize = 20;
 const STUDIOS: usize = 10;
 const WRITERS: &[&str] = &["Writer", "Screenplay"];
 
-/// What a title comes to, of an episode with its own words in the place of its show's where it has some.
-pub fn told(provider: &str, title: TitleDetails, episode: Option<EpisodeDetails>) -> Metadata {
+/// Metadata of a title; texts of an episode replace those of its show where it has some.
+pub fn to_metadata(provider: &str, title: TitleDetails, episode: Option<EpisodeDetails>) -> Metadata {
     let own = ExternalId {
         source: provider.to_owned(),
         id: title.id.clone(),
@@ -94,7 +94,7 @@ pub mod tests {
 
     use super::*;
 
-    /// A title of which nothing is known but its id and its name.
+    /// A title with only an id and a name.
     pub fn title(kind: TitleKind, id: &str, name: &str) -> TitleDetails {
         TitleDetails {
             id: id.to_owned(),
@@ -168,7 +168,7 @@ pub mod tests {
 
     #[test]
     fn a_show_and_its_episode() {
-        let whole = told("provider_a", show(), None);
+        let whole = to_metadata("provider_a", show(), None);
         assert_eq!(
             (whole.title.as_deref(), whole.original_title.as_deref()),
             (Some("Harbor Nine"), None)
@@ -192,7 +192,7 @@ pub mod tests {
             crew: vec![credit("Wy", Some("Writer")), credit("Di", Some("Director"))],
             ..EpisodeDetails::default()
         };
-        let told = told("provider_a", show(), Some(episode));
+        let told = to_metadata("provider_a", show(), Some(episode));
         assert_eq!(
             (told.title.as_deref(), told.original_title.as_deref()),
             (Some("Tide"), Some("Harbor Nine"))
@@ -218,7 +218,7 @@ pub mod tests {
             released: Some("odd".to_owned()),
             ..title(TitleKind::Movie, "603", "Orchard")
         };
-        let told = told("zoo", film, None);
+        let told = to_metadata("zoo", film, None);
         assert_eq!((told.studios.len(), told.cast.len(), told.year), (10, 1, None));
     }
 }

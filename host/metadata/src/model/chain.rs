@@ -1,14 +1,14 @@
-//! Who is asked, in which order.
+//! Order in which providers are asked.
 
 use qm_ports::metadata::{LookupKind, ProviderKind};
 
-/// The word for the merge of all.
+/// Name of the merge of all providers.
 pub const UNIVERSAL: &str = "universal";
 const SHOWS: [&str; 2] = ["provider_b", "provider_a"];
 const OTHERS: [&str; 2] = ["provider_a", "provider_b"];
 
-/// Providers of `usable` (those with a key) that know titles of this kind. An order that was chosen names all that are asked; without
-/// one those that are known here come first, what was dropped in follows by its id.
+/// Ids of the `usable` providers (those with a key) for titles of this kind. A chosen order names all that
+/// are asked; without one the known ones come first, and others follow by id.
 pub fn order(kind: LookupKind, chosen: &[String], usable: &[ProviderKind]) -> Vec<String> {
     let knows = |id: &str| {
         let mut all = usable.iter();
@@ -41,7 +41,7 @@ mod tests {
 
     use super::*;
 
-    fn of(id: &str, kinds: &[TitleKind]) -> ProviderKind {
+    fn provider(id: &str, kinds: &[TitleKind]) -> ProviderKind {
         ProviderKind {
             id: id.to_owned(),
             label: String::new(),
@@ -57,10 +57,10 @@ mod tests {
     fn orders() {
         let both = [TitleKind::Movie, TitleKind::Show];
         let usable = [
-            of("zoo", &both),
-            of("provider_a", &both),
-            of("librarian", &[TitleKind::Movie]),
-            of("provider_b", &both),
+            provider("zoo", &both),
+            provider("provider_a", &both),
+            provider("librarian", &[TitleKind::Movie]),
+            provider("provider_b", &both),
         ];
         for (kind, chosen, expected) in [
             (LookupKind::Tv, &[][..], &["provider_b", "provider_a", "zoo"][..]),

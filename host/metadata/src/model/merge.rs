@@ -1,4 +1,4 @@
-//! One answer out of several, field by field.
+//! Merging several answers field by field.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use qm_ports::metadata::Metadata;
 
 use super::chain::UNIVERSAL;
 
-/// A field that is taken from one provider or another.
+/// A field with its merge function.
 struct Field {
     name: &'static str,
     is_empty: fn(&Metadata) -> bool,
@@ -41,13 +41,13 @@ const FIELDS: [Field; 15] = [
     field!("tags", tags, is_empty),
 ];
 
-/// The names of all of them.
+/// Names of all fields.
 pub fn fields() -> Vec<&'static str> {
     FIELDS.iter().map(|field| field.name).collect()
 }
 
-/// Every field from the provider that is preferred for it, or else from the first of `answers` that has it; ids from all, the first of
-/// a source wins. None without answers.
+/// Takes each field from its preferred provider, or else from the first answer that has it; ids come from
+/// all, the first of each source. `None` without answers.
 pub fn merged(answers: &[Metadata], preferred: &BTreeMap<String, String>) -> Option<Metadata> {
     if answers.is_empty() {
         return None;
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    fn of(provider: &str, fill: impl FnOnce(&mut Metadata)) -> Metadata {
+    fn answer(provider: &str, fill: impl FnOnce(&mut Metadata)) -> Metadata {
         let mut answer = Metadata {
             provider: provider.to_owned(),
             ..Metadata::default()
@@ -100,13 +100,13 @@ mod tests {
 
     #[test]
     fn every_field_comes_from_whom_it_is_wanted_from_or_the_first_who_has_it() {
-        let a = of("a", |a| {
+        let a = answer("a", |a| {
             a.title = Some("A".to_owned());
             a.year = Some(1999);
             a.genres = vec!["Drama".to_owned()];
             a.ids = vec![id("a", "1"), id("titledb", "tt1")];
         });
-        let b = of("b", |b| {
+        let b = answer("b", |b| {
             b.title = Some("B".to_owned());
             b.overview = Some("About B".to_owned());
             b.cast = vec![Person {
@@ -182,7 +182,7 @@ mod tests {
             ids: vec![id("a", "1")],
             field_sources: BTreeMap::new(),
         };
-        let mut all = merged(&[of("b", |_| {}), full.clone()], &BTreeMap::new()).unwrap();
+        let mut all = merged(&[answer("b", |_| {}), full.clone()], &BTreeMap::new()).unwrap();
         assert_eq!(all.field_sources.len(), FIELDS.len());
         (all.provider, all.field_sources) = ("a".to_owned(), BTreeMap::new());
         assert_eq!(all, full);

@@ -1,4 +1,4 @@
-//! The rules of this area, without I/O.
+//! Pure rules of this area.
 
 pub mod answer;
 pub mod chain;

@@ -1,23 +1,23 @@
-//! Which hit of a search is meant.
+//! Choice of the matching hit of a search.
 
 use qm_ports::metadata::{ExternalId, Lookup, TitleDetails, TitleHit, TitleSuggestion};
 use qm_titles::{Candidate, Picked as Place, Qualified, Wanted, normalise, score};
 
-/// Titles that are suggested.
+/// Largest number of suggested titles.
 const SUGGESTED: usize = 5;
-/// The least likeness of a suggestion.
+/// Least similarity of a suggestion.
 const LIKE: f64 = 0.5;
 
-/// What a search comes to.
+/// Result of the choice.
 #[derive(Debug, PartialEq)]
 pub enum Picked<'h> {
     One(&'h TitleHit),
     None,
-    /// Several that are equally good, those with more votes first.
+    /// Several equally good hits, those with more votes first.
     Ambiguous(Vec<&'h TitleHit>),
 }
 
-/// The film, or the show, that is meant among hits, see [`qm_titles::film`] and [`qm_titles::show`].
+/// The matching film or show among hits, see [`qm_titles::film`] and [`qm_titles::show`].
 pub fn meant<'h>(lookup: &Lookup, hits: &'h [TitleHit]) -> Picked<'h> {
     let candidates: Vec<Candidate<'_>> = hits.iter().map(candidate).collect();
     match place(lookup, &candidates) {
@@ -27,8 +27,8 @@ pub fn meant<'h>(lookup: &Lookup, hits: &'h [TitleHit]) -> Picked<'h> {
     }
 }
 
-/// The same among equals of which all is known: those that have other ids elsewhere than the one that is looked for, or lack its season,
-/// are none of them, and one that has its id is it.
+/// The match among equal hits with known details: a title with other external ids, or without the requested
+/// season, is excluded, and one with the requested id matches.
 pub fn judged(lookup: &Lookup, equals: &[&TitleHit], told: &[TitleDetails]) -> Option<String> {
     let known = told.iter().filter(|title| !contradicts(&lookup.ids, &title.ids));
     let mut left: Vec<&TitleDetails> = known.filter(|title| has_season(lookup, title)).collect();
@@ -61,7 +61,7 @@ pub fn judged(lookup: &Lookup, equals: &[&TitleHit], told: &[TitleDetails]) -> O
     }
 }
 
-/// True if a title has another id than the one that is known, at the same source.
+/// True if a title has another id at a source with a known id.
 pub fn contradicts(known: &[ExternalId], told: &[ExternalId]) -> bool {
     let differs = |id: &ExternalId| {
         let mut others = known.iter().filter(|known| known.source == id.source);
@@ -70,7 +70,7 @@ pub fn contradicts(known: &[ExternalId], told: &[ExternalId]) -> bool {
     told.iter().any(differs)
 }
 
-/// True if a title is of the year that is looked for, or the season is: a release names the year of its season.
+/// True if a title is of the requested year, or its season is: a release names the year of its season.
 pub fn is_of_year(lookup: &Lookup, title: &TitleDetails) -> bool {
     let wanted = wanted_year(lookup).or_else(|| Qualified::of(&lookup.title).year);
     let started = title.released.as_deref().and_then(year);
@@ -86,7 +86,7 @@ pub fn is_of_year(lookup: &Lookup, title: &TitleDetails) -> bool {
     is_near(started) || aired.is_some_and(is_near)
 }
 
-/// Titles that may be meant where none is, the likeliest first.
+/// Suggested titles when none matches, the most similar first.
 pub fn suggested(provider: &str, lookup: &Lookup, hits: &[TitleHit]) -> Vec<TitleSuggestion> {
     let named = Qualified::of(&lookup.title);
     let wanted = normalise(if lookup.kind.is_show() {
@@ -150,7 +150,7 @@ fn has_ended(title: &TitleDetails) -> bool {
     matches!(title.standing, Standing::Ended | Standing::Canceled)
 }
 
-/// True if it has the season, or may, because nothing is known of its seasons.
+/// True if it has the season, or its seasons are unknown.
 fn has_season(lookup: &Lookup, title: &TitleDetails) -> bool {
     let (Some(season), true) = (lookup.season, lookup.kind.is_show()) else {
         return true;
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Title and year looked for; id, title, original title and day of each hit; ids of what is picked.
+    /// Requested title and year; id, title, original title and date of each hit; expected ids.
     type Row<'a> = (
         &'a str,
         Option<u32>,
@@ -256,7 +256,7 @@ mod tests {
             &[("1", "Am\u{e9}lie", "", "2001-04-25")],
             &["1"],
         ),
-        // The one that is called so today comes before the one that was called so once.
+        // A present title ranks before a former one.
         (
             "Orchard",
             Some(1999),

@@ -1,4 +1,4 @@
-//! `/api/media/providers`: who is asked, and tests of keys.
+//! `/api/media/providers`: the providers, and tests of keys.
 
 mod faults;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use crate::service::{KeyOf, MetadataArea};
 
 type App = State<Arc<MetadataArea>>;
 
-/// Tests of keys of one address in 60 s: each asks a provider.
+/// Tests of keys per client address and minute: each asks a provider.
 const TESTS: u32 = 20;
 
 /// All routes of this area, still without their state.

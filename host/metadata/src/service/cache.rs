@@ -1,4 +1,4 @@
-//! Answers that are kept for a while, so that the episodes of a season cost its show once.
+//! Cache of answers, so that the episodes of a season request their show only once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,16 +9,16 @@ use qm_ports::metadata::{
 };
 use tokio::time::Instant;
 
-/// How long an answer is kept.
+/// Lifetime of an answer.
 const KEPT: Duration = Duration::from_hours(24);
-/// How long it is kept that something is unknown.
+/// Lifetime of a negative answer.
 const KEPT_UNKNOWN: Duration = Duration::from_hours(1);
-/// Answers that are kept.
+/// Largest number of answers.
 const MOST: usize = 5000;
-/// Bytes of all of them, as JSON.
+/// Largest size of all answers in bytes of JSON.
 const BYTES: usize = 32 << 20;
 
-/// A question to a provider.
+/// Request to a provider.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Question {
     Search(TitleQuery),
@@ -27,13 +27,13 @@ pub enum Question {
         show: String,
         season: u32,
     },
-    /// Titles by an id that they have elsewhere.
+    /// Titles by an id of another source.
     Find(ExternalId),
-    /// The rating of what has this id in the data set of titles.
+    /// Rating of the title with this id in the data set of titles.
     Rating(String),
 }
 
-/// What it answered; none: it does not know what was asked about.
+/// Answer of a provider.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Found(Arc<TitlesFound>),
@@ -44,7 +44,7 @@ pub enum Answer {
     Unknown,
 }
 
-/// Provider, fingerprint of what it was asked with, and the question.
+/// Provider, fingerprint of its configuration, and the request.
 pub type Key = (String, u64, Question);
 
 struct Entry {
@@ -67,7 +67,7 @@ impl Kept {
     }
 }
 
-/// The answers of all providers.
+/// Answers of all providers.
 #[derive(Default)]
 pub struct Cache(Mutex<Kept>);
 
@@ -88,13 +88,13 @@ impl Cache {
             Answer::Found(found) => (size(serde_json::to_vec(&**found)), KEPT),
             Answer::Title(title) => (size(serde_json::to_vec(&**title)), KEPT),
             Answer::Episodes(all) => (size(serde_json::to_vec(&**all)), KEPT),
-            // That there is none is soon otherwise.
+            // No hit may soon be outdated.
             Answer::Hits(hits) if hits.is_empty() => (0, KEPT_UNKNOWN),
             Answer::Hits(hits) => (size(serde_json::to_vec(&**hits)), KEPT),
             Answer::Rating(_) => (size_of::<Rated>(), KEPT),
             Answer::Unknown => (0, KEPT_UNKNOWN),
         };
-        // One that fills an eighth of it would drive too many others out.
+        // An answer larger than an eighth of the cache would displace too many others.
         if bytes > BYTES / 8 {
             return;
         }
@@ -109,7 +109,7 @@ impl Cache {
     }
 }
 
-/// Drops what has expired, then what expires first, down to three quarters: so this is rare.
+/// Drops expired answers, then those that expire first, down to three quarters, so that it runs seldom.
 fn shrink(kept: &mut Kept) {
     let mut all: Vec<(Instant, usize, Key)> = kept
         .entries

@@ -1,4 +1,4 @@
-//! Keys of the providers that the service has settings for, and their test.
+//! Keys of the providers with settings of their own, and their test.
 
 use std::time::Duration;
 
@@ -13,25 +13,25 @@ use crate::dto::KeyTestView;
 use crate::error::MetadataError;
 use crate::settings::{OMDB_API_KEY, PROVIDER_A_API_KEY, PROVIDER_B_API_KEY, PROVIDER_B_PIN};
 
-/// Time for the answer of a provider.
+/// Time limit of a provider's answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(8);
 const PATIENCE_MS: u32 = 8000;
-/// Beyond that, for the plugin to say so itself.
+/// Additional time, so that the plugin can report the time-out itself.
 const PARTING: Duration = Duration::from_secs(1);
-/// Characters of a reason that are told.
+/// Largest number of characters of a displayed reason.
 const REASON: usize = 300;
 
-/// Keys that the server was started with.
+/// Keys from the environment.
 #[derive(Clone, Debug, Default)]
 pub struct EnvironmentKeys {
     pub provider_a: Option<Secret>,
     pub provider_b: Option<Secret>,
     pub provider_b_pin: Option<Secret>,
-    /// Of the look-up of ratings.
+    /// Key for ratings.
     pub omdb: Option<Secret>,
 }
 
-/// Keys as they hold now: of the settings, else of the environment.
+/// Present keys: from the settings, or else from the environment.
 #[derive(Default)]
 pub(super) struct Keys {
     a: Option<Secret>,
@@ -39,7 +39,7 @@ pub(super) struct Keys {
     pin: Option<Secret>,
 }
 
-/// Whose key is tested.
+/// Provider whose key is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOf {
     ProviderA,
@@ -54,7 +54,7 @@ impl KeyOf {
         }
     }
 
-    /// The setting that holds the key.
+    /// Setting that holds the key.
     const fn setting(self) -> &'static str {
         match self {
             KeyOf::ProviderA => "media.providerAApiKey",
@@ -71,7 +71,7 @@ impl KeyOf {
 }
 
 impl Keys {
-    /// What a provider is asked with: of one that was dropped in that is what an administrator entered for it.
+    /// Configuration of a provider; that of an additional one is entered for its plugin by an administrator.
     pub(super) fn config(&self, provider: &str) -> ProviderConfig {
         let members = match provider {
             "provider_a" => vec![("apiKey", member(self.a.as_ref()))],
@@ -122,14 +122,14 @@ impl MetadataArea {
         })
     }
 
-    /// The key of the look-up of ratings, as it holds now.
+    /// The present key for ratings.
     pub(super) async fn rating_key(&self) -> Result<Option<Secret>, DbError> {
         let mut tx = self.db.begin_read().await?;
         self.key(&mut tx, &OMDB_API_KEY, self.environment.omdb.as_ref())
             .await
     }
 
-    /// Asks a provider whether a key is good. What was not supplied is what holds now.
+    /// Asks a provider if a key is valid. Missing values are taken from the present keys.
     pub async fn test_key(
         &self,
         principal: &Principal,
@@ -170,11 +170,12 @@ impl MetadataArea {
         Ok(KeyTestView { ok, message })
     }
 
-    /// Whether the key is good, and in words why not. The plugin host has taken secrets out of what a provider says.
+    /// True for a valid key, and the reason otherwise. The plugin host has removed secrets from the
+    /// provider's text.
     async fn verdict(&self, of: KeyOf, config: ProviderConfig) -> (bool, String) {
         let id = of.id();
         if !config.fields.contains_key("apiKey") {
-            // Somebody may have entered one for the plugin itself.
+            // A key may be configured for the plugin itself.
             match self.providers.is_configured(id, config.clone()).await {
                 Ok(()) => {}
                 Err(ProviderError::InvalidConfig(_)) => return (false, "No API key is set.".to_owned()),

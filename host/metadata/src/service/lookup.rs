@@ -1,4 +1,4 @@
-//! One question of a library: the chain, or all at once.
+//! Lookup of one title: by the chain of providers, or at all of them.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use qm_titles::{Qualified, turned};
 
 use super::cache::{Answer, Question};
 use super::{Arrangement, MetadataArea, Usable};
-use crate::model::answer::told;
+use crate::model::answer::to_metadata;
 use crate::model::merge::merged;
 use crate::model::pick::{self, Picked};
 
-/// Equals of which all is asked, so that they are told apart.
+/// Number of equal hits whose details are requested to tell them apart.
 const JUDGED: usize = 4;
 
-/// What one provider comes to.
-enum One {
-    Told(Box<Metadata>),
-    /// None; what may be meant, and of that the ids of those that are equally good.
+/// Result from one provider.
+enum ProviderResult {
+    Found(Box<Metadata>),
+    /// No match; suggestions, and ids of equally good hits.
     Unknown(Vec<TitleSuggestion>, Vec<ExternalId>),
-    /// It has the name of what is looked for, and another id elsewhere.
-    Another(Box<Metadata>),
+    /// A title with the requested name, but another external id.
+    OtherId(Box<Metadata>),
     Silent(Silent),
 }
 
-/// Which title is meant.
+/// Match of a lookup.
 enum Meant {
-    /// Title of an id that somebody knew.
+    /// Title with a known id.
     Known(String),
-    /// Title of the very name.
+    /// Title with exactly this name.
     Named(String),
     Unknown(Vec<TitleSuggestion>, Vec<ExternalId>),
 }
@@ -64,7 +64,7 @@ impl MetadataArea {
         whole
     }
 
-    /// What one provider says, whatever the order.
+    /// Answer of one provider, whatever the order.
     pub(super) async fn look_up_at(
         &self,
         all: &Arrangement,
@@ -75,15 +75,15 @@ impl MetadataArea {
             return Alone::Nobody;
         };
         match self.ask_one(usable, lookup).await {
-            // Whoever asks compares the ids, and says which other one it is.
-            One::Told(metadata) | One::Another(metadata) => Alone::Told(metadata),
-            One::Unknown(suggested, _) if !suggested.is_empty() => Alone::Unsure(suggested),
-            One::Unknown(..) => Alone::Unknown,
-            One::Silent(silent) => Alone::Silent(silent),
+            // The caller compares the ids, and reports another one.
+            ProviderResult::Found(metadata) | ProviderResult::OtherId(metadata) => Alone::Told(metadata),
+            ProviderResult::Unknown(suggested, _) if !suggested.is_empty() => Alone::Unsure(suggested),
+            ProviderResult::Unknown(..) => Alone::Unknown,
+            ProviderResult::Silent(silent) => Alone::Silent(silent),
         }
     }
 
-    /// With the provider's own id, where it finds one by those elsewhere.
+    /// Adds the provider's own id, if it can be found by external ones.
     async fn with_own_id(&self, usable: &Usable, mut lookup: Lookup) -> Result<Lookup, String> {
         let provider = &usable.kind.id;
         if lookup.ids.iter().any(|id| id.source == *provider) {
@@ -100,7 +100,7 @@ impl MetadataArea {
         Ok(lookup)
     }
 
-    /// A provider's own id of what has an id elsewhere.
+    /// The provider's own id for an external id.
     pub(super) async fn find_at(
         &self,
         all: &Arrangement,
@@ -136,41 +136,41 @@ impl MetadataArea {
         Ok(hit.map(|hit| (hit.kind, hit.id.clone())))
     }
 
-    /// All that a provider says, or nothing: what failed in the middle is no answer.
-    async fn ask_one(&self, usable: &Usable, lookup: &Lookup) -> One {
-        match self.one(usable, lookup).await {
+    /// The complete answer of a provider: a failure in between yields none.
+    async fn ask_one(&self, usable: &Usable, lookup: &Lookup) -> ProviderResult {
+        match self.ask_provider(usable, lookup).await {
             Ok(one) => one,
-            Err(reason) => One::Silent(unanswered(&usable.kind.id, reason)),
+            Err(reason) => ProviderResult::Silent(unanswered(&usable.kind.id, reason)),
         }
     }
 
-    async fn one(&self, usable: &Usable, lookup: &Lookup) -> Result<One, String> {
+    async fn ask_provider(&self, usable: &Usable, lookup: &Lookup) -> Result<ProviderResult, String> {
         let lookup = &self.with_own_id(usable, lookup.clone()).await?;
         let (id, is_known) = match self.meant(usable, lookup).await? {
             Meant::Known(id) => (id, true),
             Meant::Named(id) => (id, false),
-            Meant::Unknown(suggested, equals) => return Ok(One::Unknown(suggested, equals)),
+            Meant::Unknown(suggested, equals) => return Ok(ProviderResult::Unknown(suggested, equals)),
         };
         let Some(title) = self.title(usable, lookup, &id).await? else {
-            return Ok(One::Unknown(Vec::new(), Vec::new()));
+            return Ok(ProviderResult::Unknown(Vec::new(), Vec::new()));
         };
         if !is_known && !pick::is_of_year(lookup, &title) {
-            return Ok(One::Unknown(Vec::new(), Vec::new()));
+            return Ok(ProviderResult::Unknown(Vec::new(), Vec::new()));
         }
         let is_another = !is_known && pick::contradicts(&lookup.ids, &title.ids);
         let mut episode = None;
         if let (true, Some(season), Some(number)) = (lookup.kind.is_show(), lookup.season, lookup.episode) {
             let answer = self.ask(usable, Question::Episodes { show: id, season }).await?;
-            // Of an episode that is not known there its show is told.
+            // For an episode unknown there, the show is returned.
             if let Answer::Episodes(all) = answer {
                 episode = all.iter().find(|episode| episode.number == number).cloned();
             }
         }
-        let told = Box::new(told(&usable.kind.id, Arc::unwrap_or_clone(title), episode));
+        let told = Box::new(to_metadata(&usable.kind.id, Arc::unwrap_or_clone(title), episode));
         Ok(if is_another {
-            One::Another(told)
+            ProviderResult::OtherId(told)
         } else {
-            One::Told(told)
+            ProviderResult::Found(told)
         })
     }
 
@@ -197,7 +197,7 @@ impl MetadataArea {
         if let Some(own) = lookup.ids.iter().find(|id| id.source == *provider) {
             return Ok(Meant::Known(own.id.clone()));
         }
-        // A country and a year are no part of the title that a provider has.
+        // Providers' titles contain neither country nor year.
         let named = Some(Qualified::of(&lookup.title)).filter(|_| lookup.kind.is_show());
         let title = turned(named.as_ref().map_or(&*lookup.title, |named| &*named.title));
         let year = lookup
@@ -209,7 +209,7 @@ impl MetadataArea {
         };
         let mut hits = self.hits(usable, query.clone()).await?;
         if year.is_some() && pick::meant(lookup, &hits) == Picked::None {
-            // It may be of the year before or after there.
+            // The year may differ by one there.
             hits.extend(self.hits(usable, TitleQuery { year: None, ..query }).await?);
         }
         let equals = match pick::meant(lookup, &hits) {
@@ -228,7 +228,8 @@ impl MetadataArea {
         Ok(Meant::Unknown(pick::suggested(provider, lookup, &hits), equals))
     }
 
-    /// The one of several equals that a season, a country or an id elsewhere speaks for. Without any of these nobody is asked.
+    /// Selects one of several equal hits by season, country or external id. Without any of these no request
+    /// is made.
     async fn judged(
         &self,
         usable: &Usable,
@@ -245,7 +246,7 @@ impl MetadataArea {
         for hit in equals {
             match self.title(usable, lookup, &hit.id).await? {
                 Some(title) => told.push(Arc::unwrap_or_clone(title)),
-                // It is not known what it is.
+                // Its details are unknown.
                 None => return Ok(None),
             }
         }
@@ -259,7 +260,7 @@ impl MetadataArea {
         }
     }
 
-    /// An answer that is kept, or the provider's, when it is its turn.
+    /// A cached answer, or the provider's.
     async fn ask(&self, usable: &Usable, question: Question) -> Result<Answer, String> {
         let (provider, config) = (usable.kind.id.as_str(), &usable.config);
         let providers = &self.providers;
@@ -283,14 +284,15 @@ impl MetadataArea {
                     let hits = providers.find(provider, config.clone(), id.clone(), None).await;
                     hits.map(|hits| Answer::Hits(Arc::new(hits)))
                 }
-                // No provider is asked for a rating alone.
+                // Providers are not asked for ratings alone.
                 Question::Rating(_) => Ok(Answer::Unknown),
             }
         };
         self.asked(provider, fingerprint(usable), &question, asking).await
     }
 
-    /// The answer that is kept, else that of `asking` when it is its turn: in the pace of `provider`, and kept from then on.
+    /// The cached answer, or that of `asking`, which waits for its turn in the pace of `provider` and is
+    /// cached.
     pub(super) async fn asked(
         &self,
         provider: &str,
@@ -303,7 +305,7 @@ impl MetadataArea {
             return Ok(kept);
         }
         let place = self.paces.turn(provider, fingerprint).await?;
-        // Whoever was before may have asked the same.
+        // An earlier request may have asked the same.
         if let Some(kept) = self.cache.get(&key) {
             return Ok(kept);
         }
@@ -335,7 +337,7 @@ pub(super) fn silent<T>(provider: &str, reason: String) -> Alone<T> {
     Alone::Silent(unanswered(provider, reason))
 }
 
-/// Tells apart what a provider is asked with, and lives as long as the process: nothing can be read from it there.
+/// Fingerprint of the configuration, valid for the life of the process; no secret can be read from it.
 fn fingerprint(usable: &Usable) -> u64 {
     let mut hasher = DefaultHasher::new();
     usable.kind.version.hash(&mut hasher);
@@ -346,17 +348,17 @@ fn fingerprint(usable: &Usable) -> u64 {
 }
 
 trait Take {
-    /// Keeps what is no metadata.
-    fn take(&mut self, one: One) -> Option<Metadata>;
+    /// Collects suggestions, and returns the metadata.
+    fn take(&mut self, one: ProviderResult) -> Option<Metadata>;
 }
 
 impl Take for Told {
-    fn take(&mut self, one: One) -> Option<Metadata> {
+    fn take(&mut self, one: ProviderResult) -> Option<Metadata> {
         match one {
-            One::Told(metadata) => return Some(*metadata),
-            One::Unknown(_, equals) => self.ambiguous.extend(equals),
-            One::Another(_) => {}
-            One::Silent(silent) => self.silent.push(silent),
+            ProviderResult::Found(metadata) => return Some(*metadata),
+            ProviderResult::Unknown(_, equals) => self.ambiguous.extend(equals),
+            ProviderResult::OtherId(_) => {}
+            ProviderResult::Silent(silent) => self.silent.push(silent),
         }
         None
     }

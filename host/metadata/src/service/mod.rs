@@ -1,4 +1,4 @@
-//! Who is asked, and the answers.
+//! Use cases of the area.
 
 mod cache;
 mod keys;
@@ -31,13 +31,13 @@ use pace::Paces;
 
 pub use keys::{EnvironmentKeys, KeyOf};
 
-/// What the area is made of.
+/// Dependencies of the area, supplied by the server.
 pub struct MetadataDeps {
     pub ground: Ground,
     pub providers: Arc<dyn Providers>,
-    /// Keys for where the settings have none.
+    /// Keys for providers without a setting.
     pub environment: EnvironmentKeys,
-    /// For ratings, which no plugin tells.
+    /// For ratings, which no plugin provides.
     pub net: Net,
 }
 
@@ -54,13 +54,13 @@ pub struct MetadataArea {
     paces: Paces,
 }
 
-/// A provider that can be asked, and what with.
+/// A provider with its configuration.
 struct Usable {
     kind: ProviderKind,
     config: ProviderConfig,
 }
 
-/// The providers and how they are used, as the settings have it at the moment.
+/// Providers and their order, by the present settings.
 struct Arrangement {
     order: Vec<String>,
     is_universal: bool,
@@ -74,7 +74,7 @@ impl Arrangement {
         chain::order(kind, &self.order, &usable)
     }
 
-    /// Whether answers are merged.
+    /// True when answers are merged.
     fn is_merging(&self) -> bool {
         self.is_universal && self.usable.len() > 1
     }
@@ -132,7 +132,7 @@ impl MetadataArea {
         })
     }
 
-    /// Who is asked, for people.
+    /// The providers for display.
     pub async fn overview(&self) -> Result<ProvidersView, MetadataError> {
         let all = self.arrangement().await?;
         let (tv, movie) = (all.chain(LookupKind::Tv), all.chain(LookupKind::Movie));

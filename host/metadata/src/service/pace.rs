@@ -1,4 +1,4 @@
-//! How often a provider is asked, and when it is left alone.
+//! Request rate and pauses of a provider.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,28 +8,28 @@ use qm_ports::metadata::ProviderError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-/// Calls of one provider at a time.
+/// Concurrent calls of one provider.
 const AT_ONCE: usize = 4;
-/// Calls that may follow each other at once.
+/// Calls that may follow each other without delay.
 const BURST: f64 = 40.0;
-/// Calls a second after those.
+/// Calls per second after those.
 const RATE: f64 = 4.0;
-/// The longest that a call waits for its turn.
+/// Longest wait of a call for its turn.
 const TURN: Duration = Duration::from_secs(30);
-/// Failures in a row until it is left alone.
+/// Consecutive failures before a pause.
 const PATIENCE: u32 = 3;
-/// The first pause, which doubles.
+/// First pause; it doubles.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_mins(10);
-/// Left alone when it refuses the key: another key ends it at once.
+/// Pause after a refused key: another key ends it at once.
 const REFUSED: Duration = Duration::from_mins(5);
-/// When it wants to be left alone and does not say for how long.
+/// Pause when the provider asks for one without a time.
 const THROTTLED: Duration = Duration::from_secs(30);
-/// The longest that is believed.
+/// Longest pause that a provider may ask for.
 const LONGEST_WISH: Duration = Duration::from_hours(24);
 
 struct Pace {
-    /// Of what it is asked with: all below is about that.
+    /// Fingerprint of the configuration to which the failures and pauses belong.
     fingerprint: u64,
     places: Arc<Semaphore>,
     tokens: f64,
@@ -38,7 +38,7 @@ struct Pace {
     until: Option<(Instant, String)>,
 }
 
-/// The paces of all providers.
+/// Paces of all providers.
 #[derive(Default)]
 pub struct Paces(Mutex<HashMap<String, Pace>>);
 
@@ -55,13 +55,13 @@ impl Paces {
         };
         let pace = all.entry(provider.to_owned()).or_insert_with(fresh);
         if pace.fingerprint != fingerprint {
-            // The budget is the site's, the pauses are the key's.
+            // The rate limit belongs to the site, the pauses to the key.
             (pace.fingerprint, pace.failures, pace.until) = (fingerprint, 0, None);
         }
         work(pace)
     }
 
-    /// Why it is left alone at the moment.
+    /// Reason of a present pause.
     fn left_alone(&self, provider: &str, fingerprint: u64) -> Option<String> {
         self.with(provider, fingerprint, |pace| {
             let (until, why) = pace.until.as_ref()?;
@@ -70,7 +70,7 @@ impl Paces {
         })
     }
 
-    /// Waits for a turn; an error says why there is none.
+    /// Waits for a turn; the error is the reason for none.
     pub async fn turn(&self, provider: &str, fingerprint: u64) -> Result<OwnedSemaphorePermit, String> {
         let busy = || "too many questions wait for it".to_owned();
         let deadline = Instant::now() + TURN;
@@ -92,7 +92,7 @@ impl Paces {
             return Err(busy());
         }
         tokio::time::sleep(wait).await;
-        // Somebody who was before may have been told to stay away.
+        // An earlier call may have caused a pause.
         match self.left_alone(provider, fingerprint) {
             Some(why) => Err(why),
             None => Ok(place),
@@ -105,13 +105,13 @@ impl Paces {
         });
     }
 
-    /// After an answer that was none.
+    /// Records a failed call.
     pub fn failed(&self, provider: &str, fingerprint: u64, error: &ProviderError) {
         self.with(provider, fingerprint, |pace| {
             let pause = match error {
-                // It has answered: about the title, or what it cannot.
+                // It has answered: about the title, or a missing feature.
                 ProviderError::NotFound(_) | ProviderError::Unsupported(_) => return,
-                // The host's own doing, not the site's.
+                // Faults of the host, not of the site.
                 ProviderError::Busy | ProviderError::Missing(_) | ProviderError::InvalidConfig(_) => return,
                 ProviderError::Throttled { seconds, .. } => {
                     let wish = seconds.map_or(THROTTLED, |seconds| Duration::from_secs(seconds.into()));

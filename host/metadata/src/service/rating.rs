@@ -1,8 +1,8 @@
-//! Ratings by ids of the data set of titles, from OMDb: where no data set has one.
+//! Ratings by ids of the data set of titles, from OMDb: used where no data set has one.
 //!
-//! OMDb tells of no titles here and stands in no chain, so it is no plugin: one question by an id, with a key of its own. It is asked
-//! with the patience, the pace and the memory that providers are asked with. Its answers say 200 whatever they mean, so the document
-//! is what counts.
+//! OMDb is used for ratings only and stands in no chain, so it is no plugin: one request by id, with its own
+//! key, and with the time limit, pace and cache of providers. Its answers have status 200 whatever they mean,
+//! so the document decides.
 //!
 //! Source: OMDb's own documentation (`/?i=tt…`), and answers of its service.
 
@@ -21,16 +21,16 @@ use super::cache::{Answer, Question};
 use super::keys::PATIENCE;
 use super::lookup::silent;
 
-/// What it is called where it fails.
+/// Name in errors.
 const OMDB: &str = "omdb";
-/// The only place that is asked.
+/// The only requested origin.
 pub const ORIGIN: &str = "https://www.omdbapi.com";
-/// The most of an answer; a title is some 2 KiB.
+/// Largest answer in bytes; a title has about 2 KiB.
 const MOST: usize = 64 << 10;
-/// When its budget of a day is used up. It does not say when the next day begins.
+/// Pause after the daily budget is used up. It does not say when the next day begins.
 const USED_UP: u32 = 60 * 60;
 
-/// What is read of an answer.
+/// Fields of an answer.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Document {
@@ -47,12 +47,12 @@ struct Document {
 }
 
 impl MetadataArea {
-    /// The rating of what has this id, with the key that holds now.
+    /// Rating of the title with this id, with the given key.
     pub(super) async fn rated(&self, key: Option<Secret>, id: &str) -> Alone<Rated> {
         let Some(key) = key else {
             return Alone::Nobody;
         };
-        // Anything else would be a question about something else.
+        // Any other text would request something else.
         if !is_titledb_id(id) {
             return Alone::Unknown;
         }
@@ -75,7 +75,8 @@ impl MetadataArea {
         self.asked(OMDB, hasher.finish(), &question, asking).await
     }
 
-    /// One request. Nothing of its URL is told, for the key stands in it, and of a refusal nothing that repeats the key.
+    /// One request. Errors contain nothing of its URL, because it holds the key, and nothing of a refusal
+    /// that repeats the key.
     async fn fetch_rating(&self, key: &Secret, id: &str) -> Result<Option<Rated>, ProviderError> {
         let key = key.expose().trim();
         let params = [("i", id), ("apikey", key)];
@@ -110,7 +111,7 @@ fn unreachable(error: DialError) -> ProviderError {
     }
 }
 
-/// What an answer means; none: the title is there and has no rating.
+/// Meaning of an answer; `None`: the title exists without a rating.
 fn read(status: u16, body: &[u8], key: &str) -> Result<Option<Rated>, ProviderError> {
     let Ok(document) = serde_json::from_slice::<Document>(body) else {
         return Err(match status {

@@ -1,4 +1,4 @@
-//! Questions of libraries, and whose answer they get.
+//! Tests of lookups and of the chosen answers.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ use crate::settings::{
 };
 use crate::testing::{House, film, show};
 
-fn of(kind: LookupKind, title: &str, year: u32) -> Lookup {
+fn lookup(kind: LookupKind, title: &str, year: u32) -> Lookup {
     Lookup {
         kind,
         title: title.to_owned(),
@@ -33,7 +33,7 @@ fn episode(title: &str, year: u32, season: u32, number: u32) -> Lookup {
     Lookup {
         season: Some(season),
         episode: Some(number),
-        ..of(LookupKind::Tv, title, year)
+        ..lookup(LookupKind::Tv, title, year)
     }
 }
 
@@ -49,27 +49,27 @@ db_test! {
         let house = House::with_keys(&db);
         house.providers.knows("provider_a", film("1", "Tide", 2003));
         house.providers.knows("provider_b", film("9", "Ebb", 2004));
-        let told = house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap();
+        let told = house.app.details(&lookup(LookupKind::Movie, "Tide", 2003)).await.unwrap();
         assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Tide"));
         assert_eq!(house.providers.asked(), ["provider_a search Tide 2003", "provider_a details 1"], "nobody else is asked");
-        // What was answered is kept.
-        house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap();
+        // The answer is cached.
+        house.app.details(&lookup(LookupKind::Movie, "Tide", 2003)).await.unwrap();
         assert_eq!(house.providers.asked(), [""; 0]);
-        let told = house.app.details(&of(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
+        let told = house.app.details(&lookup(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
         assert_eq!(told.metadata.unwrap().provider, "provider_b");
         assert_eq!(told.silent, [], "one that knows nothing has answered");
         house.providers.asked();
-        // An id that is known is not searched for; one of another source is, where it is not known there.
+        // A known id is not searched for; one of another source is, where it is unknown there.
         let id = |source: &str| ExternalId { source: source.into(), id: "9".into() };
-        let known = Lookup { ids: vec![id("titledb"), id("provider_b")], ..of(LookupKind::Movie, "whatever", 1950) };
+        let known = Lookup { ids: vec![id("titledb"), id("provider_b")], ..lookup(LookupKind::Movie, "whatever", 1950) };
         let told = house.app.details(&known).await.unwrap();
         assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Ebb"));
         assert_eq!(house.providers.asked(), ["provider_a find titledb 9", "provider_a search whatever 1950", "provider_a search whatever"],
             "its details are kept");
-        // Two of one name and one year are nobody.
+        // Two titles of the same name and year are ambiguous.
         house.providers.knows("provider_a", film("2", "Twin", 2000));
         house.providers.knows("provider_a", film("3", "Twin", 2000));
-        let told = house.app.details(&of(LookupKind::Movie, "Twin", 2000)).await.unwrap();
+        let told = house.app.details(&lookup(LookupKind::Movie, "Twin", 2000)).await.unwrap();
         assert_eq!((told.metadata, told.ambiguous.len()), (None, 2));
     }
 
@@ -80,20 +80,20 @@ db_test! {
             house.providers.knows(provider, film("2", "Ebb", 2004));
         }
         house.providers.fail("provider_a", "search", Some(throttled()));
-        let told = house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap();
+        let told = house.app.details(&lookup(LookupKind::Movie, "Tide", 2003)).await.unwrap();
         assert_eq!(told.metadata.unwrap().provider, "provider_b");
         assert_eq!((told.silent.len(), &*told.silent[0].provider, &*told.silent[0].reason), (1, "provider_a", "too many requests"));
         house.providers.asked();
         house.providers.fail("provider_a", "search", None);
-        let told = house.app.details(&of(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
+        let told = house.app.details(&lookup(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
         assert_eq!(told.metadata.unwrap().provider, "provider_b");
         assert!(told.silent[0].reason.contains("left alone"), "{:?}", told.silent);
         assert!(house.providers.asked().iter().all(|asked| asked.starts_with("provider_b")), "it asked for a minute");
-        // Another key is another customer.
+        // Another key has its own pauses.
         let mut tx = db.begin_write().await.unwrap();
         house.settings.put_secret(&mut tx, &PROVIDER_A_API_KEY, &Secret::new("another")).await.unwrap();
         tx.commit().await.unwrap();
-        let told = house.app.details(&of(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
+        let told = house.app.details(&lookup(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
         assert_eq!(told.metadata.unwrap().provider, "provider_a");
         assert_eq!(house.providers.keys.lock().unwrap().last().unwrap().as_deref(), Some("another"));
     }
@@ -115,12 +115,12 @@ db_test! {
         house.providers.knows("provider_a", show("8", "Pier", 2011));
         let told = house.app.details(&episode("Pier", 2011, 1, 1)).await.unwrap();
         assert_eq!(told.metadata, None);
-        // An episode that is not known there is told as its show.
+        // An episode unknown there yields its show.
         house.providers.fail("provider_b", "episodes", None);
         let told = house.app.details(&episode("Harbor", 2010, 1, 9)).await.unwrap();
         assert_eq!(told.metadata.unwrap().title.as_deref(), Some("Harbor"));
-        // One of another year is another show, unless it is the year of a later season.
-        let told = house.app.details(&of(LookupKind::Tv, "Harbor", 1999)).await.unwrap();
+        // A show of another year differs, unless it is the year of a later season.
+        let told = house.app.details(&lookup(LookupKind::Tv, "Harbor", 1999)).await.unwrap();
         assert_eq!(told.metadata, None);
         let season = |number, aired: &str| SeasonDetails { number, aired: Some(aired.into()), ..SeasonDetails::default() };
         let quay = TitleDetails { seasons: vec![season(2, "2011-05-01"), season(3, "2013-05-01")], ..show("9", "Quay", 2010) };
@@ -137,19 +137,19 @@ db_test! {
         house.providers.knows("provider_a", film("1", "The Red Horse", 2012));
         house.providers.knows("provider_a", show("2", "The Red Horse", 2012));
         for kind in [LookupKind::Movie, LookupKind::Tv, LookupKind::Anime, LookupKind::General] {
-            let told = house.app.details(&of(kind, "The Red House", 2012)).await.unwrap();
+            let told = house.app.details(&lookup(kind, "The Red House", 2012)).await.unwrap();
             assert_eq!((told.metadata, told.silent, told.ambiguous), (None, Vec::new(), Vec::new()), "{kind:?}");
-            let alone = house.app.details_of("provider_a", &of(kind, "The Red House", 2012)).await.unwrap();
+            let alone = house.app.details_of("provider_a", &lookup(kind, "The Red House", 2012)).await.unwrap();
             let Alone::Unsure(suggested) = alone else { panic!("{alone:?}") };
             assert_eq!((suggested.len(), &*suggested[0].title, suggested[0].year), (1, "The Red Horse", Some(2012)));
-            // Of the year before it is the same.
-            let told = house.app.details(&of(kind, "Red Horse, The", 2011)).await.unwrap();
+            // One year earlier is the same title.
+            let told = house.app.details(&lookup(kind, "Red Horse, The", 2011)).await.unwrap();
             assert_eq!(told.metadata.unwrap().title.as_deref(), Some("The Red Horse"));
         }
-        // What has the name and another id than the one that is known is another film.
+        // A film with the same name and another id is another film.
         let id = |id: &str| ExternalId { source: "titledb".into(), id: id.into() };
         house.providers.knows("provider_b", TitleDetails { ids: vec![id("tt0000001")], ..film("3", "Tide", 2003) });
-        let known = |ids| Lookup { ids, ..of(LookupKind::Movie, "Tide", 2003) };
+        let known = |ids| Lookup { ids, ..lookup(LookupKind::Movie, "Tide", 2003) };
         assert_eq!(house.app.details(&known(vec![id("tt0000002")])).await.unwrap().metadata, None);
         assert!(house.app.details(&known(vec![id("tt0000001")])).await.unwrap().metadata.is_some());
     }
@@ -165,7 +165,7 @@ db_test! {
             let told = house.app.details(&lookup).await.unwrap();
             told.metadata.map(|metadata| metadata.ids[0].id.clone())
         };
-        let desk = |title: &str| Lookup { year: None, ..of(LookupKind::Tv, title, 0) };
+        let desk = |title: &str| Lookup { year: None, ..lookup(LookupKind::Tv, title, 0) };
         assert_eq!(provider(desk("The Desk")).await, None);
         assert_eq!(provider(desk("The Desk (US)")).await.as_deref(), Some("2"));
         assert_eq!(provider(desk("The Desk UK")).await.as_deref(), Some("1"));
@@ -188,17 +188,17 @@ db_test! {
         let fields: Map<_, _> = json!({ "overview": "provider_b", "title": 7 }).as_object().unwrap().clone();
         house.settings.put(&mut tx, &UNIVERSAL_SCRAPER_FIELDS, &fields).await.unwrap();
         tx.commit().await.unwrap();
-        let metadata = house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap().metadata.unwrap();
+        let metadata = house.app.details(&lookup(LookupKind::Movie, "Tide", 2003)).await.unwrap().metadata.unwrap();
         assert_eq!((&*metadata.provider, metadata.overview.as_deref()), ("universal", Some("b's")));
         assert_eq!(metadata.genres, ["Drama"]);
         assert_eq!(metadata.field_sources["title"], "provider_a");
         assert_eq!((&*metadata.field_sources["overview"], &*metadata.field_sources["genres"]), ("provider_b", "provider_b"));
         assert_eq!(metadata.ids.len(), 2, "{:?}", metadata.ids);
-        // One that fails is missing, and that is all.
+        // A failed provider is simply missing.
         house.providers.knows("provider_a", film("2", "Ebb", 2004));
         house.providers.knows("provider_b", film("2", "Ebb", 2004));
         house.providers.fail("provider_b", "details", Some(throttled()));
-        let told = house.app.details(&of(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
+        let told = house.app.details(&lookup(LookupKind::Movie, "Ebb", 2004)).await.unwrap();
         assert_eq!((told.metadata.unwrap().ids.len(), told.silent.len()), (1, 1));
     }
 
@@ -210,13 +210,13 @@ db_test! {
         house.providers.knows("provider_a", TitleDetails { ids: vec![id("titledb", "tt7")], ..film("9", "Harbor", 1999) });
         house.providers.knows("provider_b", known("Pier", "8", 2011));
         let asked = async |title: &str, ids: &[ExternalId]| {
-            let lookup = Lookup { ids: ids.to_vec(), ..of(LookupKind::Tv, title, 2010) };
+            let lookup = Lookup { ids: ids.to_vec(), ..lookup(LookupKind::Tv, title, 2010) };
             match house.app.details_of("provider_a", &lookup).await.unwrap() {
                 Alone::Told(told) => told.title.unwrap_or_default(),
                 other => format!("{other:?}"),
             }
         };
-        // By its own id, by one elsewhere, by its title.
+        // By its own id, by an external one, by its title.
         assert_eq!(asked("Whatever", &[id("provider_a", "7"), id("titledb", "tt1")]).await, "Harbor");
         assert_eq!(house.providers.asked(), ["provider_a details 7"]);
         assert_eq!(asked("Whatever", &[id("zoo", "1"), id("titledb", "tt7")]).await, "Harbor");
@@ -233,7 +233,7 @@ db_test! {
         assert_eq!(house.providers.asked(), ["provider_b find titledb tt8", "provider_a find titledb tt8"]);
         house.providers.fail("provider_a", "find", Some(throttled()));
         assert!(matches!(found("provider_a", "tt5").await, Alone::Silent(silent) if silent.reason == "too many requests"));
-        let lookup = Lookup { ids: vec![id("titledb", "tt6")], ..of(LookupKind::Tv, "Harbor", 2010) };
+        let lookup = Lookup { ids: vec![id("titledb", "tt6")], ..lookup(LookupKind::Tv, "Harbor", 2010) };
         assert!(matches!(house.app.details_of("provider_a", &lookup).await.unwrap(), Alone::Silent(_)), "what fails is no answer");
     }
 
@@ -243,7 +243,7 @@ db_test! {
         house.providers.dropped_in.lock().unwrap().push("archive".into());
         house.providers.knows("archive", film("1", "Tide", 2003));
         assert_eq!(house.app.chain(LookupKind::Movie).await.unwrap(), ["archive"]);
-        let told = house.app.details(&of(LookupKind::Movie, "Tide", 2003)).await.unwrap();
+        let told = house.app.details(&lookup(LookupKind::Movie, "Tide", 2003)).await.unwrap();
         assert_eq!(told.metadata.unwrap().provider, "archive");
         let mut tx = db.begin_write().await.unwrap();
         let order = vec!["nobody".to_owned(), "provider_a".to_owned(), "archive".to_owned()];
@@ -267,13 +267,13 @@ db_test! {
         }
         assert_eq!(house.app.rating("nm7&i=tt0000007").await.unwrap(), Alone::Unknown, "that is no title");
         assert_eq!(site.asked(), ["/?i=tt0000007&apikey=k%26y", "/?i=tt0000008&apikey=k%26y"], "each once");
-        // Its budget of the day is used up: it is left alone, and says why; nothing tells the key.
+        // Its daily budget is used up: it is paused with the reason; the key is never shown.
         let Alone::Silent(silent) = house.app.rating("tt0000429").await.unwrap() else { panic!("it was throttled") };
         assert_eq!(silent.reason, "it wants to be left alone: Request limit reached!");
         let Alone::Silent(silent) = house.app.rating("tt0000009").await.unwrap() else { panic!("it was asked again") };
         assert!(silent.reason.contains("it is left alone for 3600 s more"), "{}", silent.reason);
         assert_eq!(site.asked(), ["/?i=tt0000429&apikey=k%26y"]);
-        // Another key is asked with at once, and is the setting's before that of the environment.
+        // Another key is used at once, and the setting takes precedence over the environment.
         let mut tx = db.begin_write().await.unwrap();
         house.settings.put_secret(&mut tx, &OMDB_API_KEY, &Secret::new("other")).await.unwrap();
         tx.commit().await.unwrap();
@@ -285,7 +285,7 @@ db_test! {
     }
 }
 
-/// Answers as OMDb does.
+/// A fake OMDb server.
 struct RatingSite {
     address: std::net::SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -327,7 +327,7 @@ impl RatingSite {
         }
     }
 
-    /// What it was asked since the last call.
+    /// Requests since the last call.
     fn asked(&self) -> Vec<String> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }

@@ -1,4 +1,4 @@
-//! A local HTTP listener that counts who came, and a resolver whose answers the test writes.
+//! A local HTTP listener that counts connections, and a scripted resolver.
 
 #![allow(dead_code, reason = "each test crate uses its part")]
 
@@ -34,7 +34,7 @@ impl Listener {
         Self { addr, count }
     }
 
-    /// One that answers every connection with these bytes, and the head of the last request.
+    /// A listener that also records the head of the last request.
     pub async fn hearing(answer: Vec<u8>) -> (Self, Arc<Mutex<String>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
@@ -62,7 +62,7 @@ impl Listener {
     }
 }
 
-/// Reads one request's head, writes the answer, and stays silent if the answer is empty.
+/// Reads the head of one request, writes the answer, and stays silent if the answer is empty.
 async fn answer_one(mut stream: TcpStream, answer: Arc<Vec<u8>>) {
     let mut head = Vec::new();
     let mut buffer = [0; 4096];
@@ -89,7 +89,7 @@ pub fn ok(body: &str) -> String {
     )
 }
 
-/// Gives its answers in turn, the last one for ever, and counts the questions.
+/// Returns its answers in turn, the last one repeatedly, and counts the queries.
 pub struct Script {
     answers: Mutex<VecDeque<Vec<IpAddr>>>,
     asked: AtomicUsize,

@@ -1,4 +1,4 @@
-//! People's ways out of the house.
+//! Queries and answers about a user's channels.
 
 use qm_kernel::{Secret, Timestamp};
 use qm_ports::channel::ChannelKind;
@@ -126,7 +126,7 @@ pub struct ChannelsView {
     pub platform_email_ready: bool,
     #[serde(rename = "chat_app_a")]
     pub chat_app_a: BotView,
-    /// What can be connected now.
+    /// Channels that can be connected now.
     pub kinds: Vec<KindView>,
 }
 
@@ -192,7 +192,7 @@ impl FromBody for BotToken {
 
 impl BotToken {
     pub fn config(&self) -> Map<String, Value> {
-        one("token", self.token.expose())
+        single_field("token", self.token.expose())
     }
 }
 
@@ -220,7 +220,7 @@ impl FromBody for Mailbox {
 
 impl Mailbox {
     pub fn config(&self) -> Map<String, Value> {
-        one("address", &self.address)
+        single_field("address", &self.address)
     }
 }
 
@@ -268,11 +268,11 @@ impl FromBody for ChatWebhook {
 
 impl ChatWebhook {
     pub fn config(&self) -> Map<String, Value> {
-        one("webhookUrl", self.webhook_url.expose())
+        single_field("webhookUrl", self.webhook_url.expose())
     }
 }
 
-/// What a person enters for a channel, as its schema says.
+/// Configuration of a channel by its schema.
 #[derive(ToSchema)]
 #[schema(as = NotificationChannelConfig)]
 pub struct ChannelSettings {
@@ -288,6 +288,6 @@ impl FromBody for ChannelSettings {
     }
 }
 
-fn one(name: &str, value: &str) -> Map<String, Value> {
+fn single_field(name: &str, value: &str) -> Map<String, Value> {
     Map::from_iter([(name.to_owned(), json!(value))])
 }

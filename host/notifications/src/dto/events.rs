@@ -1,4 +1,4 @@
-//! Events that people are told of, and how.
+//! Queries and answers about events and preferences.
 
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
@@ -9,9 +9,9 @@ use crate::model::catalogue::EventDef;
 use crate::model::channel::{CHAT_APP_A, CHAT_APP_B, EMAIL, KNOWN, MAX_ID, is_id};
 use crate::model::preference::{MAX_OTHERS, Preference, PreferenceChange};
 
-/// Keys of events that one request changes.
+/// Largest number of event keys in one request.
 const MAX_KEYS: usize = 200;
-/// Characters of a key.
+/// Largest number of characters of a key.
 const MAX_KEY: usize = 200;
 
 /// An event that people can be told of.
@@ -32,10 +32,10 @@ pub struct EventView {
     pub default_in_app: bool,
     /// `affected_user`, `resource_owner` or `permission_holders`.
     pub recipient_strategy: &'static str,
-    /// What recipients hold; absent for an event of one's own account.
+    /// Permission of the recipients; absent for an event of the user's own account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_permission: Option<&'static str>,
-    /// What makes its card.
+    /// Builder of its card.
     pub presentation_builder: &'static str,
 }
 
@@ -63,7 +63,7 @@ pub struct EventsView {
     pub events: Vec<EventView>,
 }
 
-/// How somebody wants to be told of an event.
+/// Preference of a user for an event.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = NotificationPreference)]
@@ -115,7 +115,7 @@ pub struct PreferencesView {
     pub rows: Vec<PreferenceRow>,
 }
 
-/// What became of a change of several preferences.
+/// Result of changing several preferences.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NotificationPreferencesChanged)]
 pub struct ChangedView {
@@ -124,7 +124,7 @@ pub struct ChangedView {
     pub skipped: Vec<String>,
 }
 
-/// What changes of a preference; what is absent stays. A channel may be on before it is connected.
+/// Changes of a preference; absent fields stay. A channel may be enabled before it is connected.
 #[derive(Default, ToSchema)]
 #[schema(as = NotificationPreferencePatch, rename_all = "camelCase")]
 pub struct PreferencePatch {
@@ -168,7 +168,7 @@ impl PreferencePatch {
         others.all(|id| is_id(id) && !KNOWN.contains(&id.as_str()))
     }
 
-    /// Reads a patch that is a part of a body; what is broken is told with the name of the part.
+    /// Parses a patch inside a body; errors carry the name of the member.
     fn nested(f: &mut Fields<'_>, name: &'static str) -> Self {
         let given: Map<String, Value> = f.object(name).required().get();
         let mut patch = Self::default();

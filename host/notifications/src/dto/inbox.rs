@@ -1,4 +1,4 @@
-//! People's inboxes.
+//! Queries and answers about inboxes.
 
 use qm_kernel::{PageQuery, Timestamp};
 use qm_web::{Fields, FromQuery};
@@ -68,21 +68,21 @@ pub struct InboxPage {
     pub page_size: u64,
 }
 
-/// What is neither read nor archived.
+/// Number of unread, unarchived notifications.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NotificationsUnread)]
 pub struct UnreadView {
     pub unread: u64,
 }
 
-/// How many were marked.
+/// Number of marked notifications.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NotificationsMarked)]
 pub struct MarkedView {
     pub updated: u64,
 }
 
-/// Which part of an inbox is listed.
+/// Filter and page of an inbox.
 pub struct InboxQuery {
     pub page: PageQuery,
     pub wanted: Wanted,

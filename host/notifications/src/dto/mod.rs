@@ -1,4 +1,4 @@
-//! What is asked for and what is answered.
+//! Request and answer bodies of the routes of this area.
 
 pub mod channels;
 pub mod events;

@@ -1,12 +1,12 @@
-//! Addresses of mailboxes, as people enter them.
+//! Email addresses, as users enter them.
 
-/// Characters of an address at most.
+/// Largest number of characters of an address.
 pub const MAX_ADDRESS: usize = 254;
 
-/// Why a text is no address, as what follows its name in an error.
+/// Error about an invalid address, in words that follow the field's name.
 pub const RULE: &str = "must be an email address, e.g. jo@example.org, of no more than 254 characters";
 
-/// Whether mail can be sent to it, as far as a look tells; that it arrives is proven by a mail.
+/// True when the text has the form of an email address; only a mail can prove that it exists.
 pub fn is_address(text: &str) -> bool {
     let mut parts = text.split('@');
     let (Some(local), Some(domain), None) = (parts.next(), parts.next(), parts.next()) else {

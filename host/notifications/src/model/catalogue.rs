@@ -1,4 +1,4 @@
-//! The events that people can be told of.
+//! Catalogue of the events that users can be notified of.
 
 use qm_kernel::Permission;
 
@@ -9,10 +9,10 @@ pub struct EventDef {
     pub key: &'static str,
     pub category: Category,
     pub severity: Severity,
-    /// Whether it shows in the inbox of somebody who never said whether it should.
+    /// True when the event appears in the inbox of users without a preference.
     pub default_in_app: bool,
     pub recipients: Recipients,
-    /// What recipients have to hold; for an event of one's own account nothing.
+    /// Permission of the recipients; `None` for an event of the user's own account.
     pub permission: Option<Permission>,
     pub builder: Builder,
 }
@@ -24,7 +24,7 @@ macro_rules! words {
         pub enum $name { $($variant,)+ }
 
         impl $name {
-            /// The word of the API and of the database.
+            /// The word in the API and in the database.
             pub const fn as_str(self) -> &'static str {
                 match self { $($name::$variant => $word,)+ }
             }
@@ -33,7 +33,7 @@ macro_rules! words {
 }
 
 words! {
-    /// A group of events in clients.
+    /// Group of events in clients.
     Category {
         Playback = "playback",
         Downloads = "downloads",
@@ -55,7 +55,7 @@ words! {
 }
 
 words! {
-    /// Who is told; always only active users.
+    /// Rule that selects the recipients; always active users only.
     Recipients {
         // Whom the event concerns, else who made it happen.
         AffectedUser = "affected_user",
@@ -66,7 +66,7 @@ words! {
 }
 
 words! {
-    /// What makes a card of the event, see [`crate::model::render`].
+    /// Builder of the event's card, see [`crate::model::render`].
     Builder {
         Playback = "playback",
         Torrent = "torrent",
@@ -83,7 +83,7 @@ pub fn find(key: &str) -> Option<&'static EventDef> {
     CATALOGUE.iter().find(|event| event.key == key)
 }
 
-/// Notice that a rule sends. No event of the bus: whoever runs the rule tells of it.
+/// Notice sent by an automation rule. It is no event of the bus: the automation area calls the notifier.
 pub const NOTICE: EventDef = event(
     "automation.notice",
     (Category::Workflows, Severity::Info),
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(find(""), None);
     }
 
-    /// Holders of no permission would be nobody.
+    /// An event without permission would have no holders to notify.
     #[test]
     fn only_events_of_ones_own_account_need_no_permission() {
         for event in CATALOGUE {

@@ -1,24 +1,24 @@
-//! One person's connection with a channel: a way out of the house beside the inbox.
+//! Connection of one user with a channel.
 
 use qm_kernel::{Secret, Timestamp};
 use qm_ports::channel::{ChannelConfig, ChannelKind};
 
-/// The mailbox.
+/// Email.
 pub const EMAIL: &str = "email";
-/// Telegram: a bot of one's own.
+/// Telegram, with the user's own bot.
 pub const CHAT_APP_A: &str = "chat_app_a";
-/// Discord: an incoming webhook.
+/// Discord, with an incoming webhook.
 pub const CHAT_APP_B: &str = "chat_app_b";
-/// The channels that clients know by name, whether or not a plugin provides them; in the order in which they are listed.
+/// Channels that clients know by name, with or without a plugin; in the order of lists.
 pub const KNOWN: [&str; 3] = [EMAIL, CHAT_APP_A, CHAT_APP_B];
 
-/// Failures in a row from which a connection counts as failing. It is used all the same.
+/// Number of consecutive failures from which a connection counts as failing. It is still used.
 const FAILING: i64 = 3;
-/// Bytes of an error that is kept.
+/// Largest stored error in bytes.
 const MAX_ERROR: usize = 500;
-/// Characters of the id of a channel.
+/// Largest number of characters of a channel id.
 pub const MAX_ID: usize = 64;
-/// A word among a channel's capabilities: it sends letters by the operator's server.
+/// Capability of a channel that sends letters by the operator's mail server.
 const MAIL: &str = "mail";
 
 /// A connection without its secrets.
@@ -27,29 +27,29 @@ pub struct Connection {
     pub user_id: String,
     pub channel: String,
     pub enabled: bool,
-    /// A message, or a code, has reached the destination.
+    /// True once a message or a code has reached the destination.
     pub verified: bool,
-    /// What the product calls the account it was configured with: a bot's name.
+    /// Name of the configured account in the service, e.g. the bot's name.
     pub account: Option<String>,
-    /// The destination for people, masked by the plugin.
+    /// Destination for display, masked by the plugin.
     pub label: Option<String>,
     pub last_tested_at: Option<Timestamp>,
     pub last_success_at: Option<Timestamp>,
     pub last_failure_at: Option<Timestamp>,
     pub last_error: Option<String>,
-    /// Since the last success.
+    /// Failures since the last success.
     pub consecutive_failures: i64,
 }
 
-/// The secrets of a connection, in clear.
+/// Decrypted secrets of a connection.
 #[derive(Debug)]
 pub struct Open {
     pub config: ChannelConfig,
-    /// What the plugin wants back; none while the destination is not known yet.
+    /// Opaque state of the plugin; `None` until the destination is known.
     pub state: Option<Secret>,
 }
 
-/// How a connection fares.
+/// Health of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     Disabled,
@@ -82,32 +82,32 @@ impl Connection {
         }
     }
 
-    /// The bot's name without the sign before it; blank without a bot.
+    /// The bot's name without a leading `@`; blank without a bot.
     pub fn bot_username(&self) -> &str {
         let name = self.account.as_deref().unwrap_or_default();
         name.strip_prefix('@').unwrap_or(name)
     }
 }
 
-/// What a person sees of a channel.
+/// A channel with the user's connection.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub channel: String,
-    /// None: not connected.
+    /// `None`: not connected.
     pub connection: Option<Connection>,
 }
 
-/// Everything a person sees of channels.
+/// All channels of a user.
 #[derive(Clone, Debug)]
 pub struct Overview {
     pub channels: Vec<Seen>,
-    /// What installed plugins provide, by id.
+    /// Channels of the installed plugins, by id.
     pub kinds: Vec<ChannelKind>,
     /// Mail can be sent.
     pub email_ready: bool,
 }
 
-/// An error as it is kept and shown: one line, no longer than fits.
+/// Error text as it is stored and shown: one line of limited length.
 pub fn kept_error(text: &str) -> String {
     let line: String = text
         .chars()
@@ -116,7 +116,7 @@ pub fn kept_error(text: &str) -> String {
     line[..line.floor_char_boundary(MAX_ERROR)].to_owned()
 }
 
-/// Whether it can be the id of a channel.
+/// True for a valid channel id.
 pub fn is_id(text: &str) -> bool {
     (1..=MAX_ID).contains(&text.len())
         && text.bytes().all(|byte| {
@@ -124,13 +124,13 @@ pub fn is_id(text: &str) -> bool {
         })
 }
 
-/// True if an address that letters go to is entered for the channel.
+/// True if the channel sends letters to an address that the user enters.
 pub fn sends_letters(kind: &ChannelKind) -> bool {
     kind.id == EMAIL || kind.capabilities.iter().any(|word| word == MAIL)
 }
 
-/// True if the product tells who sent it a code. Of a channel that sends letters only the host's own code counts, whatever
-/// its plugin declares: it alone shows that the letters reach the person who asked for them.
+/// True if the service reports the sender of a code. A channel that sends letters always uses the host's own
+/// codes, whatever its plugin declares: only they show that letters reach the user.
 pub fn links_by_code(kind: &ChannelKind) -> bool {
     kind.links_by_code && !sends_letters(kind)
 }

@@ -1,4 +1,4 @@
-//! When a message is tried again, and when not: states of a delivery, pauses, and the circuit of a destination. Pure.
+//! Retry rules of deliveries: states, pauses, and the circuit breaker of a destination. Pure.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,22 +6,22 @@ use std::time::Duration;
 use qm_kernel::Timestamp;
 use qm_ports::channel::ChannelError;
 
-/// Attempts at a message.
+/// Largest number of attempts per message.
 pub const ATTEMPTS: i64 = 3;
-/// After the first and the second failed attempt.
+/// Pauses after the first and the second failed attempt.
 const PAUSES: [Duration; 2] = [Duration::from_mins(1), Duration::from_mins(5)];
-/// Where a product asks to be left alone and does not say how long; or its plugin is not there, or busy.
+/// Pause after a service asked for one without a time; also when its plugin is missing or busy.
 const WAIT: Duration = Duration::from_mins(1);
-/// However long a product asks for.
+/// Longest pause that a service may ask for.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
-/// A message that could not be tried for so long is given up.
+/// Time after which a message that could not be tried is given up.
 const PATIENCE: Duration = Duration::from_hours(24);
-/// Failures in a row after which a destination is left alone for a while.
+/// Consecutive failures after which a destination is paused.
 const BREAKS_AT: u32 = 3;
 const FIRST_BREAK: Duration = Duration::from_mins(1);
 const LONGEST_BREAK: Duration = Duration::from_mins(30);
 
-/// Why a message is not sent, though its person wanted it.
+/// Reason for not sending a message that its recipient wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suppressed {
     UserInactive,
@@ -31,7 +31,7 @@ pub enum Suppressed {
     NoPresentation,
     /// No plugin has provided the channel for a day.
     ChannelNotImplemented,
-    /// The server died while it was sent: it may have arrived, and is not sent twice.
+    /// The server crashed during the send: the message may have arrived, and is not repeated.
     Interrupted,
 }
 
@@ -49,30 +49,30 @@ impl Suppressed {
     }
 }
 
-/// A message for a destination that is about to be sent.
+/// A message for one destination, about to be sent.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     pub id: String,
     pub user_id: String,
     pub notification_id: String,
     pub channel: String,
-    /// With this one.
+    /// Number of attempts including this one.
     pub attempts: i64,
     pub created_at: Timestamp,
 }
 
-/// What becomes of a message that was not taken.
+/// Next step for a message that was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Tried again then. `false`: this time did not count.
+    /// Retry at this time. `false`: the attempt does not count.
     Again(Timestamp, bool),
-    /// Never.
+    /// Failed finally.
     GivenUp,
-    /// Never, for this reason.
+    /// Cancelled for this reason.
     Cancelled(Suppressed),
 }
 
-/// What becomes of a message after its attempt number `attempt` failed with `error`.
+/// Next step after attempt number `attempt` failed with `error`.
 pub fn after(error: &ChannelError, attempt: i64, created: Timestamp, now: Timestamp) -> Next {
     let waited_enough = now.since(created) >= PATIENCE;
     match error {
@@ -91,7 +91,7 @@ pub fn after(error: &ChannelError, attempt: i64, created: Timestamp, now: Timest
     }
 }
 
-/// Whether the error says anything of where the message was to go, and not only of what is to carry it.
+/// True when the error concerns the destination, and not only the plugin.
 pub const fn tells_of_destination(error: &ChannelError) -> bool {
     !matches!(error, ChannelError::Missing(_) | ChannelError::Busy)
 }
@@ -101,11 +101,11 @@ fn asked_pause(seconds: Option<u32>) -> Duration {
     asked.clamp(Duration::from_secs(1), LONGEST_WAIT)
 }
 
-/// Whom a message goes to: a person, and the channel.
+/// User id and channel id.
 pub type Destination = (String, String);
 
-/// Destinations that are left alone for a while, because message after message failed there. Kept in memory: a restart
-/// tries them again. Bounds: an entry a connection that fails.
+/// Circuit breakers of failing destinations. Kept in memory: a restart tries them again. Bounds: one entry
+/// per failing connection.
 #[derive(Default)]
 pub struct Circuits(HashMap<Destination, Circuit>);
 
@@ -115,18 +115,19 @@ struct Circuit {
 }
 
 impl Circuits {
-    /// Until when nothing is sent there; none: it may be sent now.
+    /// End of the destination's pause; `None`: messages may be sent now.
     pub fn left_alone(&self, destination: &Destination, now: Timestamp) -> Option<Timestamp> {
         let until = self.0.get(destination)?.closed_until?;
         (until > now).then_some(until)
     }
 
-    /// A message was taken there.
+    /// Records a success.
     pub fn went_well(&mut self, destination: &Destination) {
         self.0.remove(destination);
     }
 
-    /// A message was not taken there. Each time the pause is twice as long; one that the product asks for is kept to.
+    /// Records a failure. Each pause is twice as long as the one before; a pause that the service asks for is
+    /// respected.
     pub fn failed(&mut self, destination: &Destination, error: &ChannelError, now: Timestamp) {
         if !tells_of_destination(error) {
             return;
@@ -151,7 +152,7 @@ impl Circuits {
 mod tests {
     use super::*;
 
-    fn at(seconds: i64) -> Timestamp {
+    fn after_secs(seconds: i64) -> Timestamp {
         Timestamp::from_secs(1_000_000 + seconds)
     }
 
@@ -162,14 +163,18 @@ mod tests {
     #[test]
     fn three_attempts_with_pauses_of_one_and_five_minutes() {
         for (attempt, next) in [
-            (1, Next::Again(at(60), true)),
-            (2, Next::Again(at(300), true)),
+            (1, Next::Again(after_secs(60), true)),
+            (2, Next::Again(after_secs(300), true)),
             (3, Next::GivenUp),
             (4, Next::GivenUp),
             (0, Next::GivenUp),
             (i64::MIN + 1, Next::GivenUp),
         ] {
-            assert_eq!(after(&unreachable(), attempt, at(0), at(0)), next, "{attempt}");
+            assert_eq!(
+                after(&unreachable(), attempt, after_secs(0), after_secs(0)),
+                next,
+                "{attempt}"
+            );
         }
     }
 
@@ -183,26 +188,35 @@ mod tests {
             ChannelError::Denied("no".into()),
             ChannelError::Unsupported("no".into()),
         ] {
-            assert_eq!(after(&error, 1, at(0), at(0)), Next::GivenUp, "{error}");
+            assert_eq!(
+                after(&error, 1, after_secs(0), after_secs(0)),
+                Next::GivenUp,
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn a_pause_that_is_asked_for_costs_no_attempt_and_ends() {
         for (seconds, pause) in [(Some(17), 17), (None, 60), (Some(0), 1), (Some(u32::MAX), 3600)] {
-            let next = after(&ChannelError::Throttled(seconds), 1, at(0), at(5));
-            assert_eq!(next, Next::Again(at(5 + pause), false));
+            let next = after(&ChannelError::Throttled(seconds), 1, after_secs(0), after_secs(5));
+            assert_eq!(next, Next::Again(after_secs(5 + pause), false));
         }
         let day = 24 * 3600;
-        let asked = after(&ChannelError::Throttled(Some(1)), 1, at(0), at(day));
+        let asked = after(
+            &ChannelError::Throttled(Some(1)),
+            1,
+            after_secs(0),
+            after_secs(day),
+        );
         assert_eq!(asked, Next::GivenUp);
         let missing = ChannelError::Missing("no plugin".into());
         assert_eq!(
-            after(&missing, 1, at(0), at(day - 1)),
-            Next::Again(at(day + 59), false)
+            after(&missing, 1, after_secs(0), after_secs(day - 1)),
+            Next::Again(after_secs(day + 59), false)
         );
         let cancelled = Next::Cancelled(Suppressed::ChannelNotImplemented);
-        assert_eq!(after(&missing, 1, at(0), at(day)), cancelled);
+        assert_eq!(after(&missing, 1, after_secs(0), after_secs(day)), cancelled);
     }
 
     #[test]
@@ -216,26 +230,41 @@ mod tests {
             (4, Some(120)),
             (5, Some(240)),
         ] {
-            circuits.failed(&here, &unreachable(), at(0));
-            assert_eq!(circuits.left_alone(&here, at(0)), pause.map(at), "{failure}");
+            circuits.failed(&here, &unreachable(), after_secs(0));
+            assert_eq!(
+                circuits.left_alone(&here, after_secs(0)),
+                pause.map(after_secs),
+                "{failure}"
+            );
         }
         for _ in 0..100 {
-            circuits.failed(&here, &unreachable(), at(0));
+            circuits.failed(&here, &unreachable(), after_secs(0));
         }
-        assert_eq!(circuits.left_alone(&here, at(0)), Some(at(1800)));
-        assert_eq!(circuits.left_alone(&here, at(1800)), None, "one is tried again");
-        assert_eq!(circuits.left_alone(&there, at(0)), None, "others go on");
-        circuits.went_well(&here);
-        circuits.failed(&here, &unreachable(), at(1800));
-        assert_eq!(circuits.left_alone(&here, at(1800)), None);
-        circuits.failed(&here, &ChannelError::Missing("no plugin".into()), at(1800));
-        circuits.failed(&here, &ChannelError::Busy, at(1800));
+        assert_eq!(circuits.left_alone(&here, after_secs(0)), Some(after_secs(1800)));
         assert_eq!(
-            circuits.left_alone(&here, at(1800)),
+            circuits.left_alone(&here, after_secs(1800)),
+            None,
+            "one is tried again"
+        );
+        assert_eq!(circuits.left_alone(&there, after_secs(0)), None, "others go on");
+        circuits.went_well(&here);
+        circuits.failed(&here, &unreachable(), after_secs(1800));
+        assert_eq!(circuits.left_alone(&here, after_secs(1800)), None);
+        circuits.failed(
+            &here,
+            &ChannelError::Missing("no plugin".into()),
+            after_secs(1800),
+        );
+        circuits.failed(&here, &ChannelError::Busy, after_secs(1800));
+        assert_eq!(
+            circuits.left_alone(&here, after_secs(1800)),
             None,
             "that says nothing of the destination"
         );
-        circuits.failed(&here, &ChannelError::Throttled(Some(9)), at(1800));
-        assert_eq!(circuits.left_alone(&here, at(1800)), Some(at(1809)));
+        circuits.failed(&here, &ChannelError::Throttled(Some(9)), after_secs(1800));
+        assert_eq!(
+            circuits.left_alone(&here, after_secs(1800)),
+            Some(after_secs(1809))
+        );
     }
 }

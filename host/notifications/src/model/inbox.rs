@@ -1,10 +1,10 @@
-//! What a person finds in their inbox.
+//! Inbox of a user.
 
 use qm_kernel::Timestamp;
 
 use super::presentation::Presentation;
 
-/// Characters of a search that are looked for.
+/// Number of characters of a search text that are used.
 pub const MAX_SEARCH: usize = 200;
 
 /// A notification as its owner sees it.
@@ -22,14 +22,14 @@ pub struct Item {
     pub is_read: bool,
     pub is_archived: bool,
     pub created_at: Timestamp,
-    /// None where there never was one, or it was stored by another version.
+    /// `None` when there was no card, or another version stored it.
     pub presentation: Option<Presentation>,
 }
 
-/// Which part of an inbox is listed.
+/// Filter on the state of notifications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shelf {
-    /// All that is not archived.
+    /// Everything that is not archived.
     #[default]
     Open,
     Unread,
@@ -38,7 +38,7 @@ pub enum Shelf {
 }
 
 impl Shelf {
-    /// The part that a word names; what names none is all that is not archived.
+    /// Parses the query word; an unknown word selects everything that is not archived.
     pub fn named(word: &str) -> Self {
         match word {
             "unread" => Shelf::Unread,
@@ -58,21 +58,21 @@ impl Shelf {
     }
 }
 
-/// What is looked for.
+/// Filter of an inbox.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     pub shelf: Shelf,
     pub category: Option<String>,
-    /// A part of the title, in any case of letters.
+    /// Part of the title, ignoring case.
     pub search: Option<String>,
 }
 
-/// What is done with a notification.
+/// Change of a notification's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     Read,
     Unread,
-    /// For good, and read.
+    /// Archived for good; counts as read.
     Archived,
 }
 

@@ -1,4 +1,4 @@
-//! Messages as channels get them: everything as plain text, and the card for those that have a richer form.
+//! Messages for channels: plain text, and a card for channels with a richer format.
 
 use qm_kernel::Secret;
 use qm_ports::channel::{Button, Message};
@@ -7,22 +7,22 @@ use serde_json::Value;
 use super::presentation::{Presentation, cut};
 use super::proof::LIFE;
 
-/// Characters of a subject.
+/// Largest number of characters of a subject.
 const MAX_SUBJECT: usize = 180;
-/// Characters of the words on a button.
+/// Largest number of characters of a button label.
 const MAX_LABEL: usize = 64;
 
-/// What all messages of a server have in common.
+/// Data that all messages of a server share.
 #[derive(Clone, Debug)]
 pub struct Letterhead {
-    /// The name that clients show.
+    /// Product name that clients show.
     pub product: String,
-    /// Where people reach the service; without it there are no links.
+    /// Public base URL; without it messages have no links.
     pub public_url: Option<String>,
 }
 
 impl Letterhead {
-    /// The message of a notification, which has this id however often it is tried.
+    /// The message of a notification; its id is the same for every attempt.
     pub fn message(&self, id: &str, title: &str, card: Option<&Presentation>) -> Message {
         let Some(card) = card else {
             return Message {
@@ -43,7 +43,7 @@ impl Letterhead {
         }
     }
 
-    /// What is sent to try a channel.
+    /// Test message of a channel.
     pub fn trial(&self, id: String) -> Message {
         let product = &self.product;
         let text =
@@ -56,7 +56,7 @@ impl Letterhead {
         }
     }
 
-    /// The letter that brings a code to an address that nobody confirmed. No word of it is chosen by who asked for it.
+    /// Letter with a code for an unconfirmed address. The requesting user cannot influence its text.
     pub fn proof(&self, id: String, code: &Secret) -> Message {
         let (product, code) = (&self.product, code.expose());
         let minutes = LIFE.as_secs() / 60;
@@ -72,7 +72,7 @@ impl Letterhead {
         }
     }
 
-    /// What is sent to a chat that was linked.
+    /// Greeting for a newly linked chat.
     pub fn greeting(&self, id: String) -> Message {
         let product = &self.product;
         Message {
@@ -99,7 +99,7 @@ impl Letterhead {
         lines.join("\n")
     }
 
-    /// The card with the name of the service, which richer forms show below it.
+    /// The card with the product name, which richer formats show below it.
     fn parts(&self, card: &Presentation) -> Option<Value> {
         let mut parts = serde_json::to_value(card).ok()?;
         parts

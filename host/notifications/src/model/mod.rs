@@ -1,4 +1,4 @@
-//! What notifications are made of, and the rules about them. Pure.
+//! Data types and pure rules of this area.
 
 pub mod address;
 pub mod catalogue;

@@ -1,26 +1,26 @@
-//! How a person wants to be told of an event.
+//! Preference of a user for an event.
 
 use std::collections::BTreeSet;
 
 use super::catalogue::EventDef;
 
-/// Channels beyond those known by name that one preference names at most.
+/// Largest number of channels in a preference beside those known by name.
 pub const MAX_OTHERS: usize = 16;
 
-/// How a person wants to be told of an event.
+/// Preference of a user for an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preference {
     /// Off: they are not told at all.
     pub enabled: bool,
     /// It shows in the inbox.
     pub in_app: bool,
-    /// Ids of the channels it goes out by; one that is not connected does nothing.
+    /// Ids of the channels to send by; one that is not connected has no effect.
     pub channels: BTreeSet<String>,
 }
 
 impl Preference {
-    /// That of somebody who never said.
-    pub fn of(event: &EventDef) -> Self {
+    /// The default preference.
+    pub fn default_for(event: &EventDef) -> Self {
         Self {
             enabled: true,
             in_app: event.default_in_app,
@@ -32,20 +32,20 @@ impl Preference {
         self.channels.contains(channel)
     }
 
-    /// Nothing is to be done for this person.
+    /// True when nothing is to be stored or sent.
     pub fn is_silent(&self) -> bool {
         !self.enabled || (!self.in_app && self.channels.is_empty())
     }
 }
 
-/// What is to change of a preference; what is absent stays.
+/// Change of a preference; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreferenceChange {
     pub enabled: Option<bool>,
     pub in_app: Option<bool>,
-    /// Of the channels known by name: id, and whether it is to be on.
+    /// Channels known by name: id, and the new state.
     pub switched: Vec<(&'static str, bool)>,
-    /// All channels that are to be on beside those known by name.
+    /// All other channels to send by.
     pub others: Option<Vec<String>>,
 }
 
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn whoever_never_said_hears_in_the_inbox_where_the_event_says_so() {
         for event in CATALOGUE {
-            let preference = Preference::of(event);
+            let preference = Preference::default_for(event);
             assert!(preference.enabled && preference.channels.is_empty());
             assert_eq!(preference.in_app, event.default_in_app, "{}", event.key);
             assert_eq!(preference.is_silent(), !event.default_in_app, "{}", event.key);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_is_absent_stays() {
-        let mut preference = Preference::of(find("torrent.completed").unwrap());
+        let mut preference = Preference::default_for(find("torrent.completed").unwrap());
         let before = preference.clone();
         PreferenceChange::default().apply(&mut preference);
         assert_eq!(preference, before);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn off_is_off_whatever_else_is_on() {
-        let mut preference = Preference::of(find("torrent.completed").unwrap());
+        let mut preference = Preference::default_for(find("torrent.completed").unwrap());
         let change = PreferenceChange {
             enabled: Some(false),
             switched: vec![("email", true)],

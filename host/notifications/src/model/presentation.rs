@@ -1,12 +1,13 @@
-//! A notification as a card: what clients draw and what channels say in their own markup. It is stored, shown and handed
-//! to plugins in this one form, which docs/notifications.md describes; a change of it is a new [`VERSION`].
+//! Card of a notification: drawn by clients, and formatted by channels in their own markup. It is stored,
+//! shown and passed to plugins in this one form, described in docs/notifications.md; any change of it is a
+//! new [`VERSION`].
 
 use qm_kernel::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// The version of the form. What was stored in another one is not shown.
+/// Version of the form. Cards stored in another version are not shown.
 pub const VERSION: u32 = 2;
 
 /// A notification as a card.
@@ -26,7 +27,7 @@ pub struct Presentation {
     /// Null in this version of the server.
     #[schema(value_type = Option<Object>)]
     pub artwork: Option<Value>,
-    /// What is watched; absent elsewhere.
+    /// The played medium; absent on other cards.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub media: Option<Media>,
     /// One line below it; absent where there is none.
@@ -108,7 +109,7 @@ pub struct Avatar {
     pub label: String,
 }
 
-/// What is watched, in at most two lines.
+/// A played medium, in at most two lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = NotificationMedia)]
 pub struct Media {
@@ -150,14 +151,14 @@ pub struct Action {
 }
 
 impl Presentation {
-    /// What was stored, if it is of this version.
+    /// Parses a stored card; `None` when it has another version.
     pub fn stored(text: &str) -> Option<Self> {
         let card: Self = serde_json::from_str(text).ok()?;
         (card.version == VERSION).then_some(card)
     }
 }
 
-/// The first characters of a text; one that is longer ends in an ellipsis.
+/// Cuts a text to `most` characters, with an ellipsis.
 pub fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -1,30 +1,30 @@
-//! Codes by which a person shows that they read what arrives at an address: a letter brings one, they enter it.
+//! Confirmation codes: a user proves access to a mailbox by entering a code that was sent there.
 //!
-//! Until then nothing else goes there, for an address may be a stranger's. A code is good once, for half an hour, for the
-//! connection as it was when the letter went out, and five times of guessing end it. The next one ends it too.
-//! Kept in memory alone: a restart forgets codes and counts.
-//! Bounds: [`OF_PERSON`] codes a person within [`HOUR`], so that many entries each; [`OF_ADDRESS`] an address within [`DAY`],
-//! whoever asks. What is older is forgotten with the next code that anybody asks for.
+//! Nothing else is sent to the address before, because it may be a stranger's. A code is valid once, for half
+//! an hour, for the connection as it was when the letter was sent; five wrong guesses end it, and so does the
+//! next code. Kept in memory only: a restart forgets codes and counts. Bounds: [`OF_PERSON`] codes per user
+//! within [`HOUR`]; [`OF_ADDRESS`] per address within [`DAY`], over all users. Older entries are dropped when
+//! any user requests a code.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use qm_kernel::{Secret, Timestamp};
 
-/// Time for which a code is good.
+/// Validity of a code.
 pub const LIFE: Duration = Duration::from_mins(30);
-/// Codes of one person within [`HOUR`].
+/// Largest number of codes of one user within [`HOUR`].
 pub const OF_PERSON: usize = 3;
 pub const HOUR: Duration = Duration::from_hours(1);
-/// Codes that go to one address within [`DAY`].
+/// Largest number of codes sent to one address within [`DAY`].
 pub const OF_ADDRESS: usize = 10;
 pub const DAY: Duration = Duration::from_hours(24);
-/// Wrong codes that end the one that is good.
+/// Number of wrong guesses that end a code.
 const GUESSES: u32 = 5;
 const LEAST: u32 = 100_000;
 const RANGE: u32 = 900_000;
 
-/// Why no code is given.
+/// Limit that refuses another code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     Person,
@@ -33,13 +33,13 @@ pub enum Refused {
 
 struct Issued {
     code: Secret,
-    /// Version of the connection that it is for; none until that is stored.
+    /// Version of the connection the code is for; `None` until that is stored.
     version: Option<i64>,
     at: Timestamp,
     guesses: u32,
 }
 
-/// The codes that are good, by person and channel, and how many there were.
+/// Valid codes by user and channel, and the counts of the limits.
 #[derive(Default)]
 pub struct Proofs {
     good: HashMap<(String, String), Issued>,
@@ -56,7 +56,7 @@ fn count(of: &mut HashMap<String, Vec<Timestamp>>, key: &str, since: Timestamp) 
 }
 
 impl Proofs {
-    /// A new code of six digits, made of these random bytes, for what is about to be connected.
+    /// Issues a code of six digits from random bytes, for a connection that is about to be stored.
     pub fn issue(
         &mut self,
         (user, channel): (&str, &str),
@@ -65,7 +65,7 @@ impl Proofs {
         now: Timestamp,
     ) -> Result<Secret, Refused> {
         self.good.retain(|_, issued| now.since(issued.at) < LIFE);
-        // Two ways to write one address are one.
+        // Different spellings of one address count together.
         let address = address.trim().to_lowercase();
         if count(&mut self.persons, user, now.minus(HOUR)) >= OF_PERSON {
             return Err(Refused::Person);
@@ -87,7 +87,7 @@ impl Proofs {
         Ok(code)
     }
 
-    /// Says which version of the connection a code is for.
+    /// Binds a code to the stored version of its connection.
     pub fn bind(&mut self, (user, channel): (&str, &str), code: &Secret, version: i64) {
         if let Some(issued) = self.good.get_mut(&(user.to_owned(), channel.to_owned()))
             && issued.code.expose() == code.expose()
@@ -96,7 +96,7 @@ impl Proofs {
         }
     }
 
-    /// True if this is the code, which is spent then.
+    /// Spends the code; true if it was right and valid.
     pub fn redeem(
         &mut self,
         (user, channel): (&str, &str),
@@ -120,7 +120,7 @@ impl Proofs {
         false
     }
 
-    /// Ends the code, whatever it is. How many there were is remembered.
+    /// Invalidates the code. The counts stay.
     pub fn cancel(&mut self, user: &str, channel: &str) {
         self.good.remove(&(user.to_owned(), channel.to_owned()));
     }
@@ -132,12 +132,12 @@ mod tests {
 
     const ME: (&str, &str) = ("u", "email");
 
-    fn at(seconds: i64) -> Timestamp {
+    fn after_secs(seconds: i64) -> Timestamp {
         Timestamp::from_secs(10_000_000 + seconds)
     }
 
     fn issued(proofs: &mut Proofs, user: &str, address: &str, seconds: i64) -> Result<Secret, Refused> {
-        proofs.issue((user, "email"), address, [seconds as u8; 8], at(seconds))
+        proofs.issue((user, "email"), address, [seconds as u8; 8], after_secs(seconds))
     }
 
     #[test]
@@ -145,26 +145,26 @@ mod tests {
         let mut proofs = Proofs::default();
         let code = issued(&mut proofs, "u", "u@example.org", 0).unwrap();
         assert!(
-            !proofs.redeem(ME, 1, code.expose(), at(1)),
+            !proofs.redeem(ME, 1, code.expose(), after_secs(1)),
             "nothing is stored yet"
         );
         proofs.bind(ME, &code, 1);
         assert!(
-            !proofs.redeem(ME, 2, code.expose(), at(1)),
+            !proofs.redeem(ME, 2, code.expose(), after_secs(1)),
             "another address by now"
         );
-        assert!(!proofs.redeem(("other", "email"), 1, code.expose(), at(1)));
-        assert!(proofs.redeem(ME, 1, &format!(" {} ", code.expose()), at(1799)));
-        assert!(!proofs.redeem(ME, 1, code.expose(), at(1799)));
+        assert!(!proofs.redeem(("other", "email"), 1, code.expose(), after_secs(1)));
+        assert!(proofs.redeem(ME, 1, &format!(" {} ", code.expose()), after_secs(1799)));
+        assert!(!proofs.redeem(ME, 1, code.expose(), after_secs(1799)));
         let second = issued(&mut proofs, "u", "u@example.org", 10).unwrap();
         proofs.bind(ME, &code, 2);
         assert!(
-            !proofs.redeem(ME, 2, second.expose(), at(11)),
+            !proofs.redeem(ME, 2, second.expose(), after_secs(11)),
             "the older one was bound"
         );
         proofs.bind(ME, &second, 2);
         assert!(
-            !proofs.redeem(ME, 2, second.expose(), at(1810)),
+            !proofs.redeem(ME, 2, second.expose(), after_secs(1810)),
             "half an hour is over"
         );
     }
@@ -175,9 +175,9 @@ mod tests {
         let code = issued(&mut proofs, "u", "u@example.org", 0).unwrap();
         proofs.bind(ME, &code, 1);
         for _ in 0..5 {
-            assert!(!proofs.redeem(ME, 1, "000000", at(1)));
+            assert!(!proofs.redeem(ME, 1, "000000", after_secs(1)));
         }
-        assert!(!proofs.redeem(ME, 1, code.expose(), at(1)));
+        assert!(!proofs.redeem(ME, 1, code.expose(), after_secs(1)));
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Texts with placeholders that a rule's author wrote: `{name}` stands for the field `name` of what the rule ran for.
+//! Templates in automation rules: `{name}` stands for the field `name` of the rule's context.
 
 use serde_json::{Map, Value};
 
-/// Most characters of a filled text.
+/// Largest number of characters of a filled text.
 const MAX_FILLED: usize = 2000;
-/// Most names that an error lists.
+/// Largest number of names in an error.
 const MAX_NAMES: usize = 40;
 
-/// Fills a template with the fields of a context. `{{` and `}}` stand for braces. A field that is null is an empty text, one that
-/// is a list its items with commas between. The error names what has no field, and what there is.
+/// Fills a template with the fields of a context. `{{` and `}}` stand for braces. A null becomes an empty
+/// text, a list its items with commas between. The error lists unknown names and the available fields.
 pub fn fill(template: &str, context: &Map<String, Value>) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! Table `notification_channels`. Secrets come and go sealed.
+//! Table `notification_channels`. Secrets are encrypted.
 
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
@@ -62,13 +62,13 @@ struct Row {
     version: i64,
 }
 
-/// A connection with its secrets as they are stored.
+/// A connection with its encrypted secrets.
 #[derive(Clone, Debug)]
 pub struct Stored {
     pub connection: Connection,
     pub config: Option<String>,
     pub state: Option<String>,
-    /// Which configuration it is.
+    /// Version of the configuration; it changes when the user configures the channel anew.
     pub version: i64,
 }
 
@@ -96,21 +96,21 @@ impl From<Row> for Stored {
     }
 }
 
-/// A connection to be stored in place of the one there is.
+/// A connection that replaces the present one.
 #[derive(Clone, Debug)]
 pub struct NewConnection<'a> {
     pub id: String,
     pub user_id: &'a str,
     pub channel: &'a str,
-    /// Sealed.
+    /// Encrypted.
     pub config: String,
-    /// Sealed.
+    /// Encrypted.
     pub state: Option<String>,
     pub account: Option<&'a str>,
     pub label: &'a str,
 }
 
-/// One connection at one version: what is told of another one is not its.
+/// One version of a connection: results of another version are not recorded for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Which<'a> {
     pub user_id: &'a str,
@@ -139,7 +139,7 @@ pub async fn find(tx: &mut Tx, user_id: &str, channel: &str) -> Result<Option<St
         .map(Stored::from))
 }
 
-/// Stores a connection that is on and not verified, with a history that begins now.
+/// Stores an enabled, unverified connection with an empty history.
 pub async fn connect(tx: &mut Tx, new: &NewConnection<'_>, at: Timestamp) -> Result<(), DbError> {
     qm_db::exec!(
         tx,
@@ -159,7 +159,7 @@ pub async fn connect(tx: &mut Tx, new: &NewConnection<'_>, at: Timestamp) -> Res
     .exactly(1)
 }
 
-/// Notes that the destination is its person's. `false`: it was configured anew meanwhile.
+/// Marks the destination as confirmed. `false`: it was configured anew meanwhile.
 pub async fn prove(tx: &mut Tx, which: Which<'_>, at: Timestamp) -> Result<bool, DbError> {
     let proven = qm_db::exec!(
         tx,
@@ -174,7 +174,7 @@ pub async fn prove(tx: &mut Tx, which: Which<'_>, at: Timestamp) -> Result<bool,
     Ok(proven.rows() == 1)
 }
 
-/// Stores the destination that a code led to. `false`: it was configured anew meanwhile.
+/// Stores the destination found by a code. `false`: it was configured anew meanwhile.
 pub async fn link(
     tx: &mut Tx,
     which: Which<'_>,
@@ -196,7 +196,7 @@ pub async fn link(
     Ok(linked.rows() == 1)
 }
 
-/// Notes how a message went; an error is cut to what is kept. Of a configuration that is gone nothing is noted.
+/// Records the result of a message, with a shortened error. Skipped when the configuration was replaced.
 pub async fn note(
     tx: &mut Tx,
     which: Which<'_>,
@@ -214,20 +214,20 @@ pub async fn note(
     Ok(())
 }
 
-/// Notes a test; one that went well verifies the connection.
+/// Records a test; a success verifies the connection.
 pub async fn note_test(tx: &mut Tx, which: Which<'_>, went_well: bool, at: Timestamp) -> Result<(), DbError> {
     let (user_id, channel, version) = (which.user_id, which.channel, which.version);
     let _ = qm_db::exec!(tx, TESTED, user_id, channel, version, at.ms(), went_well).await?;
     Ok(())
 }
 
-/// Takes a connection away, with its secrets. `false`: there is none.
+/// Deletes a connection with its secrets. `false`: there is none.
 pub async fn disconnect(tx: &mut Tx, user_id: &str, channel: &str, at: Timestamp) -> Result<bool, DbError> {
     let done = qm_db::exec!(tx, DISCONNECT, user_id, channel, false, at.ms()).await?;
     Ok(done.rows() == 1)
 }
 
-/// The sealed destinations that other people have by a channel.
+/// Encrypted destinations of other users on this channel.
 pub async fn other_states(tx: &mut Tx, channel: &str, user_id: &str) -> Result<Vec<String>, DbError> {
     let rows = qm_db::all!(tx, (String,), OTHER_STATES, channel, user_id).await?;
     Ok(rows.into_iter().map(|(state,)| state).collect())

@@ -6,7 +6,7 @@ use qm_kernel::Timestamp;
 use crate::model::channel::kept_error;
 use crate::model::delivery::{Delivery, Destination, Suppressed};
 
-/// Messages that are read at a time, of all channels.
+/// Largest number of messages read at once, over all channels.
 const AT_ONCE: i64 = 1024;
 
 bulk! {
@@ -15,8 +15,8 @@ bulk! {
 }
 
 sql! {
-    /// The first of each destination, and of each channel those that have waited longest: one that has many waiting keeps no
-    /// other waiting. The first of all channels come first.
+    /// The first message of each destination, and per channel those that have waited longest, so that a
+    /// channel with many messages delays no other.
     DUE = "SELECT id, user_id, channel FROM (SELECT id, user_id, channel, next_attempt_at, created_at, ROW_NUMBER() OVER \
             (PARTITION BY channel ORDER BY next_attempt_at, created_at, id) AS turn FROM (SELECT id, user_id, channel, \
                 next_attempt_at, created_at, ROW_NUMBER() OVER (PARTITION BY user_id, channel ORDER BY created_at, id) AS place \
@@ -52,7 +52,7 @@ struct Row {
     created_at: i64,
 }
 
-/// A message to be sent.
+/// A message to send.
 #[derive(Clone, Debug)]
 pub struct NewDelivery<'a> {
     pub id: String,
@@ -63,7 +63,7 @@ pub struct NewDelivery<'a> {
     pub at: Timestamp,
 }
 
-/// A message whose time has come.
+/// A message that is due.
 #[derive(Clone, Debug, FromRow)]
 pub struct Due {
     pub id: String,
@@ -97,13 +97,12 @@ pub async fn add(tx: &mut Tx, new: &[NewDelivery<'_>]) -> Result<(), DbError> {
     .exactly(new.len() as u64)
 }
 
-/// The messages whose time has come, the first of each destination, `most` of each channel; those that have waited longest
-/// first.
+/// The due messages: the first of each destination, `most` per channel, the longest waiting first.
 pub async fn due(tx: &mut Tx, now: Timestamp, most: usize) -> Result<Vec<Due>, DbError> {
     qm_db::all!(tx, Due, DUE, now.ms(), most as i64, AT_ONCE).await
 }
 
-/// Has nothing be sent to a destination before then.
+/// Postpones all messages for a destination.
 pub async fn postpone(
     tx: &mut Tx,
     (user_id, channel): (&str, &str),
@@ -113,13 +112,13 @@ pub async fn postpone(
     Ok(())
 }
 
-/// When the next message is to be tried; none waits.
+/// Time at which the next message is due; `None`: none waits.
 pub async fn next(tx: &mut Tx) -> Result<Option<Timestamp>, DbError> {
     let next = qm_db::value!(tx, Option<i64>, NEXT).await?;
     Ok(next.map(Timestamp::from_ms))
 }
 
-/// Marks a message as being sent. None: it is gone, it was put off meanwhile, or another server sends it.
+/// Marks a message as being sent. `None`: it was removed or postponed, or another server sends it.
 pub async fn begin(
     tx: &mut Tx,
     id: &str,
@@ -141,7 +140,7 @@ pub async fn accepted(tx: &mut Tx, id: &str, at: Timestamp) -> Result<(), DbErro
     qm_db::exec!(tx, ACCEPTED, id, at.ms()).await?.exactly(1)
 }
 
-/// It is tried again then. An attempt that does not count is taken back.
+/// Schedules a retry. An attempt that does not count is subtracted again.
 pub async fn again(tx: &mut Tx, id: &str, error: &str, at: Timestamp, counts: bool) -> Result<(), DbError> {
     let taken_back = i64::from(!counts);
     qm_db::exec!(tx, AGAIN, id, kept_error(error), at.ms(), taken_back)
@@ -149,7 +148,7 @@ pub async fn again(tx: &mut Tx, id: &str, error: &str, at: Timestamp, counts: bo
         .exactly(1)
 }
 
-/// It is never tried again.
+/// Marks a message as finally failed.
 pub async fn given_up(
     tx: &mut Tx,
     id: &str,
@@ -163,19 +162,20 @@ pub async fn given_up(
         .exactly(1)
 }
 
-/// It was not to be sent any more.
+/// Marks a message as cancelled.
 pub async fn cancelled(tx: &mut Tx, id: &str, why: Suppressed, at: Timestamp) -> Result<(), DbError> {
     qm_db::exec!(tx, CANCELLED, id, why.as_str(), at.ms())
         .await?
         .exactly(1)
 }
 
-/// What was being sent when the server ended: its id, and whether its product can tell a repetition.
+/// Messages that were being sent when the server stopped: id, and true if the service can detect a
+/// repetition.
 pub async fn left(tx: &mut Tx) -> Result<Vec<(String, bool)>, DbError> {
     qm_db::all!(tx, (String, bool), LEFT).await
 }
 
-/// Removes what ended before then, `most` at once; answers how many.
+/// Removes up to `most` messages that ended before `before`; returns their number.
 pub async fn prune(tx: &mut Tx, before: Timestamp, most: usize) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, PRUNE, before.ms(), most as i64).await?.rows())
 }

@@ -45,7 +45,7 @@ sql! {
         RETURNING ", columns!());
     ARCHIVE = concat!("UPDATE notifications SET archived_at = $3, read_at = $3 WHERE id = $1 AND user_id = $2 AND surfaced \
         RETURNING ", columns!());
-    /// What is to be sent of them goes too.
+    /// Their outgoing messages are deleted too.
     PRUNE = "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE created_at < $1 \
         ORDER BY created_at LIMIT $2)";
     OUTGOING = "SELECT title, presentation FROM notifications WHERE id = $1";
@@ -86,7 +86,7 @@ impl From<Row> for Item {
     }
 }
 
-/// A notification to be stored.
+/// A notification to store.
 #[derive(Clone, Debug)]
 pub struct NewNotification<'a> {
     pub id: String,
@@ -105,8 +105,8 @@ pub struct NewNotification<'a> {
     pub at: Timestamp,
 }
 
-/// Who was told of an event already.
-pub async fn told(tx: &mut Tx, event_id: &str) -> Result<HashSet<String>, DbError> {
+/// Ids of the users who were notified of an event already.
+pub async fn notified_users(tx: &mut Tx, event_id: &str) -> Result<HashSet<String>, DbError> {
     let rows = qm_db::all!(tx, (String,), TOLD, event_id).await?;
     Ok(rows.into_iter().map(|(user_id,)| user_id).collect())
 }
@@ -134,7 +134,7 @@ pub async fn add(tx: &mut Tx, new: &[NewNotification<'_>]) -> Result<(), DbError
     .exactly(new.len() as u64)
 }
 
-/// A page of a person's inbox, the newest first, and how many there are of the kind.
+/// One page of a user's inbox, the newest first, and the number of matching notifications.
 pub async fn page(
     tx: &mut Tx,
     user_id: &str,
@@ -159,7 +159,7 @@ pub async fn page(
     Ok((rows.into_iter().map(Item::from).collect(), total.unsigned_abs()))
 }
 
-/// A pattern for texts that contain this one.
+/// LIKE pattern for texts that contain this one.
 fn containing(text: &str) -> String {
     let mut pattern = String::from("%");
     for letter in text.chars() {
@@ -176,12 +176,12 @@ pub async fn unread(tx: &mut Tx, user_id: &str) -> Result<u64, DbError> {
     Ok(qm_db::value!(tx, i64, UNREAD, user_id).await?.unsigned_abs())
 }
 
-/// Marks all that is neither read nor archived as read; answers how many.
+/// Marks all unread, unarchived notifications as read; returns their number.
 pub async fn mark_all(tx: &mut Tx, user_id: &str, at: Timestamp) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, MARK_ALL, user_id, at.ms()).await?.rows())
 }
 
-/// Marks one of a person's notifications; none: they have no such one.
+/// Marks one notification of a user; `None` when the user has no such one.
 pub async fn mark(
     tx: &mut Tx,
     user_id: &str,
@@ -197,12 +197,12 @@ pub async fn mark(
     Ok(row.map(Item::from))
 }
 
-/// Removes some of the notifications of before then, the oldest first; answers how many.
+/// Removes up to `most` notifications created before `before`, the oldest first; returns their number.
 pub async fn prune(tx: &mut Tx, before: Timestamp, most: usize) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, PRUNE, before.ms(), most as i64).await?.rows())
 }
 
-/// Title and card of a notification that goes out.
+/// Title and card of a notification for an outgoing message.
 pub async fn outgoing(tx: &mut Tx, id: &str) -> Result<Option<(String, Option<Presentation>)>, DbError> {
     let row = qm_db::opt!(tx, (String, Option<String>), OUTGOING, id).await?;
     Ok(row.map(|(title, card)| (title, card.as_deref().and_then(Presentation::stored))))

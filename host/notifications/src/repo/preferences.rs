@@ -34,7 +34,7 @@ impl Row {
     }
 }
 
-/// What a person has said, by the keys of events.
+/// Stored preferences of a user, by event key.
 pub async fn of_user<C: FromIterator<(String, Preference)>>(
     tx: &mut Tx,
     user_id: &str,
@@ -43,7 +43,7 @@ pub async fn of_user<C: FromIterator<(String, Preference)>>(
     Ok(rows.into_iter().map(Row::named).collect())
 }
 
-/// What people have said of an event, by their ids.
+/// Stored preferences for an event, by user id.
 pub async fn of_event<C: FromIterator<(String, Preference)>>(tx: &mut Tx, key: &str) -> Result<C, DbError> {
     let rows = qm_db::all!(tx, Row, OF_EVENT, key).await?;
     Ok(rows.into_iter().map(Row::named).collect())

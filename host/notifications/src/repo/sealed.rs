@@ -1,4 +1,4 @@
-//! The encrypted values of this area: configurations and destinations in `notification_channels`.
+//! Encrypted columns of this area: configurations and destinations in `notification_channels`.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx, all, exec, sql};
@@ -13,7 +13,7 @@ sql! {
     REPLACE_STATE = "UPDATE notification_channels SET state = $3 WHERE id = $1 AND state = $2";
 }
 
-/// What people's ways out of the house keep encrypted.
+/// Access to the encrypted columns, for a change of the encryption key.
 pub struct ChannelSecrets;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! `/api/account/notifications/channels`: the caller's ways out of the house.
+//! `/api/account/notifications/channels`: the caller's connections.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Created, Json, Path};

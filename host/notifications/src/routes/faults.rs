@@ -1,5 +1,5 @@
-//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
-//! is known without them.
+//! Errors that each operation may answer, for the OpenAPI document. Answers common to every guarded operation
+//! are added elsewhere.
 
 use qm_platform::ActingError;
 use qm_ports::Settling;
@@ -11,7 +11,7 @@ use crate::model::code::{LIFE, MOST};
 use crate::model::proof::{HOUR, OF_PERSON};
 
 faults! {
-    /// What is one's own, by an account that may be gone or deactivated.
+    /// The caller's own data; the account may be gone or deactivated.
     Own => own();
     Prefer => with(own(), [E::UnknownEvent]);
     Email => with(connect(), [E::EmailNotConfigured, too_many_letters()]);
@@ -31,7 +31,7 @@ faults! {
     Mark => with(own(), [E::NoSuchNotification]);
 }
 
-/// Stands for what is known only when it happens.
+/// Placeholder for a part of a message that is known only at run time.
 fn some() -> String {
     "…".to_owned()
 }
@@ -59,7 +59,7 @@ fn channel(source: ChannelError) -> E {
     }
 }
 
-/// What the product behind a channel may say.
+/// Errors of the service behind a channel.
 fn upstream() -> Vec<E> {
     vec![
         channel(ChannelError::Unreachable(some())),

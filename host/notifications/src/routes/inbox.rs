@@ -1,4 +1,4 @@
-//! `/api/account/notifications/inbox`: what the caller was told.
+//! `/api/account/notifications/inbox`: the caller's notifications.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Created, Json, Params, Path};
@@ -27,7 +27,7 @@ pub async fn list_inbox(
     }))
 }
 
-/// How many the caller has neither read nor archived.
+/// Number of the caller's unread, unarchived notifications.
 #[utoipa::path(
     get, path = "/api/account/notifications/inbox/unread-count", tag = "notifications",
     responses((status = 200, body = UnreadView))

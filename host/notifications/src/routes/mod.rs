@@ -1,4 +1,4 @@
-//! The routes of a person's own notifications: parse, call the service, shape.
+//! Routes of the caller's own notifications: parse, call the service, shape.
 
 mod channels;
 mod faults;
@@ -16,9 +16,9 @@ use crate::service::Notifications;
 
 type App = axum::extract::State<Arc<Notifications>>;
 
-/// Requests of one address in 60 s that have a message sent to a place which somebody entered.
+/// Requests per client address and minute that send a message to an entered destination.
 const SENDS: u32 = 10;
-/// Requests of one address in 60 s that have a product asked whether a code has arrived.
+/// Requests per client address and minute that ask a service for an arrived code.
 const LOOKS: u32 = 30;
 
 /// All routes of this area, still without their state.
@@ -33,7 +33,7 @@ pub fn routes() -> Routes<Arc<Notifications>> {
         .add(routes!(channels::set_bot).need(own).limit(SENDS))
         .add(routes!(channels::link_bot).need(own))
         .add(routes!(channels::confirm_bot).need(own).limit(LOOKS))
-        // A path of its own hides the general one, whatever the method.
+        // A specific path hides the general one for all methods.
         .add(routes!(channels::connect_email).need(own).limit(SENDS))
         .add(routes!(channels::disconnect_email).need(own))
         .add(routes!(channels::connect_chat).need(own).limit(SENDS))

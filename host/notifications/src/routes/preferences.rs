@@ -1,4 +1,4 @@
-//! `/api/account/notifications`: what there is to be told of, and how the caller wants to be.
+//! `/api/account/notifications`: the events of the catalogue, and the caller's preferences.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Created, Json, Path};
@@ -21,7 +21,7 @@ pub async fn list_events() -> Json<EventsView> {
     })
 }
 
-/// How the caller wants to be told of each event.
+/// The caller's preferences for all events.
 #[utoipa::path(
     get, path = "/api/account/notifications/preferences", tag = "notifications",
     responses((status = 200, body = PreferencesView), faults::Own)

@@ -1,4 +1,4 @@
-//! The routes as a client sees them. Callers are the user `u`.
+//! Tests of the routes. Callers are the user `u`.
 
 use std::sync::Arc;
 
@@ -211,7 +211,7 @@ db_test! {
     async fn an_inbox_is_listed_and_marked(db: Db) {
         let site = Site::new(&db).await;
         for name in ["a", "b"] {
-            site.house.told(&site.house.completed(name)).await;
+            site.house.dispatch(&site.house.completed(name)).await;
             site.house.clock.advance(std::time::Duration::from_secs(1));
         }
         let (status, page) = site.ask("GET", "/inbox?page=junk&state=whatever", None).await;

@@ -1,4 +1,4 @@
-//! People's ways out of the house: what there is, and giving one up.
+//! Listing and disconnecting a user's channels.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::repo;
 use crate::repo::channels::Stored;
 
 impl Notifications {
-    /// The caller's connections: with the channels known by name, with what plugins provide beside them, and with what one
-    /// provided once.
+    /// The caller's connections: channels known by name, further channels of plugins, and connections whose
+    /// plugin is gone.
     pub async fn overview(&self, caller: &Principal) -> Result<Overview, NotificationsError> {
         let mut tx = self.db.begin_read().await?;
         self.still_there(&mut tx, caller).await?;
@@ -47,7 +47,7 @@ impl Notifications {
         })
     }
 
-    /// Takes a connection away, with its secrets. What waits to be sent by it is not sent.
+    /// Deletes a connection with its secrets. Its waiting messages are not sent.
     pub async fn disconnect(&self, caller: &Principal, channel: &str) -> Result<(), NotificationsError> {
         let mut tx = self.db.begin_write().await?;
         self.judge(&mut tx, caller, Permission::NotificationsChannelsManageOwn)
@@ -61,9 +61,9 @@ impl Notifications {
         Ok(())
     }
 
-    /// A channel that can be used now.
+    /// Finds a channel that is installed now.
     pub(super) async fn usable(&self, channel: &str) -> Result<ChannelKind, NotificationsError> {
-        // Asked first: what settles in between is found.
+        // Asked before the lookup, so that a plugin that becomes ready in between is found.
         let settling = self.channels.settling(channel);
         let kind = self.kind(channel);
         if let Some(settling) = settling.filter(|_| kind.is_none()) {
@@ -85,7 +85,7 @@ impl Notifications {
         })
     }
 
-    /// The secrets of a connection in clear; none where no key opens them.
+    /// Decrypts the secrets of a connection; `None` where that fails.
     pub(super) fn open(&self, stored: &Stored) -> Option<Open> {
         let config = self.cipher.decrypt(stored.config.as_deref()?)?;
         let config: Map<String, Value> = serde_json::from_str(config.expose()).ok()?;
@@ -99,13 +99,13 @@ impl Notifications {
         })
     }
 
-    /// The connection, unless its secrets cannot be read any more: it is as good as none.
+    /// The connection, unless its secrets cannot be decrypted: then it counts as none.
     pub(super) fn readable(&self, stored: Stored) -> Option<Connection> {
         self.open(&stored).map(|_| stored.connection)
     }
 }
 
-/// No channel that anybody knows, by as much of its name as is worth repeating.
+/// Error for an unknown channel, with its shortened name.
 pub(super) fn unknown(channel: &str) -> NotificationsError {
     NotificationsError::UnknownChannel(cut(channel, MAX_ID))
 }

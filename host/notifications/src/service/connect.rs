@@ -1,8 +1,8 @@
-//! Connecting a way out of the house, and trying it.
+//! Connecting and testing a channel.
 //!
-//! What a person enters is judged by the plugin's schema, then by the product, and only then stored; whoever has lost the
-//! right meanwhile stores nothing. It counts as verified once a message was taken; an address that letters go to once its owner
-//! entered the code that was sent there ([`super::prove`]).
+//! A configuration is checked by the plugin's schema, then by the service behind the channel, and stored only
+//! then, if the user still has the permission. The connection is verified once a message was accepted; an
+//! address for letters once the user has entered the code that was sent there ([`super::prove`]).
 
 use qm_kernel::{Permission, Principal};
 use qm_platform::{config_schema, judge_alone};
@@ -17,15 +17,16 @@ use crate::repo;
 use crate::repo::channels::{NewConnection, Stored};
 
 impl Notifications {
-    /// Refuses who may not change their connections, before anything is asked of anybody else.
+    /// Refuses callers without the permission before any request leaves the server.
     pub(super) async fn admit(&self, caller: &Principal) -> Result<(), NotificationsError> {
         let needed = &[Permission::NotificationsChannelsManageOwn];
         judge_alone(&*self.acting, &self.db, caller, needed).await?;
         Ok(())
     }
 
-    /// Stores a configuration in place of the one there is. Unless a code is to tell the destination, a message is sent there
-    /// at once; where that fails the connection is kept, unverified. To an address that letters go to only a code is sent.
+    /// Stores a configuration in place of the present one. Unless a code will find the destination, a message
+    /// is sent there at once; if that fails the connection stays, unverified. An address for letters only
+    /// receives a code.
     pub async fn connect(
         &self,
         caller: &Principal,
@@ -59,7 +60,7 @@ impl Notifications {
         found: &Destination,
     ) -> Result<Stored, NotificationsError> {
         let (user_id, now) = (&*caller.user_id, self.ctx.now());
-        // With a code to come, what was found is the account and not the destination.
+        // While a code is expected, the plugin has found the account and not the destination.
         let (account, state) = if links_by_code(kind) {
             (Some(&*found.label), None)
         } else {
@@ -85,7 +86,7 @@ impl Notifications {
         Ok(stored)
     }
 
-    /// Sends a message by a connection to see whether it arrives.
+    /// Sends a test message by a connection.
     pub async fn test(&self, caller: &Principal, channel: &str) -> Result<Seen, NotificationsError> {
         self.admit(caller).await?;
         let stored = {
@@ -114,7 +115,7 @@ impl Notifications {
         self.try_out(&kind, &stored, config, state.expose()).await
     }
 
-    /// Sends a message and notes whether it was taken.
+    /// Sends a message and records the result.
     async fn try_out(
         &self,
         kind: &ChannelKind,
@@ -147,7 +148,7 @@ impl Notifications {
     }
 }
 
-/// Refuses a configuration that its plugin's schema does not allow.
+/// Refuses a configuration that the plugin's schema does not allow.
 fn judge_config(kind: &ChannelKind, config: &Map<String, Value>) -> Result<(), NotificationsError> {
     let broken = config_schema::broken_rules(&kind.config_schema, config)
         .map_err(|error| failed(kind, ChannelError::Plugin(error.to_string())))?;
@@ -158,7 +159,7 @@ fn judge_config(kind: &ChannelKind, config: &Map<String, Value>) -> Result<(), N
     Err(NotificationsError::Config(messages.collect()))
 }
 
-/// What the product behind a channel said, with its name.
+/// Error of the service behind a channel, with the channel's name.
 pub(super) fn failed(kind: &ChannelKind, source: ChannelError) -> NotificationsError {
     NotificationsError::Channel {
         channel: kind.label.clone(),

@@ -1,5 +1,5 @@
-//! Sending one message: what is about to be sent is committed before, and how it went after, so that a message is sent
-//! again after a crash only where its product can tell a repetition.
+//! Sending one message: the begin is committed before, and the result after, so that after a crash a message
+//! is repeated only where the service can detect the repetition.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::repo;
 use crate::repo::channels::Stored;
 use crate::repo::deliveries::Due;
 
-/// A word among a channel's capabilities: it is given the id of a message, and drops the second one with the same.
+/// Capability of a channel that receives the id of a message and drops a second one with the same id.
 const TELLS_REPETITIONS: &str = "idempotent";
-/// What was sent and cannot be noted is noted so often again, with a pause between.
+/// Number of attempts to store the result of a sent message, one per [`PAUSE`].
 const NOTES: u32 = 60;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A message that is being sent.
+/// A message that is ready to send.
 struct Ready {
     delivery: Delivery,
     stored: Stored,
@@ -30,7 +30,7 @@ struct Ready {
 }
 
 impl Notifications {
-    /// Sends a message whose time has come. None: it was not to be sent any more; otherwise whether it was taken.
+    /// Sends a due message. `None`: it was not to be sent any more; otherwise the result.
     pub(super) async fn deliver(&self, due: &Due) -> Result<Option<Result<(), ChannelError>>, DbError> {
         let kind = self.kind(&due.channel);
         let Some(ready) = self.prepare(due, kind.as_ref()).await? else {
@@ -67,7 +67,7 @@ impl Notifications {
         Ok(Some(sent))
     }
 
-    /// Marks a message as being sent, unless it is not to be sent any more, which is noted then.
+    /// Marks a message as being sent, or records why it is not sent any more.
     async fn prepare(&self, due: &Due, kind: Option<&ChannelKind>) -> Result<Option<Ready>, DbError> {
         let is_repeatable =
             kind.is_some_and(|kind| kind.capabilities.iter().any(|word| word == TELLS_REPETITIONS));
@@ -89,7 +89,8 @@ impl Notifications {
         Ok(ready)
     }
 
-    /// Everything that sending takes, or why nothing is sent. What people prefer and may see was asked when they were told.
+    /// Collects everything that the send needs, or the reason to cancel. Preferences and permissions were
+    /// checked when the notification was stored.
     async fn still_wanted(
         &self,
         tx: &mut Tx,
@@ -130,7 +131,7 @@ impl Notifications {
         }))
     }
 
-    /// Notes how it went, of the message and of the connection.
+    /// Stores the result for the message and for the connection.
     async fn settle(
         &self,
         delivery: &Delivery,
@@ -172,8 +173,8 @@ impl Notifications {
         Ok(())
     }
 
-    /// What was being sent when the server ended: it is sent again where its product can tell a repetition, and otherwise
-    /// given up, because it may have arrived.
+    /// Settles messages that were being sent when the server stopped: repeated where the service can detect
+    /// it, and given up otherwise, because they may have arrived.
     pub(super) async fn recover(&self) -> Result<(), DbError> {
         let left = {
             let mut tx = self.db.begin_read().await?;

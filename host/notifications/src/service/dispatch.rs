@@ -1,8 +1,8 @@
-//! Telling people of events: who is told, and by which ways, is decided and stored in the transaction that consumes the
-//! event, so once an event, whoever dies when. What goes out by channels is sent by the worker.
+//! Consuming events: recipients and channels are decided and stored in the transaction that consumes the
+//! event, so exactly once per event, even across a crash. The worker sends the outgoing messages.
 //!
-//! Permissions and preferences are those that are stored at that moment. A thousand people are told in some thirty
-//! statements: a card is made once a time zone, rows go 64 at a time.
+//! Permissions and preferences are read at that moment. A thousand recipients take about thirty statements: a
+//! card is made once per time zone, and rows are inserted 64 at a time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -25,8 +25,8 @@ use crate::repo;
 use crate::repo::deliveries::NewDelivery;
 use crate::repo::inbox::NewNotification;
 
-/// The keys of the events that people are told of. For ever: the key of a further event is another consumer's, which tells of
-/// it by the same [`Notifications::tell`].
+/// Keys of the consumed events. Fixed for ever: the key of a further event belongs to another consumer, which
+/// calls [`Notifications::tell`] too.
 const KEYS: &[&str] = &[
     "media_server.user_started_watching",
     "media_server.user_stopped_watching",
@@ -45,10 +45,10 @@ const KEYS: &[&str] = &[
     "user.created",
     "user.role_changed",
 ];
-/// Who holds it may know who watches what.
+/// Permission to know which user watches what.
 const SEES_PEOPLE: Permission = Permission::MediaServerAnalyticsViewLiveActivity;
 
-/// Tells people of events.
+/// Consumer that notifies users of events.
 pub struct Dispatch(pub Arc<Notifications>);
 
 #[async_trait]
@@ -69,7 +69,7 @@ impl Consumer for Dispatch {
     }
 }
 
-/// What an inbox hears of a new notification.
+/// Realtime message about a new notification.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct News {
@@ -81,14 +81,14 @@ struct News {
     created_at: Timestamp,
 }
 
-/// Somebody who is told, and how.
+/// A recipient and their preference.
 struct Recipient {
     person: Person,
     preference: Preference,
 }
 
-/// What everybody of one time zone reads.
-struct Told {
+/// Texts for all recipients of one time zone.
+struct RenderedTexts {
     title: Arc<str>,
     /// JSON of the card.
     card: Option<String>,
@@ -96,7 +96,7 @@ struct Told {
 }
 
 impl Notifications {
-    /// Tells whom an event concerns, each once.
+    /// Notifies the users whom an event concerns, each once.
     pub(super) async fn tell(
         self: &Arc<Self>,
         tx: &mut Tx,
@@ -107,7 +107,7 @@ impl Notifications {
         self.tell_people(tx, def, event, people).await
     }
 
-    /// Tells these people of an event, each once.
+    /// Notifies these users of an event, each once.
     pub(super) async fn tell_people(
         self: &Arc<Self>,
         tx: &mut Tx,
@@ -160,7 +160,7 @@ impl Notifications {
         Ok(())
     }
 
-    /// Those of these people who want to be told of the event and were not told yet.
+    /// Those of the users who want the event and were not notified yet.
     async fn recipients(
         &self,
         tx: &mut Tx,
@@ -171,12 +171,12 @@ impl Notifications {
         if people.is_empty() {
             return Ok(Vec::new());
         }
-        let told = repo::inbox::told(tx, &event.id).await?;
+        let told = repo::inbox::notified_users(tx, &event.id).await?;
         let mut preferences: HashMap<String, Preference> = repo::preferences::of_event(tx, def.key).await?;
         let wanted = people.into_iter().filter_map(|person| {
             let preference = preferences
                 .remove(&person.id)
-                .unwrap_or_else(|| Preference::of(def));
+                .unwrap_or_else(|| Preference::default_for(def));
             let is_wanted = !preference.is_silent() && !told.contains(&person.id);
             is_wanted.then_some(Recipient { person, preference })
         });
@@ -210,7 +210,7 @@ impl Notifications {
         }
     }
 
-    /// Title and card, by the time zones of those who are told.
+    /// Title and card for each time zone of the recipients.
     async fn words(
         &self,
         tx: &mut Tx,
@@ -218,7 +218,7 @@ impl Notifications {
         event: &DomainEvent,
         recipients: &[Recipient],
         now: Timestamp,
-    ) -> Result<BTreeMap<Option<String>, Told>, DbError> {
+    ) -> Result<BTreeMap<Option<String>, RenderedTexts>, DbError> {
         let house: Option<String> = self.settings.get(tx, &TIMEZONE).await?;
         let mut words = BTreeMap::new();
         for recipient in recipients {
@@ -228,7 +228,7 @@ impl Notifications {
             }
             let reader = Reader {
                 zone: timezone::zone(zone.as_deref().or(house.as_deref())),
-                // Whoever is told of what people watch is told for that permission.
+                // Events of playback are sent to holders of this permission only.
                 sees_people: def.permission == Some(SEES_PEOPLE),
                 now,
             };
@@ -238,7 +238,7 @@ impl Notifications {
                 .as_ref()
                 .and_then(|card| card.action.as_ref())
                 .map(|action| action.href.clone());
-            let told = Told {
+            let told = RenderedTexts {
                 title: rendered.title.into(),
                 // A card of texts and numbers always has a JSON form.
                 card: rendered.card.and_then(|card| serde_json::to_string(&card).ok()),
@@ -249,7 +249,7 @@ impl Notifications {
         Ok(words)
     }
 
-    /// A message for each way that somebody wants to be told by.
+    /// One message for each channel of the recipient's preference.
     fn outgoing<'a>(
         &self,
         recipients: &[Recipient],
@@ -273,7 +273,7 @@ impl Notifications {
         outgoing.collect()
     }
 
-    /// Once it is stored: the inboxes that are open hear of it, and the worker begins.
+    /// After the commit: notifies open inboxes and wakes the worker.
     fn after_commit(self: &Arc<Self>, tx: &mut Tx, created: Vec<(Arc<str>, News)>, has_outgoing: bool) {
         let notifications = self.clone();
         tx.after_commit(move || {

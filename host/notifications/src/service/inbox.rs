@@ -1,4 +1,4 @@
-//! People's inboxes.
+//! Reading and marking a user's inbox.
 
 use qm_kernel::{PageQuery, Permission, Principal};
 
@@ -8,7 +8,7 @@ use crate::model::inbox::{Item, Mark, Wanted};
 use crate::repo;
 
 impl Notifications {
-    /// A page of the caller's inbox, the newest first, and how many there are of the kind.
+    /// One page of the caller's inbox, the newest first, and the number of matching notifications.
     pub async fn inbox(
         &self,
         caller: &Principal,
@@ -19,13 +19,13 @@ impl Notifications {
         Ok(repo::inbox::page(&mut tx, &caller.user_id, wanted, page).await?)
     }
 
-    /// How many the caller has neither read nor archived.
+    /// Number of the caller's unread, unarchived notifications.
     pub async fn unread(&self, caller: &Principal) -> Result<u64, NotificationsError> {
         let mut tx = self.db.begin_read().await?;
         Ok(repo::inbox::unread(&mut tx, &caller.user_id).await?)
     }
 
-    /// Marks all that is not archived as read; answers how many were not.
+    /// Marks all unarchived notifications as read; returns the number of changed ones.
     pub async fn read_all(&self, caller: &Principal) -> Result<u64, NotificationsError> {
         let mut tx = self.db.begin_write().await?;
         self.judge(&mut tx, caller, Permission::NotificationsManageOwn)

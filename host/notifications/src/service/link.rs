@@ -1,4 +1,4 @@
-//! Linking a chat: a code is shown to a person, they send it to their bot, the bot's product tells who sent it.
+//! Linking a chat: the user sends a code to their bot, and the bot's service reports the sender.
 
 use qm_kernel::{Permission, Principal, Secret};
 use qm_ports::channel::{ChannelConfig, ChannelKind, Destination};
@@ -11,7 +11,7 @@ use crate::model::code::{LIFE, MOST};
 use crate::repo;
 use crate::repo::channels::Stored;
 
-/// A code as it is shown, once.
+/// A new code, shown once.
 #[derive(Debug)]
 pub struct LinkCode {
     pub code: Secret,
@@ -21,7 +21,7 @@ pub struct LinkCode {
 }
 
 impl Notifications {
-    /// Gives a code to be sent to the bot of the caller's connection; the one before is no longer good.
+    /// Issues a code for the bot of the caller's connection; the previous one becomes invalid.
     pub async fn link(&self, caller: &Principal, channel: &str) -> Result<LinkCode, NotificationsError> {
         self.admit(caller).await?;
         let (stored, ..) = self.linkable(caller, channel).await?;
@@ -40,7 +40,8 @@ impl Notifications {
         })
     }
 
-    /// Looks whether the code has arrived, and stores from where. Of a channel that sends letters it takes the code itself.
+    /// Asks for the arrived code, and stores the chat it came from. A channel that sends letters takes the
+    /// code itself.
     pub async fn confirm(
         &self,
         caller: &Principal,
@@ -119,7 +120,7 @@ impl Notifications {
         linked.ok_or_else(gone)
     }
 
-    /// Says in the chat that it is linked. That is a courtesy: what fails here fails again with the first message.
+    /// Sends a greeting to the linked chat. A failure is ignored: it will show with the first message.
     async fn greet(&self, channel: &str, config: ChannelConfig, state: &str) {
         let letterhead = async {
             let mut tx = self.db.begin_read().await?;

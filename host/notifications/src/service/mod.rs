@@ -1,4 +1,4 @@
-//! The area's use cases. [`Notifications`] is what the server wires.
+//! Use cases of the area. The server constructs [`Notifications`].
 
 mod channels;
 mod connect;
@@ -32,18 +32,18 @@ use crate::model::message::Letterhead;
 use crate::model::proof::Proofs;
 use crate::settings::{MAIL, PUBLIC_URL, can_mail};
 
-/// What the area needs of the house.
+/// Dependencies of the area, supplied by the server.
 pub struct NotificationsDeps {
     pub ground: Ground,
-    /// Knows whom to tell.
+    /// Finds the recipients.
     pub people: Arc<dyn People>,
     pub hub: Hub,
     pub channels: Arc<dyn Channels>,
 }
 
-/// What people are told, and how.
+/// Service of all notifications.
 pub struct Notifications {
-    /// Itself, for what goes on after a call of it.
+    /// Reference to itself, for tasks that outlive a call.
     me: Weak<Notifications>,
     db: Db,
     ctx: Ctx,
@@ -55,16 +55,15 @@ pub struct Notifications {
     channels: Arc<dyn Channels>,
     codes: Mutex<Codes>,
     proofs: Mutex<Proofs>,
-    /// Something is to be sent.
+    /// Wakes the worker: a message is to be sent.
     work: Notify,
     deliveries: IntCounterVec,
 }
 
 impl Notifications {
-    /// Its loop sends what waits.
+    /// Creates the area; the loop sends the waiting messages.
     ///
-    /// # Errors
-    /// When something else counts under the same name.
+    /// When another metric has the same name.
     pub fn new(deps: NotificationsDeps) -> Result<Arc<Self>, prometheus::Error> {
         let help = Opts::new(
             "quartermaster_notification_deliveries_total",
@@ -89,7 +88,7 @@ impl Notifications {
         }))
     }
 
-    /// Holds the caller's row; see [`Acting::judge`].
+    /// Checks the caller and locks their row; see [`Acting::judge`].
     async fn judge(
         &self,
         tx: &mut Tx,
@@ -107,7 +106,7 @@ impl Notifications {
         }
     }
 
-    /// The channel as an installed plugin provides it.
+    /// The channel of an installed plugin.
     fn kind(&self, channel: &str) -> Option<ChannelKind> {
         self.channels
             .channels()
@@ -119,7 +118,7 @@ impl Notifications {
         Ok(can_mail(&self.settings.get(tx, &MAIL).await?))
     }
 
-    /// What all messages have in common, as of now.
+    /// The present values that all messages share.
     async fn letterhead(&self, tx: &mut Tx) -> Result<Letterhead, DbError> {
         Ok(Letterhead {
             product: self.settings.get(tx, &PRODUCT_NAME).await?,
@@ -128,12 +127,12 @@ impl Notifications {
     }
 
     fn proofs(&self) -> MutexGuard<'_, Proofs> {
-        // Nothing that holds the lock can leave it half changed.
+        // No holder of the lock can leave the data half changed.
         self.proofs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn codes(&self) -> MutexGuard<'_, Codes> {
-        // Nothing that holds the lock can leave it half changed.
+        // No holder of the lock can leave the data half changed.
         self.codes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
-//! Notices that rules send: the action `notify`.
+//! Automation action `notify`, which sends a notice.
 //!
-//! The rule's author is told, or all who hold a permission; telling others takes `users.manage`. A run that is tried again tells nobody
-//! twice: the notice is known by the run.
+//! Recipients are the rule's author, or all holders of a permission; notifying others takes `users.manage`. A
+//! repeated run notifies nobody twice: the notice carries the id of the run.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::model::catalogue::NOTICE;
 use crate::model::template::fill;
 
 const NOTIFY: &str = "notify";
-/// Takes whoever tells others than themselves.
+/// Permission to notify other users.
 const TELLS_OTHERS: Permission = Permission::UsersManage;
-/// Word of the recipients that are the rule's author alone.
+/// Value of `recipients` for the rule's author alone.
 const AUTHOR: &str = "author";
-/// Most characters of a template.
+/// Largest number of characters of a template.
 const MAX_TEMPLATE: usize = 500;
 
 #[async_trait]
@@ -65,11 +65,11 @@ impl Actions for Notifications {
     }
 }
 
-/// A notice as its rule says it.
+/// Parameters of the action.
 struct Notice {
     title: String,
     text: Option<String>,
-    /// None: the author.
+    /// Holders of this permission; `None`: the author.
     holders: Option<Permission>,
 }
 
@@ -103,7 +103,7 @@ impl Notice {
 }
 
 impl Notifications {
-    /// Tells whom a notice is for. The outer error is the database's.
+    /// Sends a notice to its recipients. The outer error is the database's.
     async fn send_notice(
         self: &Arc<Self>,
         call: &ActionCall,
@@ -134,7 +134,7 @@ impl Notifications {
         };
         let torrent = call.torrent.as_ref();
         let event = DomainEvent {
-            // The same for the same run: whoever was told already is not told again.
+            // The same id for the same run: recipients are not notified again.
             id: call.run_id.clone(),
             event_key: NOTICE.key.into(),
             occurred_at: self.ctx.now(),
@@ -208,7 +208,7 @@ mod tests {
             for name in ["ada", "bob"] {
                 assert!(inbox(&house, name).await.iter().any(|item| item.title == "look"), "{name}");
             }
-            // What says it another way is another run.
+            // Different parameters are a different run.
             for (params, said) in [
                 (json!({}), "title is required"),
                 (json!({ "title": 5 }), "title must be a string"),

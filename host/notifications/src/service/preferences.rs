@@ -1,4 +1,4 @@
-//! How people want to be told.
+//! Reading and changing a user's preferences.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use crate::model::catalogue::{CATALOGUE, EventDef, find};
 use crate::model::preference::{Preference, PreferenceChange};
 use crate::repo;
 
-/// An event, how its person wants to be told of it, and whether they ever said so.
+/// Event, the user's preference, and true if they have set it themselves.
 pub type Chosen = (&'static EventDef, Preference, bool);
 
 impl Notifications {
@@ -22,12 +22,12 @@ impl Notifications {
             repo::preferences::of_user(&mut tx, &caller.user_id).await?;
         let chosen = CATALOGUE.iter().map(|event| match stored.remove(event.key) {
             Some(preference) => (event, preference, true),
-            None => (event, Preference::of(event), false),
+            None => (event, Preference::default_for(event), false),
         });
         Ok(chosen.collect())
     }
 
-    /// Changes one preference, and answers it.
+    /// Changes one preference, and returns it.
     pub async fn prefer(
         &self,
         caller: &Principal,
@@ -38,7 +38,7 @@ impl Notifications {
         changed.pop().ok_or(NotificationsError::UnknownEvent)
     }
 
-    /// Changes several preferences alike: how many, and the keys that no event has.
+    /// Applies one change to several preferences: number of changed ones, and the unknown keys.
     pub async fn prefer_all(
         &self,
         caller: &Principal,
@@ -59,14 +59,16 @@ impl Notifications {
         change: &PreferenceChange,
     ) -> Result<Vec<Chosen>, NotificationsError> {
         let mut tx = self.db.begin_write().await?;
-        // Whoever it is, before it is told whether there is such an event.
+        // The caller is checked first, before the answer shows if the event exists.
         self.judge(&mut tx, caller, Permission::NotificationsManageOwn)
             .await?;
         let mut stored: HashMap<String, Preference> =
             repo::preferences::of_user(&mut tx, &caller.user_id).await?;
         let mut changed = Vec::with_capacity(events.len());
         for &event in events {
-            let mut preference = stored.remove(event.key).unwrap_or_else(|| Preference::of(event));
+            let mut preference = stored
+                .remove(event.key)
+                .unwrap_or_else(|| Preference::default_for(event));
             change.apply(&mut preference);
             repo::preferences::put(&mut tx, &caller.user_id, event.key, &preference, self.ctx.now()).await?;
             changed.push((event, preference, true));

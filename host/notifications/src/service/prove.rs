@@ -1,8 +1,8 @@
-//! Proving that an address is one's own, for channels that send letters.
+//! Confirming the address of a channel that sends letters.
 //!
-//! The operator's mail server must not write to strangers for whoever has an account. So the one letter that goes to an address
-//! nobody confirmed brings a code, in words that nobody chose; what people are told, and messages that try a channel, go
-//! out once the code was entered.
+//! The operator's mail server must not write to strangers on behalf of a user. So an unconfirmed address
+//! receives only one letter, with a code and a fixed text; notifications and test messages follow once the
+//! code was entered.
 
 use qm_kernel::{Permission, Principal, Secret};
 use qm_ports::channel::{ChannelConfig, ChannelKind, Destination};
@@ -30,7 +30,7 @@ impl Notifications {
             Some(address) => address.to_owned(),
             None => Value::Object(config.0.clone()).to_string(),
         };
-        // Before anything is stored: whoever asks too often keeps the connection that they have.
+        // Checked before anything is stored: a user over the limit keeps the present connection.
         let code = self.issue(owner, &address)?;
         let stored = self.store(caller, kind, &config, found).await?;
         self.proofs().bind(owner, &code, stored.which().version);
@@ -66,7 +66,7 @@ impl Notifications {
         self.proofs().issue(owner, address, bytes, now).map_err(too_many)
     }
 
-    /// Notes how the letter went. That it was taken proves nothing.
+    /// Records the result of the letter. Acceptance by the mail server proves nothing.
     async fn note_letter(
         &self,
         stored: &Stored,
@@ -83,7 +83,7 @@ impl Notifications {
         Ok(stored)
     }
 
-    /// Takes the code of the newest letter, from which on notifications go to its address.
+    /// Checks the code of the newest letter; from then on notifications go to its address.
     pub(super) async fn confirm_letters(
         &self,
         caller: &Principal,

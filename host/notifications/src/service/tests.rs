@@ -1,4 +1,4 @@
-//! The use cases on both databases.
+//! Tests of the use cases on both databases.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl House {
         items.into_iter().map(|item| item.title).collect()
     }
 
-    /// Who is to hear of completions by this channel too.
+    /// Adds this channel to the user's preference for completed torrents.
     async fn prefers(&self, name: &str, channel: &'static str) {
         let change = if ["email", "chat_app_a", "chat_app_b"].contains(&channel) {
             PreferenceChange {
@@ -92,14 +92,14 @@ db_test! {
         let house = House::new(&db).await;
         house.push("bob").await;
         house.prefers("bob", "push").await;
-        house.told(&house.completed("old")).await;
+        house.dispatch(&house.completed("old")).await;
         house.app.send_all(&mut Hands::default()).await;
         let (inbox, now) = (async |name: &str| house.titles(name).await, || house.clock.ctx().now());
         house.clock.advance(DAY * 29);
         house.app.remove_old(now()).await.unwrap();
         assert_eq!(house.deliveries().await.len(), 1);
         house.clock.advance(DAY * 2);
-        house.told(&house.completed("new")).await;
+        house.dispatch(&house.completed("new")).await;
         house.app.send_all(&mut Hands::default()).await;
         house.app.remove_old(now()).await.unwrap();
         assert_eq!(house.deliveries().await.len(), 1, "what became of a message is kept for thirty days");
@@ -113,9 +113,9 @@ db_test! {
         for name in ["ada", "bob"] {
             assert_eq!(inbox(name).await, ["new finished downloading"], "{name}");
         }
-        // More than one transaction takes.
+        // More than fit one transaction.
         for n in 0..25 {
-            house.told(&house.completed(&format!("t{n}"))).await;
+            house.dispatch(&house.completed(&format!("t{n}"))).await;
         }
         house.clock.advance(DAY * 40);
         house.app.remove_old(now()).await.unwrap();
@@ -137,9 +137,9 @@ db_test! {
 
         let event = house.completed("a.mkv");
         for _ in 0..2 {
-            house.told(&event).await;
+            house.dispatch(&event).await;
         }
-        house.told(&house.event("torrent.rules_due", json!({}))).await;
+        house.dispatch(&house.event("torrent.rules_due", json!({}))).await;
         let items = house.inbox("ada", Wanted::default()).await;
         assert_eq!(items.len(), 1);
         let item = &items[0];
@@ -162,17 +162,17 @@ db_test! {
             let event = house.event(key, json!({ "torrentName": "a", "keyName": "k" }));
             qm_kernel::event::DomainEvent { subject_user_id: who.map(str::to_owned), ..event }
         };
-        house.told(&concerning("security.api_key_created", Some("ada"))).await;
-        house.told(&concerning("security.api_key_created", Some("nobody"))).await;
-        house.told(&concerning("security.api_key_created", None)).await;
+        house.dispatch(&concerning("security.api_key_created", Some("ada"))).await;
+        house.dispatch(&concerning("security.api_key_created", Some("nobody"))).await;
+        house.dispatch(&concerning("security.api_key_created", None)).await;
         assert_eq!(house.titles("ada").await, ["An API key was created: k"]);
         let by_ada = concerning("security.password_changed", None).by(Some("ada"));
-        house.told(&by_ada).await;
+        house.dispatch(&by_ada).await;
         assert_eq!(house.titles("ada").await.len(), 2, "who did it, where it is said of nobody else");
-        house.told(&concerning("torrent.failed", Some("ada"))).await;
+        house.dispatch(&concerning("torrent.failed", Some("ada"))).await;
         assert_eq!((house.titles("ada").await.len(), house.titles("bob").await.len()), (3, 0));
         house.set_active("ada", false).await;
-        house.told(&concerning("torrent.failed", Some("ada"))).await;
+        house.dispatch(&concerning("torrent.failed", Some("ada"))).await;
         assert_eq!(house.titles("bob").await, ["a failed"], "the owner is gone: everybody who sees torrents");
     }
 
@@ -186,7 +186,7 @@ db_test! {
             house.prefers(&format!("u{n:04}"), "push").await;
         }
         let event = house.completed("a.mkv");
-        house.told(&event).await;
+        house.dispatch(&event).await;
         for (n, clock) in [(1, "Today, 2:45 PM"), (2, "Today, 5:15 AM"), (999, "Today, 9:15 AM")] {
             let items = house.inbox(&format!("u{n:04}"), Wanted::default()).await;
             let card = items[0].presentation.clone().unwrap();
@@ -204,7 +204,7 @@ db_test! {
         let mut hands = Hands::default();
         house.push("ada").await;
         house.prefers("ada", "push").await;
-        house.told(&house.completed("a.mkv")).await;
+        house.dispatch(&house.completed("a.mkv")).await;
         house.app.send_all(&mut hands).await;
         let sent = house.channels.sent();
         assert_eq!(sent.len(), 1);
@@ -216,7 +216,7 @@ db_test! {
         assert_eq!(house.deliveries().await, ["ada push provider_accepted 1 -"]);
 
         house.channels.fail("push", Some(unreachable()));
-        house.told(&house.completed("b.mkv")).await;
+        house.dispatch(&house.completed("b.mkv")).await;
         for (attempt, wait) in [(1, 60), (2, 300)] {
             house.app.send_all(&mut hands).await;
             let row = format!("ada push failed {attempt} -");
@@ -236,7 +236,7 @@ db_test! {
         assert_eq!(house.health("ada", "push").await, (Health::Healthy, 0, None));
 
         house.channels.fail("push", Some(unreachable()));
-        house.told(&house.completed("c.mkv")).await;
+        house.dispatch(&house.completed("c.mkv")).await;
         for wait in [60, 300, 0] {
             house.app.send_all(&mut hands).await;
             house.clock.advance(Duration::from_secs(wait));
@@ -256,15 +256,15 @@ db_test! {
         house.push("ada").await;
         house.prefers("ada", "push").await;
         house.channels.fail("push", Some(ChannelError::Auth("the token is revoked".into())));
-        house.told(&house.completed("a")).await;
+        house.dispatch(&house.completed("a")).await;
         house.app.send_all(&mut hands).await;
         house.clock.advance(Duration::from_hours(1));
         house.app.send_all(&mut hands).await;
         assert_eq!(house.deliveries().await, ["ada push failed 1 -"]);
 
         house.channels.fail("push", Some(ChannelError::Throttled(Some(17))));
-        house.told(&house.completed("b")).await;
-        house.told(&house.completed("c")).await;
+        house.dispatch(&house.completed("b")).await;
+        house.dispatch(&house.completed("c")).await;
         house.app.send_all(&mut hands).await;
         let rows = house.deliveries().await;
         assert_eq!(rows[1..], ["ada push failed 0 -", "ada push pending 0 -"], "the second was not even tried");
@@ -286,7 +286,7 @@ db_test! {
         }
         house.channels.hanging.lock().unwrap().insert("to ada".into());
         for n in 0..30 {
-            house.told(&house.completed(&format!("{n}"))).await;
+            house.dispatch(&house.completed(&format!("{n}"))).await;
         }
         let going = {
             let (app, channels) = (house.app.clone(), house.channels.clone());
@@ -326,10 +326,10 @@ db_test! {
             house.channels.hanging.lock().unwrap().insert(format!("to {name}"));
         }
         house.mailbox("ada", "ada@example.org").await;
-        house.told(&house.completed("a")).await;
+        house.dispatch(&house.completed("a")).await;
         house.clock.advance(Duration::from_secs(1));
         house.prefers("ada", "email").await;
-        house.told(&house.completed("b")).await;
+        house.dispatch(&house.completed("b")).await;
         let going = {
             let app = house.app.clone();
             tokio::spawn(async move { app.send_all(&mut Hands::default()).await })
@@ -343,7 +343,7 @@ db_test! {
             }
         });
         assert_eq!(sent.await.expect("one that came later goes out by another channel"), "email");
-        // They begin side by side, so the one that was sent may have been first.
+        // They begin concurrently, so the sent one may have been first.
         let begun = tokio::time::timeout(Duration::from_mins(1), async {
             loop {
                 let rows = house.deliveries().await;
@@ -366,7 +366,7 @@ db_test! {
         for (is_repeatable, sent, row) in
             [(false, 0, "ada push failed 1 interrupted"), (true, 1, "ada push provider_accepted 1 -")]
         {
-            house.told(&house.completed("a")).await;
+            house.dispatch(&house.completed("a")).await;
             house.cut_off(is_repeatable).await;
             house.app.send_all(&mut hands).await;
             assert!(house.channels.sent().is_empty(), "it is in nobody's hands");
@@ -387,7 +387,7 @@ db_test! {
         }
         house.user("eve", &["torrents.view"]).await;
         house.prefers("eve", "email").await;
-        house.told(&house.completed("a")).await;
+        house.dispatch(&house.completed("a")).await;
         house.set_active("ada", false).await;
         house.app.disconnect(&caller("bob"), "push").await.unwrap();
         house.app.send_all(&mut hands).await;
@@ -403,7 +403,7 @@ db_test! {
         let mut hands = Hands::default();
         house.push("ada").await;
         house.prefers("ada", "push").await;
-        house.told(&house.completed("a")).await;
+        house.dispatch(&house.completed("a")).await;
         house.channels.unload("push");
         house.app.send_all(&mut hands).await;
         assert_eq!(house.deliveries().await, ["ada push failed 0 -"]);
@@ -472,9 +472,9 @@ db_test! {
         let text = &letters[0].message.text;
         assert!(!text.contains("ada") && !text.contains("stranger") && letters[0].message.presentation.is_none(), "{text}");
         let code = text.split_whitespace().next().unwrap().to_owned();
-        // Until it is entered nothing goes there, whoever asks and however.
+        // Before the code is entered nothing is sent there, by any way.
         assert!(matches!(house.app.test(&ada, "email").await, Err(E::Unconfirmed)));
-        house.told(&house.completed("a")).await;
+        house.dispatch(&house.completed("a")).await;
         house.app.send_all(&mut hands).await;
         assert!(house.channels.sent().is_empty());
         assert_eq!(house.deliveries().await, ["ada email cancelled 1 no_verified_connection"]);
@@ -487,14 +487,14 @@ db_test! {
         assert!(matches!(house.app.confirm(&ada, "email", Some(&code)).await, Err(E::WrongCode)), "it is good once");
         house.app.test(&ada, "email").await.unwrap();
         assert_eq!(house.channels.sent().len(), 1);
-        // Another address is asked anew, and the code of the one before is worth nothing there.
+        // Another address needs its own code; the previous one is invalid there.
         house.app.connect(&ada, "email", address.clone()).await.unwrap();
         let before = house.channels.code();
         house.app.connect(&ada, "email", config("address", "other@example.org")).await.unwrap();
         house.channels.sent();
         assert!(matches!(house.app.confirm(&ada, "email", Some(&before)).await, Err(E::WrongCode)));
         assert_eq!(house.health("ada", "email").await.0, Health::Unverified);
-        // Few letters are sent for anybody, and none beyond.
+        // Only a few letters are sent per user.
         let refused = house.app.connect(&ada, "email", config("address", "third@example.org")).await;
         assert!(matches!(refused, Err(E::TooManyCodes { most: 3, minutes: 60 })));
         assert!(house.channels.sent().is_empty());
@@ -583,9 +583,9 @@ db_test! {
         let ada = caller("ada");
         for (seconds, name) in [(0, "first_100%"), (1, "second"), (2, "third")] {
             house.clock.set(qm_test_base::START_MS + seconds * 1000);
-            house.told(&house.completed(name)).await;
+            house.dispatch(&house.completed(name)).await;
         }
-        house.told(&house.event("system.storage_warning", json!({ "path": "/d", "freePercent": 9 }))).await;
+        house.dispatch(&house.event("system.storage_warning", json!({ "path": "/d", "freePercent": 9 }))).await;
         let items = house.inbox("ada", Wanted::default()).await;
         let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
         assert_eq!(house.titles("ada").await, ["third finished downloading", "second finished downloading",

@@ -1,5 +1,5 @@
-//! What is kept no longer: messages that have ended, and, where the operator says so, what people were told long ago. In
-//! transactions of a thousand rows: nobody waits for a large one.
+//! Removal of ended messages and, if the operator wants it, of old notifications, in transactions of a
+//! thousand rows, so that other writers wait only briefly.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use super::Notifications;
 use crate::repo;
 use crate::settings::INBOX_DAYS;
 
-/// How long it is kept what became of a message.
+/// Age at which ended messages are removed.
 const MESSAGES: Duration = Duration::from_hours(30 * 24);
-/// Rows that are removed in one transaction.
+/// Rows removed in one transaction.
 const AT_ONCE: usize = if cfg!(test) { 10 } else { 1000 };
 
 impl Notifications {

@@ -1,9 +1,9 @@
-//! The worker: sends what waits, off the loops that tell of it.
+//! Worker that sends the waiting messages, separate from the consumers that store them.
 //!
-//! To one destination one message at a time, in order; a destination that keeps failing is left alone for a while, and holds
-//! up nobody else. Neither does a channel that hangs, whoever uses it. Bounds: [`PLACES`] messages at once, [`A_CHANNEL`] of
-//! a channel; [`READ`] destinations of a channel are read at a time; a stop waits [`STOP`] for those that are being sent.
-//! What is cut off then is settled by the next start.
+//! Messages for one destination are sent one at a time and in order. A destination that keeps failing is
+//! paused and delays no other; nor does a channel that hangs. Bounds: [`PLACES`] messages at once,
+//! [`A_CHANNEL`] per channel; [`READ`] destinations per channel are read at a time; a stop waits [`STOP`] for
+//! the messages being sent. Messages cut off then are settled by the next start.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -20,48 +20,48 @@ use crate::model::delivery::{Circuits, Destination};
 use crate::repo;
 use crate::repo::deliveries::Due;
 
-/// Messages that are sent at once.
+/// Number of messages sent at once.
 const PLACES: usize = 32;
-/// Those of one channel: as many as its plugin takes at once.
+/// Number of messages sent at once by one channel: as many as its plugin handles at once.
 const A_CHANNEL: usize = 4;
-/// Destinations of a channel that are read at a time.
+/// Number of destinations per channel read at a time.
 const READ: usize = 64;
-/// What was read is gone on with for so long before it is looked what came meanwhile.
+/// Age up to which a list of due messages is used before it is read again.
 const FRESH: Duration = Duration::from_millis(250);
-/// How often it looks without having been told.
+/// Interval between two looks while nothing wakes the worker.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// After a failure of the database.
+/// Pause after a database error.
 const PAUSE: Duration = Duration::from_secs(1);
-/// For what is being sent when the server stops.
+/// Time that a stop gives to messages being sent.
 const STOP: Duration = Duration::from_secs(5);
-/// How often what is too old is removed, while there is anything to do.
+/// Interval between two removals of old rows, while there is anything to do.
 const PRUNE_EVERY: Duration = Duration::from_hours(1);
 
-/// How a message went, and to whom.
+/// Result of one message.
 struct Ended {
     to: Destination,
-    /// None: nothing was sent.
+    /// `None`: nothing was sent.
     sent: Option<Result<(), ChannelError>>,
-    /// It could not be begun, or not noted.
+    /// True when the begin or the result could not be stored.
     failed: bool,
 }
 
-/// What is being sent, and what is known of where it goes.
+/// State of the worker: messages being sent, and destinations that are paused.
 #[derive(Default)]
 pub(super) struct Hands {
     tasks: JoinSet<Ended>,
     busy: HashSet<Destination>,
     circuits: Circuits,
-    /// Read, and not begun yet.
+    /// Read from the database, and not begun yet.
     waiting: VecDeque<Due>,
     read: Option<Timestamp>,
-    /// When the next message is due, as of the last look.
+    /// Due time of the next message at the last look.
     next: Option<Timestamp>,
     pruned: Option<Timestamp>,
 }
 
 impl Hands {
-    /// The next message that there is a place for.
+    /// Takes the next message for which a place is free.
     fn take(&mut self) -> Option<Due> {
         if self.is_full() {
             return None;
@@ -94,7 +94,7 @@ impl Hands {
 impl Notifications {
     pub const WORKER: (&'static str, Duration) = ("notification_delivery_worker", INTERVAL);
 
-    /// Sends what waits until it is stopped.
+    /// Sends waiting messages until stopped.
     pub async fn worker_loop(self: Arc<Self>, stop: CancellationToken) {
         while let Err(error) = self.recover().await {
             tracing::error!(
@@ -130,11 +130,11 @@ impl Notifications {
                         let failed = ended.failed;
                         hands.ended(ended, self.ctx.now());
                         if failed {
-                            // It is due still: not at once again.
+                            // It is still due; the pause prevents an immediate repetition.
                             tokio::time::sleep(PAUSE).await;
                         }
                     }
-                    // What it left is settled like what a crash left, when this loop is begun again.
+                    // The messages it left are settled like those of a crash, when this loop begins again.
                     Err(error) => std::panic::resume_unwind(error.into_panic()),
                 },
                 () = self.work.notified() => {}
@@ -150,14 +150,14 @@ impl Notifications {
         }
     }
 
-    /// How long nothing falls due.
+    /// Time until the next message is due.
     fn until_next(&self, hands: &Hands) -> Duration {
         let next = hands.next.map(|next| next.since(self.ctx.now()));
-        // What is due and cannot be begun waits for a place, which is heard of.
+        // Due messages that wait for a place are woken by its release.
         next.map_or(INTERVAL, |next| next.clamp(PAUSE, INTERVAL))
     }
 
-    /// Begins what may begin. A look at a database that nobody changed, while nothing is due, asks it nothing.
+    /// Begins due messages. While the database is unchanged and nothing is due, it is not queried.
     async fn look(self: &Arc<Self>, hands: &mut Hands, changes: &mut Changes) -> Result<(), DbError> {
         let now = self.ctx.now();
         if !self.db.mandate().holds() || (self.begin(hands, now).await? && hands.is_fresh(now)) {
@@ -180,7 +180,7 @@ impl Notifications {
         Ok(())
     }
 
-    /// Begins what was read and has a place; whether there was any.
+    /// Begins messages that have a place; true if there were any.
     async fn begin(self: &Arc<Self>, hands: &mut Hands, now: Timestamp) -> Result<bool, DbError> {
         let mut has_begun = false;
         while let Some(due) = hands.take() {
@@ -228,7 +228,7 @@ impl Notifications {
         Ok(())
     }
 
-    /// Sends everything that is due, to its end.
+    /// Sends everything that is due.
     #[cfg(test)]
     pub(super) async fn send_all(self: &Arc<Self>, hands: &mut Hands) {
         loop {

@@ -1,12 +1,12 @@
-//! Where one audit row in [`STEP`] stands, so that neither the number of rows nor a page deep among them is found by
-//! walking over a million.
+//! Marks: the position of every [`STEP`]th audit row, so that neither the count nor a deep page walks over a
+//! million rows.
 //!
-//! Rows are only ever added, with the instant of their writing; so a row's place counted from the oldest one is for
-//! good, once no transaction that was under way at that instant can still be open. A row is taken for settled after
-//! [`SETTLED_MS`]; no transaction of this service lasts as long. When the clock is found to have gone back, what was
-//! known is forgotten.
+//! Rows are only ever added, with the time of their writing; so a row's position counted from the oldest one
+//! is final once no transaction from that time can still be open. A row counts as settled after
+//! [`SETTLED_MS`]; no transaction of this service lasts as long. When the clock has gone back, the known
+//! marks are discarded.
 //!
-//! Bounds: [`FILTERS`] actions beside the list of all; a mark a [`STEP`] rows, some hundred bytes each.
+//! Bounds: [`FILTERS`] actions beside the list of all; one mark per [`STEP`] rows, some hundred bytes each.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,14 +16,14 @@ use qm_kernel::Timestamp;
 
 use super::repo::{count, next};
 
-/// Rows between two marks: what a page walks over at most, and a count counts.
+/// Rows between two marks: the most that a page or a count walks over.
 pub(crate) const STEP: u64 = 2000;
 const SETTLED_MS: i64 = 5 * 60 * 1000;
 const FILTERS: usize = 64;
-/// Rows after the last mark that call for another one.
+/// Number of rows after the last mark from which another mark is made.
 const ENOUGH: i64 = STEP as i64 + 1;
 
-/// A row's place in the order of time.
+/// Position of a row in the order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) created_at: i64,
@@ -31,7 +31,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// Before every row.
+    /// Mark before every row.
     pub(super) const fn start() -> Self {
         Self {
             created_at: i64::MIN,
@@ -40,7 +40,7 @@ impl Mark {
     }
 }
 
-/// The marks of one list, and how many rows it has in the transaction that looked.
+/// Marks of one list, and its number of rows in the transaction that looked.
 #[derive(Clone, Debug)]
 pub(super) struct Survey {
     marks: Arc<[Mark]>,
@@ -48,7 +48,7 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// The mark at or before the row that `place` rows are older than, and how many rows lie between.
+    /// The last mark at or before the given position, and the number of rows between.
     pub(super) fn nearest(&self, place: u64) -> (Mark, u64) {
         let passed = (place / STEP).min(self.marks.len() as u64);
         let mark = passed
@@ -60,20 +60,20 @@ impl Survey {
     }
 }
 
-/// The marks of every list that was asked for. Cheap to clone.
+/// Marks of every list that was requested. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Marks(Arc<Mutex<Known>>);
 
 #[derive(Default)]
 struct Known {
-    /// When it was last looked at.
+    /// Time of the last update.
     at: Option<Timestamp>,
-    /// `None`: the list of all.
+    /// `None`: the list of all actions.
     by_action: HashMap<Option<String>, Arc<[Mark]>>,
 }
 
 impl Marks {
-    /// Goes on from the last mark known, with a new one wherever another [`STEP`] rows have settled.
+    /// Continues from the last known mark, with a new one for every further [`STEP`] settled rows.
     pub(super) async fn survey(
         &self,
         tx: &mut Tx,
@@ -118,7 +118,8 @@ impl Marks {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = action.map(str::to_owned);
         let full = known.by_action.len() > FILTERS && !known.by_action.contains_key(&key);
-        // Another request may have come further meanwhile; a list too many is surveyed anew each time.
+        // Another request may have come further meanwhile; a list beyond the limit is surveyed anew each
+        // time.
         let further = known
             .by_action
             .get(&key)

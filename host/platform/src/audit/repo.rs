@@ -1,4 +1,4 @@
-//! Table `audit_logs`. Every statement that reads it walks an index, over [`STEP`] entries at most.
+//! Table `audit_logs`. Every statement that reads it walks an index, over at most [`STEP`] entries.
 
 use qm_db::{DbError, Json, Tx, all, exec, opt, sql, value};
 use qm_kernel::Timestamp;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::marks::{Mark, STEP};
 
-/// What a page shows of the rows that `$range` picks by index.
+/// Columns of a page, for the rows that `$range` selects by index.
 macro_rules! page {
     ($range:literal) => {
         concat!(
@@ -20,7 +20,8 @@ macro_rules! page {
 }
 
 sql! {
-    /// A token outlives its user by some minutes; what they still do is recorded without a name rather than refused.
+    /// A token outlives its user by some minutes; acts in that time are recorded without a name rather than
+    /// refused.
     ADD = "INSERT INTO audit_logs (id, user_id, action, object_type, object_id, result, ip_address, user_agent, \
         metadata, created_at) VALUES ($1, (SELECT id FROM users WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10)";
 
@@ -33,11 +34,11 @@ sql! {
          LIMIT $1 OFFSET $2"
     );
 
-    /// In order and with a limit: what PostgreSQL finds by the index rather than by reading the table.
+    /// Ordered and limited, so that PostgreSQL uses the index instead of reading the table.
     pub(super) COUNT = "SELECT COUNT(*) FROM (SELECT id FROM audit_logs WHERE (created_at, id) > ($1, $2) \
         ORDER BY created_at, id LIMIT $3) counted";
-    /// The action as a range of one: told that it is one value, PostgreSQL may walk the index of all rows by time and
-    /// look for the rare ones among them.
+    /// The action is compared as a range: with an equality PostgreSQL may walk the index of all rows by time
+    /// and filter the rare ones.
     pub(super) COUNT_ACTION = "SELECT COUNT(*) FROM (SELECT id FROM audit_logs \
         WHERE (action, created_at, id) > ($4, $1, $2) AND action <= $4 ORDER BY action, created_at, id LIMIT $3) counted";
     pub(super) NEXT = "SELECT created_at, id FROM audit_logs WHERE (created_at, id) > ($1, $2) AND created_at < $3 \
@@ -80,7 +81,7 @@ pub(super) async fn add(tx: &mut Tx, row: NewRow) -> Result<(), DbError> {
     .exactly(1)
 }
 
-/// The columns in the order of the statements.
+/// Columns in the order of the statements.
 pub(super) type Row = (
     String,
     Option<String>,
@@ -124,7 +125,7 @@ pub(super) async fn after(
     }
 }
 
-/// Rows after `after`, as far as `most`.
+/// Number of rows after `after`, at most `most`.
 pub(super) async fn count(
     tx: &mut Tx,
     action: Option<&str>,

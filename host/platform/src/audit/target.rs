@@ -1,9 +1,9 @@
-//! What an audit row is about, in words: the movie or episode that the release named in its metadata holds.
+//! Subject of an audit row: the movie or episode behind the release name in its metadata.
 
 use qm_release::Release;
 use serde_json::Value;
 
-/// Kinds of objects that a release stands behind.
+/// Kinds of objects with a release.
 const KINDS: [&str; 6] = [
     "wanted_episode",
     "media_item",
@@ -13,7 +13,7 @@ const KINDS: [&str; 6] = [
     "media_acquisition_action",
 ];
 
-/// Where metadata name a release; the first text counts.
+/// Metadata members with a release name; the first text counts.
 const NAMES: [&str; 4] = ["releaseTitle", "releaseName", "name", "title"];
 
 /// A movie, or an episode.
@@ -27,8 +27,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// `None` for rows about something else, and where no name is given or none can be made out.
-    pub(super) fn of(object_type: Option<&str>, metadata: Option<&Value>) -> Option<Self> {
+    /// Parses the release name; `None` for rows about other objects, or without a usable name.
+    pub(super) fn from_metadata(object_type: Option<&str>, metadata: Option<&Value>) -> Option<Self> {
         if !object_type.is_some_and(|kind| KINDS.contains(&kind)) {
             return None;
         }
@@ -57,7 +57,7 @@ impl Target {
     }
 }
 
-/// `(2021)` at the end.
+/// True for a name that ends in a year like `(2021)`.
 fn ends_in_year(name: &str) -> bool {
     let year = name.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
     year.is_some_and(|(_, year)| year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit()))
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn label(kind: &str, metadata: &Value) -> Option<String> {
-        Target::of(Some(kind), Some(metadata)).map(|target| target.label)
+        Target::from_metadata(Some(kind), Some(metadata)).map(|target| target.label)
     }
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
         let metadata = json!({
             "releaseTitle": 5, "releaseName": "Orchard.Lane.2021.S02E07.1080p", "name": "Other (1999)",
         });
-        let target = Target::of(Some("torrent"), Some(&metadata)).unwrap();
+        let target = Target::from_metadata(Some("torrent"), Some(&metadata)).unwrap();
         assert_eq!(
             target,
             Target {
@@ -114,8 +114,8 @@ mod tests {
     fn other_rows_have_none() {
         let metadata = json!({ "name": "Harbor.Nine.S01E01" });
         assert_eq!(label("user", &metadata), None);
-        assert_eq!(Target::of(None, Some(&metadata)), None);
-        assert_eq!(Target::of(Some("torrent"), None), None);
+        assert_eq!(Target::from_metadata(None, Some(&metadata)), None);
+        assert_eq!(Target::from_metadata(Some("torrent"), None), None);
         for metadata in [json!({}), json!({ "name": null }), json!([]), json!("name")] {
             assert_eq!(label("torrent", &metadata), None, "{metadata}");
         }

@@ -1,4 +1,5 @@
-//! The list of audit rows: every page is what sorting all rows would give, and none of it reads the whole table.
+//! Tests of the list of audit rows: every page equals that of sorting all rows, and no query reads the whole
+//! table.
 
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ async fn ids(trail: &AuditTrail, query: PageQuery, action: Option<&str>) -> (Vec
     (rows.into_iter().map(|row| row.id).collect(), total)
 }
 
-/// Newest first, with their actions.
+/// All ids and actions, the newest first.
 async fn every_row(db: &Db) -> Vec<(String, String)> {
     all!(&mut db.begin_read().await.unwrap(), (String, String), EVERY_ID)
         .await
@@ -38,7 +39,7 @@ async fn every_row(db: &Db) -> Vec<(String, String)> {
 
 db_test! {
     async fn pages_are_slices_of_the_sorted_whole(db: Db) {
-        // Several rows share an instant, so that the order among them is tried too.
+        // Several rows share a time, so that their order is tested too.
         fill_audit(&db, 4 * STEP + 321, Timestamp::from_ms(NEWEST), 0).await.unwrap();
         let rows = every_row(&db).await;
         let ctx = Hands::at(LATER).ctx();
@@ -119,14 +120,14 @@ async fn check_plans(db: &Db) {
     }
 }
 
-/// How the database would run `statement` with numbers for its first parameters; the texts after them are made up.
+/// Query plan of `statement` with these numbers as its first parameters and made-up texts for the others.
 async fn plan(tx: &mut Tx, backend: Backend, statement: Statement, numbers: &[i64]) -> String {
     let explain = match backend {
         Backend::Sqlite => "EXPLAIN QUERY PLAN",
         Backend::Postgres => "EXPLAIN",
     };
     let mut text = format!("{explain} {}", statement.text);
-    // From the last: `$1` is the beginning of `$10`, were there one.
+    // Backwards, because `$1` is a prefix of `$10`.
     for parameter in (1..=5).rev() {
         let value = match numbers.get(parameter - 1) {
             Some(number) => number.to_string(),

@@ -1,7 +1,7 @@
-//! Reading the audit trail: a page of it, newest first, at any depth, with the number of all its rows.
+//! Reading the audit trail: one page, newest first, at any depth, with the total number of rows.
 //!
-//! Both come from an index and walk over [`STEP`] of its entries at most, however many rows there are: see [`Marks`].
-//! Only the rows of the page itself are fetched.
+//! Both use an index and walk over at most [`STEP`] of its entries, however many rows there are: see
+//! [`Marks`]. Only the rows of the page itself are fetched.
 
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::{Ctx, PageQuery, Timestamp};
@@ -11,7 +11,7 @@ use super::marks::{Marks, STEP, Survey};
 use super::repo::{self, Row};
 use super::target::Target;
 
-/// Reads audit rows. Cheap to clone.
+/// Reader of audit rows. Cheap to clone.
 #[derive(Clone)]
 pub struct AuditTrail {
     db: Db,
@@ -19,7 +19,7 @@ pub struct AuditTrail {
     marks: Marks,
 }
 
-/// A row, and whom and what it is about as far as that is known.
+/// An audit row with its user and its subject, as far as known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditRecord {
     pub id: String,
@@ -37,7 +37,7 @@ pub struct AuditRecord {
     pub target: Option<Target>,
 }
 
-/// The user behind a row, while there is one.
+/// User of an audit row, if the account still exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditUser {
     pub username: String,
@@ -65,7 +65,7 @@ impl From<Row> for AuditRecord {
             id,
             user_id,
             action,
-            target: Target::of(object_type.as_deref(), metadata.as_ref()),
+            target: Target::from_metadata(object_type.as_deref(), metadata.as_ref()),
             object_type,
             object_id,
             result,
@@ -90,13 +90,13 @@ impl AuditTrail {
         }
     }
 
-    /// The page, newest first, and the number of rows over all pages; of one action, or of all.
+    /// One page, newest first, and the total number of rows; of one action or of all.
     pub async fn page(
         &self,
         page: PageQuery,
         action: Option<&str>,
     ) -> Result<(Vec<AuditRecord>, u64), DbError> {
-        // One snapshot: the page fits the number.
+        // One snapshot, so that page and total agree.
         let mut tx = self.db.begin_read().await?;
         let survey = self.marks.survey(&mut tx, action, self.ctx.now()).await?;
         let offset = page.offset();
@@ -110,14 +110,14 @@ impl AuditTrail {
         Ok((rows.into_iter().map(AuditRecord::from).collect(), survey.total))
     }
 
-    /// The newest `count` rows, newest first, without asking how many there are.
+    /// The newest `count` rows, newest first, without the total.
     pub async fn newest(tx: &mut Tx, count: u32) -> Result<Vec<AuditRecord>, DbError> {
         let rows = repo::newest(tx, None, i64::from(count), 0).await?;
         Ok(rows.into_iter().map(AuditRecord::from).collect())
     }
 }
 
-/// A page beyond the first rows, found from the mark before its oldest row.
+/// A page at depth, found from the mark before its oldest row.
 async fn deep(
     tx: &mut Tx,
     action: Option<&str>,

@@ -1,31 +1,31 @@
-//! Secrets in texts that are not ours: sentences of errors, addresses, headers. Pure.
+//! Masking of secrets in foreign texts: error sentences, addresses, headers. Pure.
 //!
-//! What looks like one is blotted rather too often than too seldom. A text is read once, from its beginning to its end.
+//! In doubt a text is masked. A text is read once, from begin to end.
 
 use super::{REDACTED, is_secret};
 
-/// Headers of which nothing but the name is shown.
+/// Headers whose values are masked completely.
 const HEADERS: &[&str] = &["authorization", "proxyauthorization", "cookie", "setcookie"];
-/// How many bytes before a separator are looked at for the name of what follows it.
+/// Number of bytes searched before a separator for the name of the value after it.
 const MAX_NAME: usize = 128;
 
-/// A sentence without its secrets: `key=value`, `key: value` and `"key":"value"` whose key names a secret, headers that
-/// prove who somebody is, whatever follows `Bearer`, and the name and password in an address.
+/// A sentence without its secrets: `key=value`, `key: value` and `"key":"value"` whose key names a secret,
+/// authentication headers, the word after `Bearer`, and the name and password in an address.
 pub fn sentence(text: &str) -> String {
     blot(text, true)
 }
 
-/// A text that is somebody's data, e.g. the name of a file: only what addresses hold is blotted, and `Bearer …`.
+/// User data, e.g. a file name: only secrets in addresses and after `Bearer` are masked.
 pub fn addresses(text: &str) -> String {
     blot(text, false)
 }
 
-/// What of a text is blotted: where its value begins and ends, in bytes.
+/// Byte range of a value to mask.
 type Span = (usize, usize);
 
 fn blot(text: &str, in_sentences: bool) -> String {
     let mut clean = String::with_capacity(text.len());
-    // Everything before `done` stands in `clean`.
+    // The text before `done` has been copied to `clean`.
     let (mut done, mut at) = (0, 0);
     while let Some(found) = text[at..].find(['=', ':', ' ']).map(|offset| at + offset) {
         at = found + 1;
@@ -45,7 +45,7 @@ fn blot(text: &str, in_sentences: bool) -> String {
     clean
 }
 
-/// Name and password of an address whose host begins at `begin` or after them.
+/// Name and password of an address; `begin` is the position after the scheme.
 fn userinfo(text: &str, begin: usize) -> Option<Span> {
     let authority = &text[begin..];
     let end = authority
@@ -64,7 +64,7 @@ fn after_scheme(text: &str, done: usize, space: usize) -> Option<Span> {
     Some((begin, begin + leading(&text[begin..], |c| !is_end(c))))
 }
 
-/// The value of what is named before the separator at `found`.
+/// The value after the separator at `found`, if its name marks a secret.
 fn value(text: &str, done: usize, found: usize, in_sentences: bool) -> Option<Span> {
     let name = name_before(text, done, found);
     if name.is_empty() || !is_secret(name) {
@@ -85,7 +85,7 @@ fn value(text: &str, done: usize, found: usize, in_sentences: bool) -> Option<Sp
     begin += quotes;
     let rest = &text[begin..];
     let length = if let Some(quote) = quote.filter(|quote| *quote != '\\') {
-        // Of a quoted text within a quoted text the closing quote has a backslash too.
+        // In a quoted text within a quoted text the closing quote has a backslash too.
         quoted(rest, quote, quotes > 1)
     } else if HEADERS.iter().any(|known| header.eq_ignore_ascii_case(known)) || rest.starts_with(['[', '{']) {
         leading(rest, |c| !matches!(c, '\r' | '\n'))
@@ -97,7 +97,7 @@ fn value(text: &str, done: usize, found: usize, in_sentences: bool) -> Option<Sp
     Some((begin, begin + length))
 }
 
-/// How many bytes there are before the closing quote, or all of them when there is none.
+/// Number of bytes before the closing quote, or of the whole text when there is none.
 fn quoted(text: &str, quote: char, escaped: bool) -> usize {
     let mut before = ' ';
     for (at, c) in text.char_indices() {
@@ -109,7 +109,7 @@ fn quoted(text: &str, quote: char, escaped: bool) -> usize {
     text.len()
 }
 
-/// The name that ends before `end`, past the quotes and the spaces between; it begins at `from` or later.
+/// The name that ends before `end`, without quotes and spaces between; it begins at `from` or later.
 fn name_before(text: &str, from: usize, end: usize) -> &str {
     let from = from.max(text.ceil_char_boundary(end.saturating_sub(MAX_NAME)));
     let before = text[from..end].trim_end_matches([' ', '\t', '"', '\'', '`', '\\']);
@@ -126,7 +126,7 @@ fn is_end(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')
 }
 
-/// How many bytes the characters at the beginning have that fit.
+/// Number of bytes of the leading characters that fit.
 fn leading(text: &str, fits: impl Fn(char) -> bool) -> usize {
     text.find(|c| !fits(c)).unwrap_or(text.len())
 }

@@ -1,8 +1,8 @@
-//! What consumers of events show: how far behind they are, what they did, what they set aside.
+//! Metrics of event consumers: lag, handled events, and events set aside.
 
 use prometheus::{IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
 
-/// The figures of the outbox, by consumer. Clones are handles to the same ones.
+/// Metrics of the outbox, by consumer. Clones are handles to the same ones.
 #[derive(Clone)]
 pub struct OutboxMetrics {
     behind: IntGaugeVec,

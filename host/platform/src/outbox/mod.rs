@@ -1,18 +1,18 @@
-//! Durable consumers: each has a name and a place in the database, and gets every event of its keys, in the order of the
-//! commits, at least once, also those that were committed while no server ran.
+//! Durable consumers: each has a name and a position in the database, and gets every event of its keys at
+//! least once, in commit order, including events committed while no server ran.
 //!
-//! A transaction stores its events as its last act (`qm_db`), so an event exists exactly if its change does. A consumer's
-//! effect and its next place are one transaction: what it writes through the [`Tx`] it is handed happens once an event,
-//! whenever the server dies. What it does elsewhere (a request, a mail) does not belong into a transaction: it writes down
-//! what is to be done, under the event's id, and a loop does it.
+//! A transaction stores its events as its last act (`qm_db`), so an event exists exactly if its change does.
+//! A consumer's effect and its next position are one transaction: its writes through the given [`Tx`] happen
+//! exactly once per event, even across a crash. Other effects (a request, a mail) do not belong in a
+//! transaction: the consumer stores the task under the event's id, and a loop performs it.
 //!
-//! One server consumes at a time: moving on takes a lease and fails where another has it, or has moved on meanwhile.
-//! An event that a consumer fails at too often is set aside: a row of `events_set_aside`, a line in the log, a metric; the
-//! consumer goes on with the next one.
+//! One server consumes at a time: advancing takes a lease and fails where another server has it or has
+//! advanced meanwhile. An event at which a consumer fails too often is set aside: a row in
+//! `events_set_aside`, a log line, a metric; the consumer continues with the next event.
 //!
-//! Bounds: [`PAGE`] events are read at a time; [`KEPT_ASIDE`] events a consumer are kept set aside; what every consumer has
-//! passed is pruned once a minute, [`PRUNED_AT_ONCE`] rows a transaction; a consumer that no server has for [`FORGOTTEN`] is
-//! forgotten, and holds up nothing any more.
+//! Bounds: [`PAGE`] events are read at a time; [`KEPT_ASIDE`] events set aside per consumer are kept; events
+//! that every consumer has passed are pruned once a minute, [`PRUNED_AT_ONCE`] rows per transaction; a
+//! consumer that no server has for [`FORGOTTEN`] is deleted, and delays the pruning no more.
 
 mod metrics;
 mod reader;
@@ -35,49 +35,49 @@ use self::reader::Reader;
 use crate::background::Background;
 use crate::bus::Bus;
 
-/// Events read at a time, and handled in one transaction while all goes well.
+/// Events read at a time, and handled in one transaction unless one fails.
 const PAGE: usize = 64;
-/// Events that stay set aside, a consumer.
+/// Largest number of events set aside per consumer.
 const KEPT_ASIDE: i64 = 1000;
 const PRUNE_EVERY: Duration = Duration::from_mins(1);
 const PRUNED_AT_ONCE: i64 = 1000;
-/// A server says once an hour which consumers it has.
+/// Interval at which a server records that it has its consumers.
 const SEEN_EVERY: Duration = Duration::from_hours(1);
-/// Long enough to go back to an earlier version for a while.
+/// Long enough to run an earlier version for a while.
 const FORGOTTEN: Duration = Duration::from_hours(3 * 24);
 
-/// Somebody who must not miss an event.
+/// A durable consumer of events.
 #[async_trait]
 pub trait Consumer: Send + Sync + 'static {
-    /// The consumer's name, for ever: its place is stored under it.
+    /// Name of the consumer; it must never change, because its position is stored under it.
     fn name(&self) -> &'static str;
 
-    /// The keys of the events it gets. They are never changed: other keys are another consumer, or servers of two versions
-    /// would take them from each other.
+    /// Keys of its events; they must never change. Other keys need another consumer, or servers of two
+    /// versions would take events from each other.
     fn keys(&self) -> &'static [&'static str];
 
-    /// Does what the event is to lead to, through `tx` alone: what it does is done once. The transaction also moves the
-    /// consumer on, and is taken back when it takes longer than five seconds; another one that is begun meanwhile would wait
-    /// for it. Events that it publishes name their cause ([`Cause::event`](qm_kernel::event::Cause::event)); nothing ends a
-    /// consumer that publishes what it consumes.
+    /// Applies the event through `tx` alone, so that the effect happens once. The transaction also advances
+    /// the consumer, and is rolled back after five seconds; do not open another one, which would wait for it.
+    /// Events published here name their cause ([`Cause::event`](qm_kernel::event::Cause::event)); a consumer
+    /// that publishes what it consumes never ends.
     async fn handle(&self, tx: &mut Tx, event: &StoredEvent) -> Result<(), ConsumeError>;
 }
 
-/// An event as it was stored.
+/// A stored event.
 #[derive(Clone, Debug)]
 pub struct StoredEvent {
-    /// Where it stands among all events of the database, from 1.
+    /// Position among all events of the database, from 1.
     pub position: i64,
     pub event: DomainEvent,
 }
 
-/// The position of the last event that was committed: whatever is stored later comes after it.
+/// Position of the last committed event: every later event has a higher one.
 pub async fn position(tx: &mut Tx) -> Result<i64, DbError> {
     repo::last(tx).await
 }
 
-/// The position of the last stored event of these keys that a consumer has not passed; `None` where there is none, and where
-/// the database does not know the consumer. It passes other events without writing that down each time.
+/// Position of the last stored event of these keys that a consumer has not passed; `None` where there is
+/// none, or the consumer is unknown. Other events are passed without storing the position each time.
 pub async fn ahead(tx: &mut Tx, consumer: &str, keys: &[&str]) -> Result<Option<i64>, DbError> {
     let Some(mut after) = passed(tx, consumer).await? else {
         return Ok(None);
@@ -94,52 +94,53 @@ pub async fn ahead(tx: &mut Tx, consumer: &str, keys: &[&str]) -> Result<Option<
     }
 }
 
-/// The position of the last event that a consumer has passed; `None` where the database does not know it.
+/// Position of the last event that a consumer has passed; `None` for an unknown consumer.
 pub async fn passed(tx: &mut Tx, consumer: &str) -> Result<Option<i64>, DbError> {
     Ok(repo::standing(tx, consumer)
         .await?
         .map(|standing| standing.position))
 }
 
-/// Why an event was not handled.
+/// Reason why an event was not handled.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsumeError {
-    /// The database's reasons. While it cannot be reached, or is busy, the event is not to blame.
+    /// Database error. While the database is unreachable or busy, the attempt does not count against the
+    /// event.
     #[error(transparent)]
     Database(#[from] DbError),
-    /// The payload, or the event, is not what it should be.
+    /// The payload or the event is malformed.
     #[error("the event cannot be read: {0}")]
     Unreadable(#[from] serde_json::Error),
     #[error("{0}")]
     Failed(String),
 }
 
-/// How patient a consumer is.
+/// Intervals and limits of a consumer.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// How often the database is looked at for what other servers stored.
+    /// Interval between two looks for events that other servers stored.
     pub poll: Duration,
-    /// How often it is looked at by a server that has it to itself: only commands that run beside it store anything. Where the
-    /// database tells that nobody has, it is not asked.
-    pub rest: Duration,
-    /// Time from one page of events to the next look for more. A look costs as much for one event as for many, and whoever stores
-    /// one often stores the next at once.
-    pub gather: Duration,
-    /// How long a server that consumes keeps others off after its last event.
+    /// The same interval for a server that has the database to itself: only commands that run beside it store
+    /// events. Where the database reports foreign writes, it is not polled.
+    pub idle_poll: Duration,
+    /// Pause between one page of events and the next look: a look costs as much for one event as for many,
+    /// and events often come in groups.
+    pub batch_delay: Duration,
+    /// Time after its last event during which the consuming server excludes others.
     pub lease: Duration,
-    /// How long what is handled in one transaction may take: less than others wait for a transaction to end.
+    /// Time limit of one transaction: shorter than others wait for a transaction to end.
     pub handling: Duration,
     /// Attempts at an event before it is set aside.
     pub attempts: i64,
-    /// The pause after the first failed attempt; each further one is twice as long, up to a minute.
+    /// Pause after the first failed attempt; it doubles with each further one, up to a minute.
     pub pause: Duration,
 }
 
 impl Patience {
     pub const STANDARD: Patience = Patience {
         poll: Duration::from_secs(2),
-        rest: BEAT.saturating_mul(11),
-        gather: Duration::from_millis(20),
+        idle_poll: BEAT.saturating_mul(11),
+        batch_delay: Duration::from_millis(20),
         lease: Duration::from_secs(10),
         handling: Duration::from_secs(5),
         attempts: 6,
@@ -155,13 +156,13 @@ pub struct Outbox {
     ctx: Ctx,
     metrics: OutboxMetrics,
     patience: Patience,
-    /// What this server's leases are known by.
+    /// Name of this server in leases.
     server: Arc<str>,
 }
 
 impl Outbox {
-    /// Has the events stored that the consumers of the database get, including those only another version of the server has.
-    /// To be called before anything publishes.
+    /// Starts storing the events that the database's consumers get, including consumers known only to another
+    /// version of the server. Call it before anything is published.
     pub async fn open(
         db: &Db,
         bus: &Bus,
@@ -181,7 +182,7 @@ impl Outbox {
         Ok(outbox)
     }
 
-    /// Has the events stored that any consumer of the database gets.
+    /// Starts storing the events that any consumer of the database gets.
     async fn keep_what_is_wanted(&self) -> Result<(), DbError> {
         let mut tx = self.db.begin_read().await?;
         for keys in repo::keys(&mut tx).await? {
@@ -193,8 +194,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Starts the consumers, and the pruning. A consumer that the database does not know begins with what is published from
-    /// now on.
+    /// Starts the consumers and the pruning. A new consumer begins with the events published from now on.
     pub async fn start(
         &self,
         consumers: Vec<Arc<dyn Consumer>>,
@@ -220,10 +220,11 @@ impl Outbox {
         Ok(())
     }
 
-    /// When to look again while this process stores nothing: all consumers at once, so that an idle server wakes seldom.
+    /// Time of the next look while this process stores nothing: the same for all consumers, so that an idle
+    /// server wakes seldom.
     fn next_look(&self) -> Instant {
         let pause = if self.db.is_sole() {
-            self.patience.rest
+            self.patience.idle_poll
         } else {
             self.patience.poll
         };
@@ -234,7 +235,7 @@ impl Outbox {
         next_beat(now.into_std(), pause).into()
     }
 
-    /// In one transaction, for the disk is waited for at the end of each.
+    /// One transaction for all, because each commit waits for the disk.
     async fn register_all(&self, consumers: &[Arc<dyn Consumer>]) -> Result<(), DbError> {
         if consumers.is_empty() {
             return Ok(());
@@ -245,7 +246,7 @@ impl Outbox {
             aside.push(self.enter(&mut tx, &**consumer).await?);
         }
         if self.db.is_sole() {
-            // Whoever consumed before is gone, or can write nothing any more: its leases are waited for by nobody.
+            // The earlier consuming server is gone or can no longer write, so its leases need no waiting.
             repo::release_all(&mut tx).await?;
         }
         tx.commit().await?;
@@ -263,7 +264,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Enters a consumer; how many events it has set aside.
+    /// Registers a consumer; returns the number of its events set aside.
     async fn enter(&self, tx: &mut Tx, consumer: &dyn Consumer) -> Result<i64, DbError> {
         let keys = serde_json::json!(consumer.keys()).to_string();
         repo::register(tx, consumer.name(), &keys, self.ctx.now()).await?;

@@ -1,8 +1,8 @@
-//! One consumer's way through the outbox.
+//! Loop of one consumer over the outbox.
 //!
-//! While all goes well a page of events is one transaction: the place moves, every event is handled, all of it is committed.
-//! When one of them fails, and after a start, events are taken one by one, and each attempt is written down before it is
-//! begun: an event that takes the whole server along is counted like any other, and set aside in the end.
+//! Normally a page of events is one transaction: the position moves and every event is handled. When one
+//! fails, and after a start, events are taken singly, and each attempt is recorded before it begins: an event
+//! that crashes the whole server is counted like any other, and finally set aside.
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
@@ -20,56 +20,57 @@ use super::repo::{self, Claim, EventRow, Standing};
 use super::{ConsumeError, Consumer, KEPT_ASIDE, Outbox, PAGE, StoredEvent};
 use crate::background::panic_text;
 
-/// Events read while they are taken one by one.
+/// Events read while they are taken singly.
 const FEW: usize = 4;
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 const ENDED_OVER_IT: &str = "the server ended while it was being handled";
 
-/// The loop of one consumer.
+/// Loop of one consumer.
 pub(super) struct Reader {
     outbox: Outbox,
     consumer: Arc<dyn Consumer>,
     keys: HashSet<&'static str>,
-    /// Changes when this process stored an event of the consumer's.
+    /// Changes when this process has stored an event for the consumer.
     wake: watch::Receiver<u64>,
-    /// Changes when it stored any. Those of others are passed all at once, when it is time to look anyway.
+    /// Changes when this process has stored any event. Foreign events are passed in groups, at the regular
+    /// looks.
     any: watch::Receiver<u64>,
-    /// Tells whether anybody else may have stored one.
+    /// Reports if another process may have stored an event.
     changes: Changes,
-    /// Events to take one by one.
+    /// Number of events to take singly.
     singly: usize,
-    /// When the last page was handled.
+    /// Time of the last handled page.
     handled: Option<Instant>,
-    /// Up to here nothing is for this consumer, though the database says less.
+    /// Position up to which no event is for this consumer; the database may lag behind.
     skipped: i64,
-    /// An attempt that was written down and is not the event's fault: the database went away, or this server stops.
+    /// Recorded attempt that does not count: the database went away, or this server stops.
     uncounted: Option<Uncounted>,
-    /// The database refused the last look; told once.
+    /// True after a failed look; logged once.
     failing: bool,
 }
 
-/// How an event stood before an attempt that does not count.
+/// State of an event before an attempt that does not count.
 #[derive(Clone)]
 struct Uncounted {
-    /// Where the consumer stands.
+    /// Position of the consumer.
     position: i64,
     attempts: i64,
     last_error: Option<String>,
 }
 
-/// When to look again.
+/// Time of the next look.
 enum Next {
     Now,
-    /// When something is stored, or somebody else may have stored something.
+    /// When an event is stored here or may have been stored elsewhere.
     Stored,
-    /// After so long, whatever is stored.
+    /// After this time, whatever is stored.
     After(Duration),
 }
 
-/// How handling one event ended.
+/// Result of handling one event.
 enum Handled {
     Done,
-    /// Another server has moved on, or has the lease.
+    /// Another server has advanced, or has the lease.
     Lost,
     Failed(ConsumeError),
 }
@@ -91,7 +92,7 @@ impl Reader {
         }
     }
 
-    /// Ends when `stop` is cancelled; what is being handled then is taken back.
+    /// Runs until `stop` is cancelled; a transaction in progress is rolled back then.
     pub async fn run(mut self, stop: CancellationToken) {
         while let Some(next) = stop.run_until_cancelled(self.look()).await {
             let pause = match next {
@@ -109,7 +110,8 @@ impl Reader {
         }
     }
 
-    /// Returns when something was stored, or somebody else may have stored something, and not too soon after the last page.
+    /// Returns when an event was stored here or may have been stored elsewhere, and not too soon after the
+    /// last page.
     async fn stored(&mut self) {
         loop {
             let told = tokio::time::timeout_at(self.outbox.next_look(), self.wake.changed()).await;
@@ -118,12 +120,12 @@ impl Reader {
             }
         }
         if let Some(handled) = self.handled {
-            tokio::time::sleep_until(handled + self.outbox.patience.gather).await;
+            tokio::time::sleep_until(handled + self.outbox.patience.batch_delay).await;
         }
     }
 
     async fn look(&mut self) -> Next {
-        // Marked before looking: what is stored meanwhile is looked for at once.
+        // Marked before the look, so that an event stored meanwhile causes another one.
         self.wake.mark_unchanged();
         self.any.mark_unchanged();
         match self.step().await {
@@ -146,7 +148,7 @@ impl Reader {
 
     async fn step(&mut self) -> Result<Next, DbError> {
         let Some((mut standing, page, is_all)) = self.read().await? else {
-            // Another server forgot it: it begins anew.
+            // Another server deleted the consumer: it begins anew.
             self.outbox.register(&*self.consumer).await?;
             return Ok(Next::Now);
         };
@@ -161,7 +163,7 @@ impl Reader {
             .metrics
             .behind(self.consumer.name(), standing.last - from);
         let Some(end) = page.last().map(|row| row.position) else {
-            // Whatever comes from now on took no server along yet.
+            // Events from now on have not crashed a server yet.
             self.singly = 0;
             return Ok(Next::Stored);
         };
@@ -178,7 +180,7 @@ impl Reader {
             return Ok(self.passed(standing.last - end, is_all));
         };
         if self.singly > 0 || standing.attempts > 0 {
-            return self.one(&standing, first).await;
+            return self.handle_single(&standing, first).await;
         }
         match self.all(&standing, &wanted, end).await? {
             Some(next) => Ok(next),
@@ -186,7 +188,8 @@ impl Reader {
         }
     }
 
-    /// A page is passed, and with it all there was, where `is_all`: whatever was stored since has woken this consumer.
+    /// Continues after a passed page; with `is_all` there was nothing more, and a later event wakes this
+    /// consumer.
     fn passed(&mut self, left: i64, is_all: bool) -> Next {
         if !is_all {
             return Next::Now;
@@ -196,14 +199,14 @@ impl Reader {
         Next::Stored
     }
 
-    /// Where the consumer stands, what comes next, and whether nothing comes after that. `None` where nobody knows the
+    /// Position of the consumer, the next events, and true if there are no more. `None` for an unknown
     /// consumer.
     async fn read(&self) -> Result<Option<(Standing, Vec<EventRow>, bool)>, DbError> {
         let mut tx = self.outbox.db.begin_read().await?;
         let Some(standing) = repo::standing(&mut tx, self.consumer.name()).await? else {
             return Ok(None);
         };
-        // Texts of events are long: those that are taken one by one, or not yet, are not read by the page.
+        // Events are long texts: those that are taken singly, or not yet, are not read as a page.
         let now = self.outbox.ctx.now();
         let few = self.singly > 0 || standing.attempts > 0 || self.has_to_wait(&standing, now).is_some();
         let most = if few { FEW } else { PAGE };
@@ -212,11 +215,11 @@ impl Reader {
         Ok(Some((standing, page, is_all)))
     }
 
-    /// How long, while another server has the lease or the next attempt is not due.
+    /// Waiting time while another server has the lease or the next attempt is not due.
     fn has_to_wait(&self, standing: &Standing, now: Timestamp) -> Option<Duration> {
         let until = |at: i64| Timestamp::from_ms(at).since(now);
         let is_ours = standing.lease_owner.as_deref() == Some(&*self.outbox.server);
-        // Whoever has it may give it away before it ends.
+        // The holder may release it before it ends.
         let lease = until(standing.lease_until).min(self.outbox.patience.poll);
         let wait = if is_ours || lease.is_zero() {
             until(standing.retry_at)
@@ -237,7 +240,7 @@ impl Reader {
         }
     }
 
-    /// Passes a page without an event of its own. That is written down only now and then.
+    /// Passes a page without events for this consumer; stored only now and then.
     async fn skip(&mut self, standing: &Standing, end: i64) -> Result<(), DbError> {
         self.skipped = end;
         if end - standing.position >= PAGE as i64 {
@@ -249,7 +252,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A page in one transaction; `None` when all of it is done.
+    /// Handles a page in one transaction; `None` when all of it is done.
     async fn all(
         &mut self,
         standing: &Standing,
@@ -263,7 +266,7 @@ impl Reader {
                 Ok(None)
             }
             Handled::Lost => Ok(Some(Next::After(self.outbox.patience.poll))),
-            // One by one, to see which of them it is.
+            // Taken singly next, to find the failing one.
             Handled::Failed(_) => {
                 self.singly = wanted.len();
                 Ok(Some(Next::Now))
@@ -271,8 +274,8 @@ impl Reader {
         }
     }
 
-    /// One event, whose attempts are counted.
-    async fn one(&mut self, standing: &Standing, row: &EventRow) -> Result<Next, DbError> {
+    /// Handles one event, counting its attempts.
+    async fn handle_single(&mut self, standing: &Standing, row: &EventRow) -> Result<Next, DbError> {
         let patience = self.outbox.patience;
         let attempt = standing.attempts + 1;
         let before = standing.last_error.as_deref();
@@ -302,7 +305,7 @@ impl Reader {
             }
             Ok(Handled::Lost) => Ok(Next::After(patience.poll)),
             Ok(Handled::Failed(error)) => {
-                // A text of PostgreSQL's has no NUL.
+                // PostgreSQL's TEXT cannot hold NUL.
                 let error = error.to_string().replace('\0', "");
                 self.told_failed(row, attempt, &error);
                 if attempt == patience.attempts {
@@ -316,10 +319,11 @@ impl Reader {
         }
     }
 
-    /// Moves the consumer to `end` and handles the events, in one transaction. An error is the database's alone.
+    /// Advances the consumer to `end` and handles the events, in one transaction. The error is the database's
+    /// only.
     async fn handle(&self, standing: &Standing, rows: &[&EventRow], end: i64) -> Result<Handled, DbError> {
         let mut tx = self.outbox.db.begin_write().await?;
-        // First, so that another server that wants the same waits here, and then sees that it is too late.
+        // First, so that a competing server waits here and then sees that it is too late.
         if !self.claim(standing).advance(&mut tx, end).await? {
             return Ok(Handled::Lost);
         }
@@ -330,7 +334,7 @@ impl Reader {
             }
             Ok(())
         };
-        // All of them together: others wait for this transaction, on SQLite every writer.
+        // One time limit for all, because others wait for this transaction, on SQLite every writer.
         let handled = match tokio::time::timeout(handling, work).await {
             Ok(Ok(())) => tx.commit().await.map_err(ConsumeError::from),
             Ok(failed) => failed,
@@ -358,7 +362,7 @@ impl Reader {
         })
     }
 
-    /// Writes down an attempt. False when another server has moved on, or has the lease.
+    /// Records an attempt. `false` when another server has advanced, or has the lease.
     async fn note(
         &self,
         standing: &Standing,
@@ -410,7 +414,7 @@ impl Reader {
         );
     }
 
-    /// Lets another server go on at once. An attempt that the stop cut off does not count.
+    /// Lets another server continue at once. An attempt cut off by the stop does not count.
     async fn release(&self) -> Result<(), DbError> {
         let now = self.outbox.ctx.now();
         let mut tx = self.outbox.db.begin_write().await?;
@@ -422,7 +426,7 @@ impl Reader {
                 now,
                 until: now,
             };
-            // Whoever has it now knows better.
+            // The present holder's state is newer.
             let _ = claim
                 .note(&mut tx, before.attempts, now, before.last_error.as_deref())
                 .await?;

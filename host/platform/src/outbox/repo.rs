@@ -1,4 +1,4 @@
-//! Statements on the outbox as consumers read it. What a commit adds to it is `qm_db`'s.
+//! Statements of consumers on the outbox. Adding events is done by `qm_db`.
 
 use qm_db::{DbError, Tx, all, exec, opt, sql, value};
 use qm_kernel::Timestamp;
@@ -8,7 +8,7 @@ sql! {
     PAGE = "SELECT position, id, event_key, event FROM outbox WHERE position > $1 ORDER BY position LIMIT $2";
 
     KEYS = "SELECT event_keys FROM event_consumers";
-    /// A new consumer begins with what is published from now on.
+    /// A new consumer begins with the events published from now on.
     REGISTER = "INSERT INTO event_consumers (name, event_keys, position, lease_owner, lease_until, attempts, retry_at, \
             last_error, seen_at) \
         SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), last, NULL, 0, 0, 0, NULL, CAST($3 AS BIGINT) \
@@ -16,7 +16,8 @@ sql! {
         ON CONFLICT (name) DO UPDATE SET event_keys = excluded.event_keys, seen_at = excluded.seen_at";
     STANDING = "SELECT c.position, c.lease_owner, c.lease_until, c.attempts, c.retry_at, c.last_error, o.last \
         FROM event_consumers c JOIN outbox_counter o ON o.one = 1 WHERE c.name = $1";
-    /// Takes or keeps the lease, and holds the row until the transaction ends: nobody else gets past it with the same events.
+    /// Takes or keeps the lease, and locks the row until the transaction ends: nobody else can handle the
+    /// same events.
     ADVANCE = "UPDATE event_consumers SET position = $5, lease_owner = $3, lease_until = $4, attempts = 0, retry_at = 0, \
             last_error = NULL \
         WHERE name = $1 AND position = $2 AND (lease_owner = $3 OR lease_until <= $6)";
@@ -27,16 +28,16 @@ sql! {
 
     SET_ASIDE = "INSERT INTO events_set_aside (consumer, position, event_id, event, error, attempts, set_aside_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (consumer, position) DO NOTHING";
-    /// Keeps the latest $2 of a consumer.
+    /// Keeps the latest $2 rows of a consumer.
     TRIM_ASIDE = "DELETE FROM events_set_aside WHERE consumer = $1 AND position <= \
         (SELECT position FROM events_set_aside WHERE consumer = $1 ORDER BY position DESC LIMIT 1 OFFSET $2)";
     COUNT_ASIDE = "SELECT COUNT(*) FROM events_set_aside WHERE consumer = $1";
 
-    /// What every consumer has passed; everything, where there is none.
+    /// Position that every consumer has passed; the last one where there is no consumer.
     PASSED = "SELECT COALESCE((SELECT MIN(position) FROM event_consumers), last) FROM outbox_counter WHERE one = 1";
     FIRST = "SELECT MIN(position) FROM outbox";
     PRUNE = "DELETE FROM outbox WHERE position <= $1";
-    /// Read through, once a minute: an index would cost each event that opens a window.
+    /// A table scan, once a minute: an index would cost more on each event that opens a window.
     ENDED_WINDOWS = "SELECT occurrence FROM event_windows WHERE ends_at <= $1 LIMIT $2";
     PRUNE_WINDOW = "DELETE FROM event_windows WHERE occurrence = $1 AND ends_at <= $2";
     SEEN = "UPDATE event_consumers SET seen_at = $2 WHERE name = $1 AND seen_at < $3";
@@ -45,7 +46,7 @@ sql! {
     FORGET_ASIDE = "DELETE FROM events_set_aside WHERE consumer = $1";
 }
 
-/// A stored event, not read yet.
+/// A stored event, not parsed yet.
 #[derive(Clone, Debug)]
 pub struct EventRow {
     pub position: i64,
@@ -55,7 +56,7 @@ pub struct EventRow {
     pub event: String,
 }
 
-/// Where a consumer stands.
+/// State of a consumer.
 #[derive(Clone, Debug)]
 pub struct Standing {
     pub position: i64,
@@ -64,16 +65,16 @@ pub struct Standing {
     pub attempts: i64,
     pub retry_at: i64,
     pub last_error: Option<String>,
-    /// The last position given away.
+    /// Last position assigned so far.
     pub last: i64,
 }
 
-/// Who claims to consume next, from where. A claim holds when the consumer still stands there and no other server has its
-/// lease.
+/// Claim of a server to consume next, from a position. It is valid while the consumer still stands there and
+/// no other server has its lease.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
     pub consumer: &'a str,
-    /// Where the consumer stood when it was looked at.
+    /// Position of the consumer when it was read.
     pub position: i64,
     pub owner: &'a str,
     pub now: Timestamp,
@@ -81,7 +82,7 @@ pub struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// Moves the consumer to `position`. False when the claim does not hold.
+    /// Advances the consumer to `position`. `false` when the claim is not valid.
     pub async fn advance(self, tx: &mut Tx, position: i64) -> Result<bool, DbError> {
         let moved = exec!(
             tx,
@@ -96,8 +97,8 @@ impl Claim<'_> {
         Ok(moved.await?.rows() == 1)
     }
 
-    /// Writes down how often the next event was tried, when it is again, and why it failed. False when the claim does not
-    /// hold.
+    /// Records the number of attempts at the next event, the time of the next one, and the error. `false`
+    /// when the claim is not valid.
     pub async fn note(
         self,
         tx: &mut Tx,
@@ -121,7 +122,7 @@ impl Claim<'_> {
     }
 }
 
-/// The last position given away.
+/// Last position assigned so far.
 pub async fn last(tx: &mut Tx) -> Result<i64, DbError> {
     value!(tx, i64, LAST).await
 }
@@ -137,7 +138,7 @@ pub async fn page(tx: &mut Tx, after: i64, limit: usize) -> Result<Vec<EventRow>
     Ok(rows.into_iter().map(row).collect())
 }
 
-/// The keys of every consumer of the database, each list as JSON.
+/// Keys of every consumer of the database, each list as JSON.
 pub async fn keys(tx: &mut Tx) -> Result<Vec<String>, DbError> {
     let rows = all!(tx, (String,), KEYS).await?;
     Ok(rows.into_iter().map(|(keys,)| keys).collect())
@@ -163,17 +164,17 @@ pub async fn standing(tx: &mut Tx, name: &str) -> Result<Option<Standing>, DbErr
     ))
 }
 
-/// Lets another server take over at once.
+/// Releases the lease, so that another server can take over at once.
 pub async fn release(tx: &mut Tx, name: &str, owner: &str) -> Result<(), DbError> {
     exec!(tx, RELEASE, name, owner).await.map(drop)
 }
 
-/// Ends the leases of all consumers, whoever has them.
+/// Ends the leases of all consumers.
 pub async fn release_all(tx: &mut Tx) -> Result<(), DbError> {
     exec!(tx, RELEASE_ALL).await.map(drop)
 }
 
-/// Keeps an event that a consumer failed at, and of those the latest `most`.
+/// Stores an event at which a consumer failed, and keeps the latest `most` of them.
 pub async fn set_aside(
     tx: &mut Tx,
     name: &str,
@@ -198,12 +199,12 @@ pub async fn set_aside(
     exec!(tx, TRIM_ASIDE, name, most).await.map(drop)
 }
 
-/// How many events of a consumer are set aside.
+/// Number of events set aside for a consumer.
 pub async fn count_aside(tx: &mut Tx, name: &str) -> Result<i64, DbError> {
     value!(tx, i64, COUNT_ASIDE, name).await
 }
 
-/// The first position stored, if any, and the last one that every consumer has passed.
+/// First stored position, if any, and the last one that every consumer has passed.
 pub async fn prunable(tx: &mut Tx) -> Result<(Option<i64>, i64), DbError> {
     let first = value!(tx, Option<i64>, FIRST).await?;
     let passed = value!(tx, i64, PASSED).await?;
@@ -214,8 +215,8 @@ pub async fn prune(tx: &mut Tx, up_to: i64) -> Result<(), DbError> {
     exec!(tx, PRUNE, up_to).await.map(drop)
 }
 
-/// Windows that have ended, so many at most, in the order in which publishers open theirs: two transactions that take
-/// several never wait for each other.
+/// Ended windows, at most `most`, in the order in which publishers open them, so that two transactions that
+/// take several never deadlock.
 pub async fn ended_windows(tx: &mut Tx, now: Timestamp, most: i64) -> Result<Vec<String>, DbError> {
     let rows = all!(tx, (String,), ENDED_WINDOWS, now.ms(), most).await?;
     let mut ended: Vec<String> = rows.into_iter().map(|(occurrence,)| occurrence).collect();
@@ -228,18 +229,18 @@ pub async fn prune_window(tx: &mut Tx, occurrence: &str, now: Timestamp) -> Resu
     exec!(tx, PRUNE_WINDOW, occurrence, now.ms()).await.map(drop)
 }
 
-/// Says that a server has this consumer, unless one said so since `before`.
+/// Records that a server has this consumer, unless one did so since `before`.
 pub async fn seen(tx: &mut Tx, name: &str, now: Timestamp, before: Timestamp) -> Result<(), DbError> {
     exec!(tx, SEEN, name, now.ms(), before.ms()).await.map(drop)
 }
 
-/// Consumers that no server has said to have since `before`.
+/// Consumers that no server has had since `before`.
 pub async fn unseen(tx: &mut Tx, before: Timestamp) -> Result<Vec<String>, DbError> {
     let rows = all!(tx, (String,), UNSEEN, before.ms()).await?;
     Ok(rows.into_iter().map(|(name,)| name).collect())
 }
 
-/// Forgets a consumer, and what it has set aside, unless a server has said to have it since `before`.
+/// Deletes a consumer and its events set aside, unless a server has had it since `before`.
 pub async fn forget(tx: &mut Tx, name: &str, before: Timestamp) -> Result<bool, DbError> {
     let forgotten = exec!(tx, FORGET, name, before.ms()).await?.rows() == 1;
     if forgotten {

@@ -1,5 +1,5 @@
-//! Consumers over both databases: what they get, what becomes of what they fail at, who of two servers consumes, what is
-//! pruned. Kills and crowds are in `tests/outbox`.
+//! Tests of consumers on both databases: received events, events set aside, competing servers, pruning.
+//! Crashes and many writers are in `tests/outbox`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -31,7 +31,7 @@ sql! {
     EFFECTS = "SELECT key, updated_at FROM settings ORDER BY key";
     ASIDE = "SELECT event_id, error, attempts FROM events_set_aside WHERE consumer = $1 ORDER BY position";
     STORED = "SELECT COUNT(*) FROM outbox";
-    /// Positions given away: what was stored, also once it is pruned.
+    /// Last assigned position, counting pruned events too.
     GIVEN = "SELECT last FROM outbox_counter";
     WINDOWS = "SELECT COUNT(*) FROM event_windows";
     ADD_WINDOW = "INSERT INTO event_windows (occurrence, ends_at) VALUES ($1, $2)";
@@ -42,27 +42,27 @@ const KINDS: &[EventSpec] = &[EventSpec::of::<Counted>(), EventSpec::of::<Passin
 const WAIT: Duration = Duration::from_mins(1);
 const BRISK: Patience = Patience {
     poll: Duration::from_millis(20),
-    rest: Duration::from_millis(20),
-    gather: Duration::from_millis(1),
+    idle_poll: Duration::from_millis(20),
+    batch_delay: Duration::from_millis(1),
     lease: Duration::from_mins(1),
     handling: Duration::from_millis(300),
     attempts: 3,
     pause: Duration::from_millis(1),
 };
 
-/// What a consumer does with the event of a number.
+/// Behaviour of a consumer at one event.
 #[derive(Clone, Copy)]
 enum Doing {
     Panic,
     Hang,
     Wait(Duration),
-    /// Fails so often, and then no more.
+    /// Fails this often, and then succeeds.
     Fail(usize),
-    /// Goes on after a statement that failed.
+    /// Continues after a failed statement.
     Overlook,
 }
 
-/// Counts every event it handles, in its transaction, and remembers each call.
+/// Counts every event it handles, in its transaction, and records each call.
 struct Counter {
     name: &'static str,
     keys: &'static [&'static str],
@@ -135,10 +135,10 @@ struct Server {
 
 impl Server {
     async fn new(db: &Db, patience: Patience) -> Server {
-        Self::at(db, patience, Ctx::system()).await
+        Self::with_clock(db, patience, Ctx::system()).await
     }
 
-    async fn at(db: &Db, patience: Patience, ctx: Ctx) -> Server {
+    async fn with_clock(db: &Db, patience: Patience, ctx: Ctx) -> Server {
         let Wired {
             db,
             outbox,
@@ -187,7 +187,7 @@ async fn effects(db: &Db) -> Vec<(String, i64)> {
     all!(&mut tx, (String, i64), EFFECTS).await.unwrap()
 }
 
-/// Waits until there are so many effects, each once.
+/// Waits until there are this many effects, and asserts that each is unique.
 async fn once(db: &Db, count: usize) -> Vec<String> {
     until("the effects", || async { effects(db).await.len() >= count }).await;
     let effects = effects(db).await;
@@ -223,7 +223,7 @@ async fn rows(db: &Db, statement: qm_db::Statement) -> i64 {
 
 qm_db::db_test! {
     async fn a_consumer_gets_its_events_in_order_also_those_of_while_it_was_away(db: Db) {
-        // A page that a busy machine handles for too long would be taken again, one by one.
+        // A page that takes too long on a busy machine would be repeated singly.
         let patient = Patience { handling: WAIT, ..BRISK };
         let first = Server::new(&db, patient).await;
         first.count([1]).await;
@@ -297,7 +297,7 @@ qm_db::db_test! {
         server.outbox.start(vec![Counter::new("counter", [])], &server.background).await.unwrap();
         server.background.shutdown().await;
         server.count([1, 2]).await;
-        // As three servers left it that died over the first event.
+        // State after three servers that crashed over the first event.
         let mut tx = server.db.begin_write().await.unwrap();
         let now = server.ctx.now();
         let claim = Claim { consumer: "counter", position: 0, owner: "dead", now, until: now };
@@ -360,7 +360,7 @@ qm_db::db_test! {
         one.count([1]).await;
         once(&db, 1).await;
         let (owner, other) = if ones.calls().is_empty() { ((&two, &twos), (&one, &ones)) } else { ((&one, &ones), (&two, &twos)) };
-        // Whoever publishes: the lease is the owner's.
+        // Either server publishes: the lease stays with its owner.
         for number in (2..=40).step_by(2) {
             owner.0.count([number]).await;
             other.0.count([number + 1]).await;
@@ -368,7 +368,7 @@ qm_db::db_test! {
         once(&db, 41).await;
         assert_eq!(owner.1.calls(), (1..=41).collect::<Vec<_>>());
         assert!(other.1.calls().is_empty());
-        // One that stops leaves at once, long before its lease ends.
+        // A stopping server releases the lease at once, long before it ends.
         owner.0.background.shutdown().await;
         other.0.count(42..=60).await;
         once(&db, 60).await;
@@ -378,7 +378,7 @@ qm_db::db_test! {
 
     async fn moving_on_needs_the_lease_and_the_place(db: Db) {
         let (hands, ctx) = frozen();
-        let server = Server::at(&db, BRISK, ctx.clone()).await;
+        let server = Server::with_clock(&db, BRISK, ctx.clone()).await;
         server.outbox.register(&*Counter::new("counter", [])).await.unwrap();
         let claim = |owner: &'static str, position| Claim {
             consumer: "counter",
@@ -412,7 +412,7 @@ qm_db::db_test! {
 
     async fn what_everybody_has_passed_goes(db: Db) {
         let (hands, ctx) = frozen();
-        let server = Server::at(&db, BRISK, ctx.clone()).await;
+        let server = Server::with_clock(&db, BRISK, ctx.clone()).await;
         let (quick, slow) = (Counter::new("quick", []), Counter::new("slow", []));
         for consumer in [&quick, &slow] {
             server.outbox.bus.keep(consumer.keys.iter().map(|key| (*key).to_owned()));
@@ -433,7 +433,7 @@ qm_db::db_test! {
         upkeep.once().await.unwrap();
         assert_eq!(rows(&db, STORED).await, 6, "the slow one still needs them");
         assert!(server.metric("quartermaster_outbox_events 6"));
-        // No server has the slow one any more.
+        // No server has the slow consumer any more.
         hands.advance(FORGOTTEN);
         upkeep.once().await.unwrap();
         assert_eq!(rows(&db, STORED).await, 6);
@@ -480,7 +480,7 @@ qm_db::db_test! {
         let newer = Server::new(&db, BRISK).await;
         newer.start(&Counter::new("counter", [])).await;
         newer.background.shutdown().await;
-        // An earlier version, which has no such consumer.
+        // An earlier version without this consumer.
         let earlier = Server::new(&db, BRISK).await;
         earlier.outbox.start(Vec::new(), &earlier.background).await.unwrap();
         earlier.count([1]).await;
@@ -490,7 +490,7 @@ qm_db::db_test! {
         assert_eq!(once(&db, 1).await, ["counter/001"]);
         newer.background.shutdown().await;
 
-        // One that comes while another version runs.
+        // A consumer that is added while another version runs.
         let running = Server::new(&db, BRISK).await;
         let late = Counter { name: "late", keys: &[Passing::KEY], doing: BTreeMap::new(), calls: Mutex::default() };
         newer.outbox.register(&late).await.unwrap();
@@ -503,7 +503,7 @@ qm_db::db_test! {
 
     async fn an_event_is_handled_at_once_whatever_was_passed_before_it(db: Db) {
         let seldom = Duration::from_mins(10);
-        let server = Server::new(&db, Patience { poll: seldom, rest: seldom, ..BRISK }).await;
+        let server = Server::new(&db, Patience { poll: seldom, idle_poll: seldom, ..BRISK }).await;
         let consumer = Counter::new("counter", []);
         server.outbox.bus.keep([Passing::KEY.to_owned()]);
         server.start(&consumer).await;
@@ -517,9 +517,9 @@ qm_db::db_test! {
     }
 
     async fn what_follows_a_page_closely_is_one_page(db: Db) {
-        let patience = Patience { gather: Duration::from_secs(1), ..BRISK };
+        let patience = Patience { batch_delay: Duration::from_secs(1), ..BRISK };
         let server = Server::new(&db, patience).await;
-        // Of a page with an event that fails, all are handled again.
+        // After a failure all events of the page are handled again.
         let consumer = Counter::new("counter", [(3, Doing::Fail(1))]);
         server.start(&consumer).await;
         until("it to see that nothing waits", || async { server.metric("events_behind{consumer=\"counter\"} 0") }).await;

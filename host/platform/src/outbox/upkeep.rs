@@ -1,5 +1,5 @@
-//! Keeps the outbox small: what every consumer has passed goes, and so do windows that have ended and consumers that no
-//! server has any more. Where nothing is to go, nothing is written.
+//! Upkeep of the outbox: removes events that every consumer has passed, ended windows, and consumers that no
+//! server has any more. Without anything to remove, nothing is written.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{FORGOTTEN, Outbox, PRUNED_AT_ONCE, SEEN_EVERY, repo};
 #[derive(Clone)]
 pub(super) struct Upkeep {
     outbox: Outbox,
-    /// This server's consumers.
+    /// Names of this server's consumers.
     names: Vec<&'static str>,
 }
 
@@ -30,7 +30,7 @@ impl Upkeep {
         }
     }
 
-    /// One look. Consumers come first: what one that is forgotten held up goes in the same look.
+    /// One run. Consumers come first, so that events held back by a deleted one go in the same run.
     pub async fn once(&self) -> Result<(), DbError> {
         let now = self.outbox.ctx.now();
         let before = |age: Duration| Timestamp::from_ms(now.ms() - age.as_millis() as i64);
@@ -72,7 +72,7 @@ impl Upkeep {
         }
     }
 
-    /// Says which consumers this server has, and forgets those no server has said to have for long.
+    /// Records this server's consumers, and deletes those that no server has had for long.
     async fn consumers(&self, now: Timestamp, recent: Timestamp, long_ago: Timestamp) -> Result<(), DbError> {
         let unseen = {
             let mut tx = self.outbox.db.begin_read().await?;

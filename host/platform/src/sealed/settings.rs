@@ -1,4 +1,5 @@
-//! The settings that are secrets, a JSON string that holds the cipher text; and members of settings that are, one in an object.
+//! Encrypted settings: settings whose value is a JSON string with the encrypted text, and encrypted members
+//! of object settings.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx};
@@ -9,14 +10,14 @@ use crate::settings::{self, repo};
 
 const FIELD: &str = "value";
 
-/// The encrypted values of the table `settings`.
+/// Encrypted values of the table `settings`.
 pub struct SecretSettings {
-    /// In order; with the members that are secrets, none where the whole value is one.
+    /// Keys in order, each with its secret members; an empty list where the whole value is secret.
     keys: Vec<(&'static str, &'static [&'static str])>,
 }
 
 impl SecretSettings {
-    /// Those that are declared as secret.
+    /// All settings that are declared as secret.
     pub fn declared() -> Self {
         let secret = settings::DECLARED.iter().filter_map(|declared| {
             let members = (declared.spec)().secret_members;
@@ -26,7 +27,7 @@ impl SecretSettings {
     }
 
     #[cfg(test)]
-    pub(super) fn of(keys: Vec<&'static str>) -> Self {
+    pub(super) fn whole_values(keys: Vec<&'static str>) -> Self {
         Self::with_members(keys.into_iter().map(|key| (key, [].as_slice())).collect())
     }
 
@@ -52,7 +53,7 @@ impl SealedValues for SecretSettings {
         let mut page = SealedPage::default();
         for (key, members) in rest.iter().take(limit as usize) {
             let row = |field: &str, stored: &Value| {
-                // Anything but a text is no value of a secret; an empty one is none either.
+                // Only a text that is not empty is an encrypted value.
                 let stored = stored.as_str().filter(|stored| !stored.is_empty())?;
                 Some(SealedRow {
                     object: (*key).to_owned(),

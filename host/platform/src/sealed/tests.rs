@@ -1,4 +1,4 @@
-//! A change of keys over the settings, on both databases, with a neighbour that writes at the worst moment.
+//! Tests of re-encryption of settings, on both databases, with a concurrent writer.
 
 use std::sync::Mutex;
 
@@ -50,8 +50,8 @@ async fn audited(db: &Db) -> Vec<(String, Option<String>, Json<Value>)> {
         .unwrap()
 }
 
-/// The secret settings, with pages of one object and a neighbour: the first time `contested` is to be replaced, the
-/// neighbour has put `theirs` there a moment before.
+/// The secret settings with pages of one object and a concurrent writer: just before `contested` is first
+/// replaced, it stores `theirs` there.
 struct Neighbour {
     inner: SecretSettings,
     theirs: Mutex<Option<String>>,
@@ -86,7 +86,7 @@ db_test! {
         put(&db, KEYS[1], &cipher("old", &[]).encrypt("two")).await;
         put(&db, KEYS[2], &cipher("lost", &[]).encrypt("three")).await;
         put(&db, KEYS[3], "").await;
-        let sealed = sealed(&db, new.clone(), SecretSettings::of(KEYS.to_vec()));
+        let sealed = sealed(&db, new.clone(), SecretSettings::whole_values(KEYS.to_vec()));
         let lost = Unreadable { area: "settings".into(), object: KEYS[2].into(), field: "value".into() };
         assert_eq!(sealed.unreadable().await, std::slice::from_ref(&lost));
 
@@ -139,7 +139,7 @@ db_test! {
                 put(&db, key, &cipher("old", &[]).encrypt("ours")).await;
             }
             let neighbour = Neighbour {
-                inner: SecretSettings::of(KEYS.to_vec()),
+                inner: SecretSettings::whole_values(KEYS.to_vec()),
                 theirs: Mutex::new(Some(theirs)),
             };
             let report = sealed(&db, new.clone(), neighbour).rotate(false).await.unwrap().remove(0);

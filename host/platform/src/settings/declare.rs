@@ -1,22 +1,22 @@
-//! How an area declares its settings.
+//! Declaration of an area's settings.
 
 use linkme::distributed_slice;
 use serde_json::Value;
 
 use super::spec::SettingSpec;
 
-/// Every setting of the program, wherever it is declared.
+/// Every setting of the program.
 #[distributed_slice]
 pub static DECLARED: [Declared];
 
-/// A declared setting, whatever its type.
+/// A declared setting of any type.
 #[derive(Clone, Copy)]
 pub struct Declared {
     pub key: &'static str,
-    /// The whole value is a secret.
+    /// True when the whole value is a secret.
     pub secret: bool,
     pub spec: fn() -> SettingSpec,
-    /// The rule that a value breaks, where writers hold the setting to one.
+    /// The rule that a value violates, if the setting has one.
     pub broken_by: fn(&Value) -> Option<&'static str>,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn is_known(key: &str) -> bool {
     find(key).is_some()
 }
 
-/// A secret that the generic writers take, as text.
+/// True for a secret that the generic writers accept as text.
 pub(super) fn is_secret_of_writers(key: &str) -> bool {
     find(key).is_some_and(|declared| declared.secret && (declared.spec)().route.is_none())
 }
@@ -101,7 +101,7 @@ pub(super) fn is_secret(key: &str) -> bool {
     find(key).is_some_and(|declared| declared.secret)
 }
 
-/// The rule of the setting `key` that `value` breaks, where writers hold it to one.
+/// The rule of the setting `key` that `value` violates, if any.
 pub(super) fn broken_rule(key: &str, value: &Value) -> Option<&'static str> {
     find(key).and_then(|declared| (declared.broken_by)(value))
 }

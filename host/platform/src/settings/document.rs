@@ -1,4 +1,4 @@
-//! The table of settings in `docs/settings.md`.
+//! Table of settings in `docs/settings.md`.
 
 use std::fmt::Write as _;
 

@@ -1,10 +1,11 @@
 //! Settings: a typed registry over the table of key and JSON value.
 //!
-//! A setting is a constant that names its key, type, default and owner; areas declare theirs and read through it. The generic writers of
-//! the API store what they are given, so a stored value that is not of the setting's type reads as the default. They
-//! refuse a setting that has a route of its own, and a key that is no setting.
+//! A setting is a constant with key, type, default and owner; areas declare theirs and read through it. The
+//! generic writers of the API store any value, so a stored value of the wrong type reads as the default. They
+//! refuse a setting that has its own route, and a key that is no setting.
 //!
-//! Bounds: a key of [`MAX_KEY`] characters, a value of [`MAX_VALUE`] bytes of JSON, [`MAX_KEYS`] settings at once.
+//! Bounds: a key of [`MAX_KEY`] characters, a value of [`MAX_VALUE`] bytes of JSON, [`MAX_KEYS`] settings at
+//! once.
 
 mod declare;
 mod document;

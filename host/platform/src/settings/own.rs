@@ -1,4 +1,4 @@
-//! The settings that several areas read.
+//! Settings that several areas read.
 
 use qm_kernel::timezone;
 use serde_json::{Map, Value};

@@ -14,7 +14,7 @@ sql! {
     REPLACE = "UPDATE settings SET value = $3 WHERE key = $1 AND value = $2";
 }
 
-/// The stored value; `None` too where it is not JSON.
+/// The stored value; `None` if it is missing or no JSON.
 pub async fn find(tx: &mut Tx, key: &str) -> Result<Option<Value>, DbError> {
     let stored = opt!(tx, (String,), FIND, key).await?;
     Ok(stored.and_then(|(text,)| serde_json::from_str(&text).ok()))
@@ -38,12 +38,12 @@ pub async fn remove(tx: &mut Tx, key: &str) -> Result<(), DbError> {
     exec!(tx, REMOVE, key).await.map(drop)
 }
 
-/// Puts a text in the place of another. False when it was not there any more.
+/// Replaces a text. `false` when it has changed meanwhile.
 pub async fn replace(tx: &mut Tx, key: &str, old: &str, new: &str) -> Result<bool, DbError> {
     Ok(exec!(tx, REPLACE, key, Json(old), Json(new)).await?.rows() == 1)
 }
 
-/// Puts another text in the place of a member of an object that has this one. False when it was not there any more.
+/// Replaces the text of a member of an object. `false` when it has changed meanwhile.
 pub async fn replace_member(
     tx: &mut Tx,
     (key, member): (&str, &str),
@@ -60,6 +60,6 @@ pub async fn replace_member(
         Some(Value::String(stored)) if stored == old => new.clone_into(stored),
         _ => return Ok(false),
     }
-    // Of the text that was read: another member may have been changed since.
+    // Compares the whole text that was read: another member may have changed since.
     Ok(exec!(tx, REPLACE, key, &*text, Json(&object)).await?.rows() == 1)
 }

@@ -24,7 +24,7 @@ impl Settings {
         Self { ctx, cipher }
     }
 
-    /// The stored value, or the default when there is none or it is not one the setting takes.
+    /// The stored value, or the default when it is missing or not accepted by the setting.
     pub async fn get<T: SettingValue>(&self, tx: &mut Tx, setting: &Setting<T>) -> Result<T, DbError> {
         Ok(setting.read(repo::find(tx, setting.key).await?.as_ref()))
     }
@@ -38,7 +38,7 @@ impl Settings {
         self.store(tx, setting.key, &value.to_json()).await
     }
 
-    /// `None` when nothing is stored, or what is stored cannot be decrypted.
+    /// `None` when nothing is stored, or it cannot be decrypted.
     pub async fn get_secret(&self, tx: &mut Tx, setting: &SecretSetting) -> Result<Option<Secret>, DbError> {
         let stored = repo::find(tx, setting.key).await?;
         Ok(stored
@@ -56,8 +56,8 @@ impl Settings {
         self.seal(tx, setting.key, secret.expose()).await
     }
 
-    /// Writes the seeded settings that are missing; what is stored stays. `product_name` is the name the server was
-    /// started with.
+    /// Stores the seeded settings that are missing; stored values stay. `product_name` is the configured name
+    /// of the server.
     pub async fn seed_defaults(&self, tx: &mut Tx, product_name: &str) -> Result<(), DbError> {
         for spec in declare::all().into_iter().filter(|spec| spec.seeded) {
             let value = if spec.key == PRODUCT_NAME.key {
@@ -70,12 +70,12 @@ impl Settings {
         Ok(())
     }
 
-    /// Every stored setting as a response may show it: secrets are masks, and absent when they cannot be decrypted.
+    /// Every stored setting for display: secrets are masks, and absent when they cannot be decrypted.
     pub async fn list(&self, tx: &mut Tx) -> Result<BTreeMap<String, Value>, DbError> {
         let specs = declare::all();
         let mut shown = BTreeMap::new();
         for (key, text) in repo::list(tx).await? {
-            // Written by this service as JSON; anything else in the column was not, and is nobody's setting.
+            // This service writes JSON only; a different text is no setting.
             let Ok(value) = serde_json::from_str(&text) else {
                 continue;
             };
@@ -87,7 +87,7 @@ impl Settings {
         Ok(shown)
     }
 
-    /// What a response shows of `value`.
+    /// `value` for display.
     fn shown(&self, spec: Option<&SettingSpec>, value: Value) -> Option<Value> {
         match (spec, value) {
             (Some(spec), Value::String(sealed)) if spec.secret => {
@@ -108,7 +108,7 @@ impl Settings {
         }
     }
 
-    /// Stores what a generic writer was given. A secret that comes as its mask stays, and an empty one is removed.
+    /// Stores a value from a generic writer. A secret sent as its mask stays, and an empty one is removed.
     pub(crate) async fn write(&self, tx: &mut Tx, key: &str, value: &Value) -> Result<(), DbError> {
         match value.as_str() {
             None if value.is_null() && !declare::is_known(key) => repo::remove(tx, key).await,

@@ -1,37 +1,37 @@
-//! What a setting is.
+//! Types that describe settings.
 
 use serde_json::Value;
 
 use super::value::SettingValue;
 
-/// A setting and how to read it. Made by [`settings!`](macro@crate::settings).
+/// A typed setting. Made by [`settings!`](macro@crate::settings).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<T> {
-    /// Dotted; its identity, never renamed.
+    /// Dotted key; its identity, never renamed.
     pub key: &'static str,
-    /// The area that reads it.
+    /// Area that reads it.
     pub owner: &'static str,
-    /// What it does, one sentence.
+    /// Description in one sentence.
     pub about: &'static str,
     /// The only route that changes it, e.g. `PUT /api/files/root`; the generic writers refuse it then.
     pub route: Option<&'static str>,
     /// Members of an object that are secrets: stored encrypted, shown as a mask.
     pub secret_members: &'static [&'static str],
-    /// Written to the database at the first start, so that lists of settings show it.
+    /// True when it is stored at the first start, so that lists of settings show it.
     pub seeded: bool,
-    /// What a value must be for a writer to store it, e.g. `must be the name of a time zone`; `None`: anything is
-    /// stored, and reads as the default when it will not do.
+    /// Rule for values that writers store, e.g. `must be the name of a time zone`; `None`: any value is
+    /// stored, and an unusable one reads as the default.
     pub rule: Option<&'static str>,
-    /// No area of this version reads it: no document lists it.
+    /// True when no area of this version reads it: no document lists it.
     pub to_come: bool,
-    /// What holds while nothing usable is stored.
+    /// Value while nothing usable is stored.
     pub default: fn() -> T,
-    /// Values that the type allows and the setting does not read as the default too.
+    /// Check of values beyond the type; others read as the default.
     pub accepts: fn(&T) -> bool,
 }
 
-/// A setting that is a secret: stored encrypted, shown as a mask, absent when it cannot be decrypted. Made by
+/// A secret setting: stored encrypted, shown as a mask, absent when it cannot be decrypted. Made by
 /// [`settings!`](macro@crate::settings).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
@@ -39,19 +39,19 @@ pub struct SecretSetting {
     pub key: &'static str,
     pub owner: &'static str,
     pub about: &'static str,
-    /// The only route that changes it; `None`: the generic writers take it as text and store it encrypted.
+    /// The only route that changes it; `None`: the generic writers accept it as text and store it encrypted.
     pub route: Option<&'static str>,
-    /// No area of this version reads it: no document lists it.
+    /// True when no area of this version reads it: no document lists it.
     pub to_come: bool,
 }
 
-/// A setting as lists and documents show it.
+/// Description of a setting in lists and documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SettingSpec {
     pub key: &'static str,
     pub owner: &'static str,
     pub about: &'static str,
-    /// The whole value is a secret.
+    /// True when the whole value is a secret.
     pub secret: bool,
     pub secret_members: &'static [&'static str],
     pub seeded: bool,
@@ -64,7 +64,7 @@ pub struct SettingSpec {
 }
 
 impl<T: SettingValue> Setting<T> {
-    /// A setting whose route is the generic writers, of which every value of the type will do. For the macro alone.
+    /// A setting for the generic writers that accepts every value of its type. Only for the macro.
     #[doc(hidden)]
     pub const fn declared(
         key: &'static str,
@@ -120,7 +120,7 @@ impl<T: SettingValue> Setting<T> {
         }
     }
 
-    /// The rule that `value` breaks; `null` takes a setting back to nothing.
+    /// The rule that `value` violates; `null` removes the stored value.
     pub fn broken_by(&self, value: &Value) -> Option<&'static str> {
         let fits = value.is_null() || T::from_json(value).as_ref().is_some_and(self.accepts);
         self.rule.filter(|_| !fits)
@@ -149,7 +149,7 @@ impl<T: SettingValue> Setting<T> {
         }
     }
 
-    /// What a stored value means.
+    /// Converts a stored value; an unusable one becomes the default.
     pub(super) fn read(&self, stored: Option<&Value>) -> T {
         stored
             .and_then(T::from_json)
@@ -159,7 +159,7 @@ impl<T: SettingValue> Setting<T> {
 }
 
 impl SecretSetting {
-    /// A secret whose route is the generic writers. For the macro alone.
+    /// A secret for the generic writers. Only for the macro.
     #[doc(hidden)]
     pub const fn declared(key: &'static str, owner: &'static str, about: &'static str) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Reading, writing and showing settings, on both databases.
+//! Tests of reading, writing and showing settings, on both databases.
 
 use qm_db::{Db, Json, db_test, exec, sql, value};
 use qm_kernel::secret::MASK;
@@ -69,7 +69,7 @@ fn keys_are_unique_and_described() {
     assert!(specs.iter().all(|spec| spec.key.len() <= MAX_KEY));
 }
 
-/// What holds secrets beside others is changed by its own route: a generic writer would store them as they come.
+/// A setting with secret members needs its own route: a generic writer would store the secrets unencrypted.
 #[test]
 fn an_object_with_secret_members_has_a_route_of_its_own() {
     let specs = declare::all();
@@ -200,7 +200,7 @@ db_test! {
             "somebody.elses": [1, "two"],
         });
         assert_eq!(json!(shown), expected);
-        // Under another key the value reads as absent.
+        // With another key the value reads as absent.
         let stranger = settings_under("another key").list(&mut tx).await.unwrap();
         assert!(!stranger.contains_key("test.apiKey"));
     }

@@ -1,11 +1,11 @@
-//! The types a setting can have.
+//! Types that a setting can have.
 
 use serde_json::{Map, Value};
 
-/// A type a setting can have.
+/// A type that a setting can have.
 pub trait SettingValue: Sized {
     const KIND: &'static str;
-    /// `None` for a value that is not of the type.
+    /// `None` for a value of another type.
     fn from_json(value: &Value) -> Option<Self>;
     fn to_json(&self) -> Value;
 }
@@ -41,7 +41,7 @@ impl SettingValue for f64 {
         value.as_f64()
     }
 
-    /// A whole number is written as one: `30`, not `30.0`.
+    /// A whole number is written as `30`, not `30.0`.
     fn to_json(&self) -> Value {
         if self.fract() == 0.0 && self.abs() < 1e15 {
             Value::from(*self as i64)
@@ -91,7 +91,7 @@ impl SettingValue for Map<String, Value> {
     }
 }
 
-/// `None`: nothing stored, and nothing to fall back to.
+/// `None` stands for a missing value without a default.
 impl<T: SettingValue> SettingValue for Option<T> {
     const KIND: &'static str = T::KIND;
 

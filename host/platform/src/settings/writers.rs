@@ -1,7 +1,8 @@
-//! The generic writers of settings: they take any value that breaks no rule, for a setting that has no route of its own.
+//! Generic writers of settings: they accept any value that violates no rule, for settings without their own
+//! route.
 //!
-//! Whoever sends back what they were shown changes nothing by it: that goes for secrets that come as masks, for settings
-//! with routes of their own, and for rows that no setting of this version owns.
+//! Sending back displayed values changes nothing: neither masked secrets, nor settings with their own routes,
+//! nor rows that no setting of this version owns.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,12 @@ use crate::acting::{Acting, Actor};
 use crate::audit::{Audit, AuditEntry};
 use crate::error::PlatformError;
 
-/// Most unknown keys that one answer names.
+/// Largest number of unknown keys named in one answer.
 const MAX_TOLD: usize = 20;
-/// Likeness of two keys, of 0 to 1, from which one may be meant by the other.
+/// Similarity of two keys (0 to 1) from which one is suggested for the other.
 const LIKE: f64 = 0.85;
 
-/// Who changes settings, and who judges whether they still may.
+/// The user who changes settings, and the permission check.
 #[derive(Clone, Copy)]
 pub struct Writer<'a> {
     pub acting: &'a dyn Acting,
@@ -28,7 +29,7 @@ pub struct Writer<'a> {
 }
 
 impl Settings {
-    /// Stores all of `changes`, or none of them, with one audit row; answers every setting as a response may show it.
+    /// Stores all `changes` or none, with one audit row; returns every setting for display.
     pub async fn change(
         &self,
         db: &Db,
@@ -48,8 +49,7 @@ impl Settings {
             .filter(|(key, value)| stored.get(*key) != Some(value))
             .collect();
         check_owners(&changes, &stored)?;
-        // In the order of their keys, whatever order they came in: on PostgreSQL two changes of the same rows would
-        // wait for each other otherwise.
+        // Sorted by key: on PostgreSQL two changes of the same rows could deadlock otherwise.
         for (key, value) in &changes {
             self.write(&mut tx, key, value).await?;
         }
@@ -63,7 +63,7 @@ impl Settings {
     }
 }
 
-/// Names of keys only: a value may be a secret.
+/// Audits the names of the keys only: a value may be a secret.
 async fn record(
     tx: &mut Tx,
     audit: &Audit,
@@ -84,8 +84,8 @@ async fn record(
     Ok(audit.record(tx, entry).await?)
 }
 
-/// Refuses changes of what has a route of its own, and of what no setting of this version is. `null` takes away a row that
-/// an earlier version left.
+/// Refuses settings with their own route, and unknown keys. `null` removes a row that an earlier version
+/// left.
 fn check_owners(
     changes: &BTreeMap<&String, &Value>,
     stored: &BTreeMap<String, Value>,
@@ -116,7 +116,7 @@ fn check_owners(
     }
 }
 
-/// The setting whose key is most like `key`, if one is.
+/// The setting with the most similar key, if any is similar enough.
 fn nearest(key: &str, specs: &[SettingSpec]) -> Option<&'static str> {
     let likeness = |spec: &SettingSpec| strsim::jaro_winkler(&key.to_lowercase(), &spec.key.to_lowercase());
     specs

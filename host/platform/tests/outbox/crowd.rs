@@ -1,5 +1,5 @@
-//! A hundred writers at once, one of them slow, on two servers: every event reaches both consumers once, each writer's in
-//! its order.
+//! A hundred concurrent writers, one of them slow, on two servers: every event reaches both consumers once,
+//! in the order of each writer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -27,15 +27,15 @@ qm_kernel::events! {
 }
 
 sql! {
-    /// Refuses a second time.
+    /// Fails the second time.
     EFFECT = "INSERT INTO settings (key, value, updated_at) VALUES ($1, '1', 1)";
     COUNT = "SELECT COUNT(*) FROM settings WHERE key LIKE $1";
 }
 
-/// Notes whom it hears, once an event.
+/// Records the writer of each event, once per event.
 struct Clerk {
     name: &'static str,
-    /// What was heard of each writer, and the last position, both of servers together.
+    /// Events of each writer, and the last position, over both servers.
     heard: Arc<Mutex<(HashMap<i64, Vec<i64>>, i64)>>,
 }
 
@@ -88,7 +88,7 @@ async fn server(db: &Db, clerks: &[Arc<Clerk>]) -> (Db, Background) {
 
 async fn write(db: &Db, writer: i64, numbers: [i64; 2], pause: Duration) {
     let ctx = Ctx::system();
-    // So many write at once that a database tells some to come again: on SQLite there is one place to write.
+    // With so many writers a database asks some to retry: SQLite has only one writer.
     let mut tx = loop {
         match db.begin_write().await {
             Err(DbError::Busy(_)) => {}

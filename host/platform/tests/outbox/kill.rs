@@ -1,6 +1,6 @@
-//! Kill -9 at every step between a change and its effects, and at steps nobody chose: once a server has run to the end, every
-//! change that was committed has led to every effect once, and nothing else has. The victim is this test program itself,
-//! started once more with a database and a step in its environment.
+//! Kill -9 at every step between a change and its effects, and at random times: after a full run of another
+//! server, every committed change has had every effect once, and nothing else has. The killed process is this
+//! test program, started again with a database and a step in its environment.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,9 +15,10 @@ use tokio::time::timeout;
 use crate::world::{Server, Steps, settled};
 
 const URL: &str = "QM_OUTBOX_TEST_DATABASE";
-/// `step/times`: how often the step is passed before the process kills itself; or nothing, for one that goes on.
+/// `step/times`: number of passes of the step before the process kills itself; empty for a process that
+/// survives.
 const STEP: &str = "QM_OUTBOX_TEST_STEP";
-/// What a process calls its changes.
+/// Prefix of the names of a process's changes.
 const NAME: &str = "QM_OUTBOX_TEST_NAME";
 
 const STEPS: [&str; 14] = [
@@ -44,13 +45,13 @@ struct Fatal {
 }
 
 impl Steps for Fatal {
-    fn at(&self, step: &str) {
+    fn reach(&self, step: &str) {
         if step != self.step || self.left.fetch_sub(1, Ordering::SeqCst) > 0 {
             return;
         }
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
-        // The signal is on its way; nothing may happen before it arrives.
+        // The signal is pending; nothing may happen before it arrives.
         loop {
             std::thread::park();
         }
@@ -79,7 +80,7 @@ async fn survivor() {
     let Ok(url) = std::env::var(URL) else { return };
     struct None;
     impl Steps for None {
-        fn at(&self, _: &str) {}
+        fn reach(&self, _: &str) {}
     }
     let server = Server::start(Db::open(&url).await.unwrap(), Arc::new(None)).await;
     settled(&server.db).await;
@@ -117,7 +118,7 @@ async fn killed_at_every_step(backend: Backend) {
     let db = scratch.open().await;
     let mut before = 0;
     for (index, step) in STEPS.iter().enumerate() {
-        // The first time, and in the middle of things.
+        // The first time, and in the middle.
         for times in [0, 3] {
             let name = format!("{index}-{times}");
             let victim = start("victim", scratch.url(), &format!("{step}/{times}"), &name);
@@ -145,7 +146,7 @@ async fn killed_at_any_moment(backend: Backend) {
     let db = scratch.open().await;
     for round in 0..8_u64 {
         let mut victim = start("victim", scratch.url(), "", &round.to_string());
-        // Some die while they start, most in the middle of their work.
+        // Some die during the start, most in the middle of their work.
         tokio::time::sleep(Duration::from_millis(30 + round * 90)).await;
         victim.kill().unwrap();
         assert_eq!(end_of(victim).await.signal(), Some(9));

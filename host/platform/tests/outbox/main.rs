@@ -1,4 +1,4 @@
-//! Durable consumers from outside, as an area has them: killed at every step, and crowded.
+//! Durable consumers from outside, as an area uses them: killed at every step, and with many writers.
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 

@@ -1,4 +1,4 @@
-//! A server with events and consumers of the tests' own.
+//! A server with test events and consumers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use qm_platform::testing::Wired;
 use qm_platform::{Background, Bus};
 
 qm_kernel::events! {
-    /// Something was changed.
+    /// A change was made.
     pub struct Changed: "test.changed" about "thing" {
-        /// The row that tells of the change.
+        /// Name of the row of the change.
         change: String,
     }
 
-    /// A consumer's effect on that.
+    /// Effect of a consumer on a change.
     pub struct Followed: "test.followed" about "thing" {
         change: String,
     }
@@ -26,7 +26,7 @@ qm_kernel::events! {
 
 sql! {
     CHANGE = "INSERT INTO settings (key, value, updated_at) VALUES ($1, '1', 1)";
-    /// A second time is seen.
+    /// A second effect is visible.
     EFFECT = "INSERT INTO settings (key, value, updated_at) VALUES ($1, '1', 1) \
         ON CONFLICT (key) DO UPDATE SET updated_at = settings.updated_at + 1";
     ROWS = "SELECT key, updated_at FROM settings ORDER BY key";
@@ -35,20 +35,20 @@ sql! {
 const KINDS: &[EventSpec] = &[EventSpec::of::<Changed>(), EventSpec::of::<Followed>()];
 pub const BRISK: Patience = Patience {
     poll: Duration::from_millis(50),
-    rest: Duration::from_millis(50),
-    gather: Duration::from_millis(1),
+    idle_poll: Duration::from_millis(50),
+    batch_delay: Duration::from_millis(1),
     lease: Duration::from_millis(300),
     handling: Duration::from_secs(5),
     attempts: 6,
     pause: Duration::from_millis(1),
 };
 
-/// Hears of every step between a change and its effect.
+/// Notified at every step between a change and its effect.
 pub trait Steps: Send + Sync {
-    fn at(&self, step: &str);
+    fn reach(&self, step: &str);
 }
 
-/// Makes an effect of every event; `first` also publishes what follows, which only `second` gets.
+/// Applies an effect for every event; `first` also publishes a following event, which only `second` gets.
 pub struct Follower {
     pub name: &'static str,
     pub steps: Arc<dyn Steps>,
@@ -76,7 +76,7 @@ impl Consumer for Follower {
     }
 
     async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
-        self.steps.at(&format!("{} begins", self.name));
+        self.steps.reach(&format!("{} begins", self.name));
         let event = &stored.event;
         let (what, change) = match event.read::<Changed>() {
             Some(changed) => ("changed", changed?.change),
@@ -85,7 +85,7 @@ impl Consumer for Follower {
         exec!(tx, EFFECT, format!("effect/{}/{what}/{change}", self.name))
             .await?
             .exactly(1)?;
-        self.steps.at(&format!("{} has its effect", self.name));
+        self.steps.reach(&format!("{} has its effect", self.name));
         if self.is_first() {
             let followed = Followed { change };
             tx.publish(DomainEvent::new(
@@ -94,33 +94,33 @@ impl Consumer for Follower {
                 "thing",
                 &followed,
             ));
-            self.steps.at("first has published");
+            self.steps.reach("first has published");
         }
         Ok(())
     }
 }
 
-/// A bus that tells of its steps.
-pub struct Told {
+/// An event sink that reports its steps.
+pub struct ReportingSink {
     pub bus: Bus,
     pub steps: Arc<dyn Steps>,
 }
 
-impl EventSink for Told {
+impl EventSink for ReportingSink {
     fn plan(&self, event: &DomainEvent) -> Option<qm_kernel::event::Plan> {
-        self.steps.at(&format!("{} is planned", event.event_key));
+        self.steps.reach(&format!("{} is planned", event.event_key));
         self.bus.plan(event)
     }
 
     fn publish(&self, event: DomainEvent) {
         let key = event.event_key.clone();
-        self.steps.at(&format!("{key} is committed"));
+        self.steps.reach(&format!("{key} is committed"));
         self.bus.publish(event);
-        self.steps.at(&format!("{key} is told"));
+        self.steps.reach(&format!("{key} is told"));
     }
 }
 
-/// One server, with both followers.
+/// One server with both consumers.
 pub struct Server {
     pub db: Db,
     pub ctx: Ctx,
@@ -132,7 +132,7 @@ impl Server {
     pub async fn start(db: Db, steps: Arc<dyn Steps>) -> Server {
         let ctx = Ctx::system();
         let told = |bus: &Bus| -> Arc<dyn EventSink> {
-            Arc::new(Told {
+            Arc::new(ReportingSink {
                 bus: bus.clone(),
                 steps: steps.clone(),
             })
@@ -160,28 +160,28 @@ impl Server {
         }
     }
 
-    /// Changes something, and publishes it in the same transaction.
+    /// Makes a change, and publishes it in the same transaction.
     pub async fn change(&self, change: String) {
         let mut tx = self.db.begin_write().await.unwrap();
-        self.steps.at("nothing is changed yet");
+        self.steps.reach("nothing is changed yet");
         exec!(&mut tx, CHANGE, format!("change/{change}"))
             .await
             .unwrap()
             .exactly(1)
             .unwrap();
-        self.steps.at("something is changed");
+        self.steps.reach("something is changed");
         tx.publish(DomainEvent::new(
             &self.ctx,
             Cause::NONE,
             "thing",
             &Changed { change },
         ));
-        self.steps.at("it is published");
+        self.steps.reach("it is published");
         tx.commit().await.unwrap();
     }
 }
 
-/// Every change that was committed, and what is missing or was done twice.
+/// Number of committed changes, and the effects that are missing or were repeated.
 pub async fn audit(db: &Db) -> (usize, Vec<String>) {
     let mut tx = db.begin_read().await.unwrap();
     let rows: Vec<(String, i64)> = all!(&mut tx, (String, i64), ROWS).await.unwrap();
@@ -210,7 +210,7 @@ pub async fn audit(db: &Db) -> (usize, Vec<String>) {
     (changes.len(), wrong)
 }
 
-/// Waits until nothing is wrong any more; answers how many changes there are.
+/// Waits until nothing is missing; returns the number of changes.
 pub async fn settled(db: &Db) -> usize {
     let mut last = Vec::new();
     for _ in 0..6000 {

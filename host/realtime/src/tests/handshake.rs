@@ -1,4 +1,4 @@
-//! What is refused before a connection stands.
+//! Tests of refused handshakes.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -1,4 +1,5 @@
-//! The channel over real sockets: a fake state source and a fake verifier behind the real listener.
+//! Tests of the channel over real sockets, with a fake state source and a fake verifier behind the real
+//! listener.
 
 mod handshake;
 mod plain;
@@ -24,7 +25,8 @@ use super::{Audience, Hub, HubConfig, Room, SessionsEnded, StateSource, ws_route
 
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Reads tokens of the form `user permission,permission lifetime_ms`; `SUPER_ADMIN` is a permission here.
+/// Verifier for tokens of the form `user permission,permission lifetime_ms`; `SUPER_ADMIN` is a permission
+/// here.
 struct Tokens(Ctx);
 
 impl TokenVerifier for Tokens {
@@ -52,7 +54,7 @@ impl TokenVerifier for Tokens {
 
 const VIEWER: &str = "alice torrents.view 600000";
 
-/// Numbers that grow: the state is the list of them.
+/// Fake state: a growing list of numbers.
 struct Numbers(Mutex<Vec<u64>>);
 
 impl Numbers {
@@ -104,7 +106,7 @@ impl Server {
     async fn start(config: HubConfig) -> Self {
         let ctx = Ctx::system();
         let verifier = Arc::new(Tokens(ctx.clone()));
-        // Events of these tests are no area's.
+        // Events of these tests belong to no area.
         let config = HubConfig {
             audiences: &[("", Audience::Any)],
             ..config
@@ -139,7 +141,7 @@ impl Server {
         Client(stream)
     }
 
-    /// A plain client that has shown this token.
+    /// A plain client that has sent this token.
     async fn plain(&self, token: &str) -> Client {
         let mut request = self.url("").into_client_request().unwrap();
         request
@@ -197,7 +199,7 @@ impl Client {
             .await;
     }
 
-    /// Reads on to the close frame; gives its code.
+    /// Reads up to the close frame; returns its code.
     async fn closed(&mut self) -> u16 {
         loop {
             match self.message().await {

@@ -1,4 +1,4 @@
-//! The plain protocol: authentication, rooms, deltas, resync, expiry.
+//! Tests of the plain protocol: authentication, rooms, deltas, resync, expiry.
 
 use super::*;
 
@@ -22,7 +22,7 @@ async fn a_subscriber_gets_the_whole_state_and_then_what_changes() {
             "{update}"
         );
     }
-    // A change that is not the next one: the client has missed something.
+    // A delta that does not continue: the client has missed one.
     server
         .hub
         .state_changed("e1", 9, Bytes::from_static(b"{\"seq\":9}"));
@@ -113,7 +113,7 @@ async fn a_new_token_changes_rooms_and_expiry_on_the_open_socket() {
     assert_eq!(client.json().await["event"], "auth:error");
     client.auth("nonsense").await;
     assert_eq!(client.json().await["event"], "auth:error");
-    // The first token has run out meanwhile; the second carries the socket on.
+    // The first token has expired meanwhile; the second keeps the socket.
     tokio::time::sleep(Duration::from_millis(500)).await;
     numbers.grow(&server.hub, 0);
     assert_eq!(client.json().await["data"]["seq"], 1);
@@ -249,7 +249,7 @@ async fn who_has_work_only_for_an_audience_hears_of_it() {
 #[tokio::test]
 async fn the_sockets_of_a_user_whose_sessions_ended_close_and_no_token_of_before_opens_one() {
     let config = HubConfig {
-        // The tokens of these tests live for ten minutes, so that is what tells their age.
+        // The tokens of these tests live for ten minutes, which tells their age.
         token_ttl: Duration::from_mins(10),
         ..HubConfig::default()
     };

@@ -1,8 +1,8 @@
-//! Clients that do not keep up.
+//! Tests of slow clients.
 
 use super::*;
 
-/// So large that a handful fills every buffer between server and client.
+/// Padding so large that a few messages fill every buffer between server and client.
 const PAD: usize = 1024 * 1024;
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn a_slow_reader_is_resynced_and_never_sees_a_gap() {
     }
 }
 
-/// More than lies between server and client in buffers.
+/// Sends more than the buffers between server and client hold.
 async fn flood(server: &Server) {
     let large = Bytes::from(format!("\"{}\"", "x".repeat(PAD)));
     for _ in 0..30 {

@@ -1,4 +1,4 @@
-//! Socket.IO v4: its frames one by one, and its own client from npm.
+//! Tests of Socket.IO v4: its frames one by one, and its own client from npm.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -41,7 +41,7 @@ async fn the_frames_are_those_of_the_protocol() {
     client.say("2").await;
     assert_eq!(client.text().await, "3");
 
-    // Leaves, and comes back on the same connection, now with deltas.
+    // Leaves and comes back on the same connection, now with deltas.
     client.say("41").await;
     server.until("out", |counters| counters.authenticated == 0).await;
     client

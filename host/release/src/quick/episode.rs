@@ -1,4 +1,4 @@
-//! Which episode a name speaks of: `S01E02`, `1x02`, `Season 1 Episode 2`, and how many in a row.
+//! Episode in a name, for the quick view: `S01E02`, `1x02`, `Season 1 Episode 2`, and ranges.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -7,20 +7,20 @@ use regex::{Captures, Regex};
 
 use super::words::{pattern, words};
 
-/// A season's episode, or several in a row.
+/// One episode of a season, or several in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Episode {
     pub(crate) season: u32,
     pub(crate) first: u32,
     pub(crate) last: Option<u32>,
-    /// The marker, its span included.
+    /// Byte range of the marker, including a range of episodes.
     pub(crate) at: Range<usize>,
 }
 
-/// A span reaches no further than this beyond its first episode: a larger number after a dash is something else.
+/// Longest range of episodes: a larger number after a dash means something else.
 const LONGEST_SPAN: u32 = 12;
 
-/// Between the parts of a marker; names write it in any of these ways.
+/// Separators between the parts of a marker.
 macro_rules! gap {
     () => {
         "[ ._-]{0,3}"
@@ -35,7 +35,7 @@ static MARKERS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     ]
 });
 
-/// What may follow a marker: the whole marker again, `E03`, or `-03`.
+/// Continuation of a marker: the whole marker again, `E03`, or `-03`.
 static AGAIN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         "^",
@@ -48,7 +48,7 @@ static AGAIN: LazyLock<Regex> = LazyLock::new(|| {
 static MORE: LazyLock<Regex> = LazyLock::new(|| pattern(concat!("^", gap!(), "e([0-9]{1,4})")));
 static UP_TO: LazyLock<Regex> = LazyLock::new(|| pattern("^-([0-9]{2,4})(?-u:\\b)"));
 
-/// The first marker of the kind that comes first in the list above.
+/// The first match of the first form in the list above.
 pub(crate) fn find(text: &str) -> Option<Episode> {
     let mut episode = MARKERS.iter().find_map(|marker| first(marker, text))?;
     while let Some((number, length)) = next(&text[episode.at.end..], episode.season) {
@@ -65,7 +65,7 @@ pub(crate) fn find(text: &str) -> Option<Episode> {
 fn first(marker: &Regex, text: &str) -> Option<Episode> {
     marker.captures_iter(text).find_map(|found| {
         let at = found.get(0)?.range();
-        // A longer number is no episode's.
+        // Part of a longer number.
         if text.as_bytes().get(at.end).is_some_and(u8::is_ascii_digit) {
             return None;
         }
@@ -78,7 +78,7 @@ fn first(marker: &Regex, text: &str) -> Option<Episode> {
     })
 }
 
-/// The number that the text goes on with, and how long it is.
+/// The next episode number and the length of its text.
 fn next(rest: &str, season: u32) -> Option<(u32, usize)> {
     let again = AGAIN
         .captures(rest)
@@ -94,7 +94,7 @@ fn next(rest: &str, season: u32) -> Option<(u32, usize)> {
     Some((number(&found, group)?, length))
 }
 
-/// The group as a number.
+/// The value of a capture group.
 pub(crate) fn number(found: &Captures<'_>, group: usize) -> Option<u32> {
     found.get(group)?.as_str().parse().ok()
 }

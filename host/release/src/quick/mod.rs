@@ -1,4 +1,4 @@
-//! The short reading of a release name, for matching against many of them.
+//! Quick view of a release name, for matching many of them.
 
 mod episode;
 mod words;
@@ -7,9 +7,9 @@ use crate::clip;
 use crate::model::QuickView;
 use words::{BAD_QUALITY, CODECS, LANGUAGES, PROPER, REPACK, RESOLUTIONS, SOURCES, YEAR};
 
-/// Reads what matching needs.
+/// Reads the fields that matching needs.
 pub fn quick(name: &str) -> QuickView {
-    // An underscore joins words where a dot or a dash parts them; here it parts them too.
+    // A regular expression treats an underscore as part of a word; here it separates words like a dot.
     let text = clip(name).replace('_', " ");
     let episode = episode::find(&text);
     QuickView {

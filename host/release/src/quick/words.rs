@@ -1,13 +1,13 @@
-//! The words that the quick view knows, each table in its order of precedence.
+//! Vocabulary of the quick view, each table in its order of precedence.
 //!
-//! Word boundaries are ASCII ones: a name in another script runs right up to its markers.
+//! Word boundaries are ASCII ones: words in other scripts touch markers without a separator.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Terms with what each is called.
+/// Terms with their values.
 pub(crate) struct Terms(Vec<(&'static str, Regex)>);
 
 impl Terms {
@@ -20,14 +20,14 @@ impl Terms {
         )
     }
 
-    /// The term that comes first in the table, and where it stands first.
+    /// The first matching term of the table, and its first place.
     pub(crate) fn first(&self, text: &str) -> Option<(&'static str, Range<usize>)> {
         self.0
             .iter()
             .find_map(|(name, pattern)| Some((*name, pattern.find(text)?.range())))
     }
 
-    /// Every term of the table that the text holds, and where it stands first.
+    /// All matching terms of the table, each with its first place.
     pub(crate) fn all(&self, text: &str) -> Vec<(&'static str, Range<usize>)> {
         self.0
             .iter()
@@ -83,7 +83,7 @@ pub(crate) static SOURCES: LazyLock<Terms> = LazyLock::new(|| {
 pub(crate) static CODECS: LazyLock<Terms> =
     LazyLock::new(|| Terms::new(&[("x265", X265), ("x264", X264), ("av1", "av1"), ("xvid", "xvid")]));
 
-/// Terms that are called what they are.
+/// Terms whose value is the term itself.
 fn plain(terms: &[&'static str]) -> Terms {
     let named: Vec<_> = terms.iter().map(|&term| (term, term)).collect();
     Terms::new(&named)

@@ -1,4 +1,4 @@
-//! Which releases are of the same thing.
+//! Tests of the identity keys.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn identities_are_those_of_the_thing_not_of_the_release() {
         ),
         ("1944 (2021) 1080p", Some("movie:1944:2021")),
         ("Élan Vital (2021)", Some("movie:elan vital:2021")),
-        // What tells shows of one name apart is part of what they are.
+        // The country that distinguishes series is part of the key.
         ("The.Lodgers.UK.S02E07.720p", Some("ep:the lodgers uk:2:7")),
         ("the.lodgers.uk.s02e07.720p", Some("ep:the lodgers uk:2:7")),
         ("The Lodgers (UK) 2x07", Some("ep:the lodgers uk:2:7")),
@@ -40,7 +40,7 @@ fn a_season_that_the_title_keeps_is_a_season() {
             "ep:paper lantern:2:9",
         ),
         ("[Kitsune] Paper Lantern S02 09 [1080p]", "ep:paper lantern:2:9"),
-        // Its number over all seasons is another one.
+        // The number over all seasons differs.
         ("[Kitsune] Paper Lantern - 09 [1080p]", "anime:paper lantern:9"),
     ] {
         assert_eq!(identity(&parse(name)).as_deref(), Some(expected), "{name}");
@@ -76,7 +76,7 @@ fn several_episodes_or_seasons_are_none_of_them() {
             "[Kit] Stone Canal 01 - 24 [Batch]",
             Some("anime:stone canal:1-24"),
         ),
-        // What is no episode and not all of a season has nothing in common with others.
+        // A part that is neither an episode nor a season has no key.
         ("Stone.Canal.S01D02.COMPLETE.BLURAY-TIDE", None),
         ("Stone.Canal.S01.DISC.1.1080p.BluRay-TIDE", None),
         ("Stone.Canal.S03.Extras.02.720p.WEB-TIDE", None),

@@ -1,4 +1,4 @@
-//! Titles, countries and groups: where each ends.
+//! Tests of the ends of titles, countries and groups.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn groups() {
         ("Harbor.Nine.S01E03-720p", None),
         ("Harbor Nine - Arrivals", None),
         ("Harbor-x", None),
-        // Who signs behind the bracket of the release signs for whoever made it; a spreader and a checksum do not.
+        // A tag behind the bracket of the release is the maker's; a spreader or a checksum is not.
         (
             "Harbor Nine (2019) S01 (1080p NF Webrip x265 10bit - Name) [TIDE]",
             Some("TIDE"),
@@ -63,16 +63,16 @@ fn a_country_is_told_apart_where_it_is_a_tag() {
             "The Lodgers",
             Some("US"),
         ),
-        // With spaces, in small letters, in capitals throughout it may be a word like any other.
+        // With spaces, in small letters, or in capitals throughout it may be a normal word.
         ("The Lodgers US S02E07 720p", "The Lodgers US", None),
         ("the.lodgers.us.s02e07.720p", "the lodgers us", None),
         ("THE.LODGERS.US.S02E07.720P", "THE LODGERS US", None),
-        // It goes on from what stands before it.
+        // It continues the words before it.
         ("All.of.US.S02E07.720p", "All of US", None),
         ("Lodging.in.the.UK.S02E07.720p", "Lodging in the UK", None),
         ("US.S02E07.720p", "US", None),
         ("(UK).S02E07.720p", "UK", None),
-        // Of a film it may be the title as well.
+        // In a film it may belong to the title.
         ("Lodgers.USA.2015.1080p.BluRay-TIDE", "Lodgers USA", None),
     ] {
         let release = parse(name);

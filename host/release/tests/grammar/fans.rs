@@ -1,4 +1,4 @@
-//! Names as those write them who translate anime, and names in Chinese.
+//! Names in the conventions of anime translators, and Chinese names.
 
 use super::Writer;
 use super::words::*;
@@ -6,7 +6,7 @@ use super::words::*;
 pub(super) fn fans(writer: &mut Writer<'_>) {
     writer.lead();
     writer.title(true);
-    // None of the numbers that name a codec.
+    // Without the numbers that name a codec.
     let number = writer.dice.number(1, 259);
     writer.meant.absolutes = vec![number];
     let version = writer.versioned();
@@ -25,7 +25,7 @@ pub(super) fn fans(writer: &mut Writer<'_>) {
     writer.fan_tail();
 }
 
-/// A season behind the title, and the number behind a dash: the title keeps the season.
+/// A season behind the title, and the number behind a dash: the season stays in the title.
 pub(super) fn fan_season(writer: &mut Writer<'_>) {
     writer.lead();
     writer.title(true);
@@ -89,7 +89,7 @@ pub(super) fn special(writer: &mut Writer<'_>) {
         }
         4 => writer.say(format!("EP{number:02}.5")),
         _ => {
-            let mark = writer.dice.of(&["EX", "ED", "OP", "PV", "NCED", "NCOP"]);
+            let mark = writer.dice.pick(&["EX", "ED", "OP", "PV", "NCED", "NCOP"]);
             if writer.dice.comes(50) {
                 writer.say("-");
             }
@@ -101,8 +101,8 @@ pub(super) fn special(writer: &mut Writer<'_>) {
 
 pub(super) fn boxed(writer: &mut Writer<'_>) {
     writer.gap = ' ';
-    let group = writer.dice.of(FAN_GROUPS);
-    let title = writer.dice.of(&TITLES[..PLAIN_TITLES]);
+    let group = writer.dice.pick(FAN_GROUPS);
+    let title = writer.dice.pick(&TITLES[..PLAIN_TITLES]);
     let number = writer.dice.number(1, 99);
     writer.meant.title = title.to_owned();
     writer.meant.group = Some(group.to_owned());
@@ -115,10 +115,10 @@ pub(super) fn boxed(writer: &mut Writer<'_>) {
 pub(super) fn signed(writer: &mut Writer<'_>) {
     writer.gap = ' ';
     writer.title(false);
-    let group = writer.dice.of(FAN_GROUPS);
+    let group = writer.dice.pick(FAN_GROUPS);
     writer.meant.group = Some(group.to_owned());
     writer.say(format!("[{group}]"));
-    let resolution = writer.dice.of(&["1080p", "720p"]);
+    let resolution = writer.dice.pick(&["1080p", "720p"]);
     writer.meant.resolution = Some(resolution);
     if writer.dice.comes(50) {
         writer.say(format!("({resolution})"));
@@ -130,14 +130,14 @@ pub(super) fn signed(writer: &mut Writer<'_>) {
 
 pub(super) fn han(writer: &mut Writer<'_>) {
     writer.gap = ' ';
-    let (title, group) = (writer.dice.of(HAN_TITLES), writer.dice.of(HAN_GROUPS));
+    let (title, group) = (writer.dice.pick(HAN_TITLES), writer.dice.pick(HAN_GROUPS));
     let number = writer.dice.number(1, 24);
     writer.meant.title = title.to_owned();
     writer.meant.resolution = Some("1080p");
     if writer.dice.comes(50) {
         writer.meant.group = Some(group.to_owned());
         writer.meant.absolutes = vec![number];
-        let month = writer.dice.of(&["1", "4", "7", "10"]);
+        let month = writer.dice.pick(&["1", "4", "7", "10"]);
         match writer.dice.roll(3) {
             0 => writer.say(format!("[{group}][{month}月新番][{title}][{number:02}][1080P]")),
             1 => writer.say(format!("【{group}】★{month}月新番★[{title}][{number:02}][1080P]")),
@@ -146,7 +146,7 @@ pub(super) fn han(writer: &mut Writer<'_>) {
         return;
     }
     let season = writer.dice.number(1, 9);
-    let counter = writer.dice.of(&["话", "話", "集"]);
+    let counter = writer.dice.pick(&["话", "話", "集"]);
     let kind = writer.dice.roll(4);
     if kind == 3 {
         writer.meant.absolutes = vec![number];

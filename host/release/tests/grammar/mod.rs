@@ -1,4 +1,4 @@
-//! A grammar of release names: it writes a name in one of the public conventions and knows what it meant.
+//! Grammar of release names: generates names in public conventions together with the intended fields.
 
 mod fans;
 mod series;
@@ -6,7 +6,7 @@ pub mod words;
 
 use words::*;
 
-/// What a name was made to say. What it does not say must not be read.
+/// Intended fields of a generated name. Fields without a value must not be parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Meant {
     pub family: &'static str,
@@ -16,7 +16,7 @@ pub struct Meant {
     pub episodes: Vec<u32>,
     pub absolutes: Vec<u32>,
     pub date: Option<String>,
-    /// Beside a day it may be told or not.
+    /// Optional beside a date.
     pub year: Option<u32>,
     pub resolution: Option<&'static str>,
     pub source: Option<&'static str>,
@@ -32,7 +32,7 @@ pub struct Meant {
     pub repack: bool,
 }
 
-/// The same numbers everywhere.
+/// Reproducible random numbers.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -48,20 +48,20 @@ impl Dice {
         from + self.roll((to - from + 1) as usize) as u32
     }
 
-    /// Whether one of a hundred faces up to this one came up.
+    /// True with this probability in percent.
     fn comes(&mut self, percent: usize) -> bool {
         self.roll(100) < percent
     }
 
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.roll(all.len())]
     }
 }
 
-/// A name being written.
+/// A name being generated.
 struct Writer<'d> {
     dice: &'d mut Dice,
-    /// Between words.
+    /// Separator between words.
     gap: char,
     words: Vec<String>,
     meant: Meant,
@@ -88,10 +88,10 @@ const FAMILIES: &[Family] = &[
     ("Chinese", fans::han),
 ];
 
-/// One name with what it means.
+/// One name with its intended fields.
 pub fn name(dice: &mut Dice) -> (String, Meant) {
-    let (family, write) = dice.of(FAMILIES);
-    let gap = dice.of(&['.', '.', ' ', ' ', '_']);
+    let (family, write) = dice.pick(FAMILIES);
+    let gap = dice.pick(&['.', '.', ' ', ' ', '_']);
     let mut writer = Writer {
         dice,
         gap,
@@ -105,7 +105,7 @@ pub fn name(dice: &mut Dice) -> (String, Meant) {
     let gap = writer.gap.to_string();
     let mut name = writer.words.join(&gap);
     if writer.dice.comes(20) {
-        name.push_str(writer.dice.of(&[".mkv", ".mp4"]));
+        name.push_str(writer.dice.pick(&[".mkv", ".mp4"]));
     }
     (name, writer.meant)
 }
@@ -115,14 +115,14 @@ impl Writer<'_> {
         self.words.push(word.into());
     }
 
-    /// Phrases have dots in them; here they get the name's own gap.
+    /// Adds a phrase; its dots become the name's own separator.
     fn phrase(&mut self, phrase: &str) {
         for word in phrase.split('.') {
             self.say(word);
         }
     }
 
-    /// Glues what follows to the last word.
+    /// Adds text to the last word without a separator.
     fn glue(&mut self, text: &str) {
         match self.words.last_mut() {
             Some(last) => last.push_str(text),
@@ -132,7 +132,7 @@ impl Writer<'_> {
 
     fn title(&mut self, plain: bool) {
         let all = if plain { &TITLES[..PLAIN_TITLES] } else { TITLES };
-        let title = self.dice.of(all);
+        let title = self.dice.pick(all);
         self.meant.title = title.to_owned();
         for word in title.split(' ') {
             self.say(word);
@@ -154,17 +154,17 @@ impl Writer<'_> {
 
     fn own_title(&mut self) {
         if self.dice.comes(30) {
-            let title = self.dice.of(EPISODE_TITLES);
+            let title = self.dice.pick(EPISODE_TITLES);
             for word in title.split(' ') {
                 self.say(word);
             }
         }
     }
 
-    /// What the scene and those who follow it put behind the number or the year.
+    /// Adds quality words behind the number or the year, in the scene's conventions.
     fn quality(&mut self) {
         if self.dice.comes(15) {
-            let (word, language) = self.dice.of(LANGUAGES);
+            let (word, language) = self.dice.pick(LANGUAGES);
             self.meant.languages.push(language);
             self.say(word);
         }
@@ -179,28 +179,28 @@ impl Writer<'_> {
             }
             _ => {}
         }
-        let resolution = self.dice.of(RESOLUTIONS);
+        let resolution = self.dice.pick(RESOLUTIONS);
         self.meant.resolution = Some(resolution);
         self.say(resolution);
         self.origin();
         if self.dice.comes(40) {
-            let (words, sounds) = self.dice.of(SOUNDS);
+            let (words, sounds) = self.dice.pick(SOUNDS);
             self.meant.audio = sounds.to_vec();
             self.say(words);
         }
         if self.dice.comes(20) {
-            let (words, pictures) = self.dice.of(PICTURES);
+            let (words, pictures) = self.dice.pick(PICTURES);
             self.meant.hdr = pictures.to_vec();
             self.phrase(words);
         }
     }
 
-    /// Service and source; some are not told, and a service alone tells the source.
+    /// Adds service and source; some are left out, and a service alone implies the source.
     fn origin(&mut self) {
-        let (written, source, streams) = self.dice.of(SOURCES);
+        let (written, source, streams) = self.dice.pick(SOURCES);
         let serves = streams && self.dice.comes(40);
         if serves {
-            let (word, service) = self.dice.of(SERVICES);
+            let (word, service) = self.dice.pick(SERVICES);
             self.meant.service = Some(service);
             self.say(word);
         }
@@ -213,7 +213,7 @@ impl Writer<'_> {
     }
 
     fn codec(&mut self, glued: bool) {
-        let (written, codec) = self.dice.of(CODECS);
+        let (written, codec) = self.dice.pick(CODECS);
         self.meant.codec = Some(codec);
         if glued && matches!(written, "x264" | "x265" | "H264" | "h265") {
             self.glue(written);
@@ -224,15 +224,15 @@ impl Writer<'_> {
 
     fn group(&mut self) {
         if self.dice.comes(12) {
-            let status = self.dice.of(STATUSES);
+            let status = self.dice.pick(STATUSES);
             self.say(status);
         }
-        let group = self.dice.of(GROUPS);
+        let group = self.dice.pick(GROUPS);
         self.meant.group = Some(group.to_owned());
         self.glue(&format!("-{group}"));
     }
 
-    /// Quality, codec, group: how most names end.
+    /// Adds quality, codec and group, the usual end of a name.
     fn tail(&mut self) {
         self.quality();
         let glued = self.meant.audio.is_empty() && self.meant.hdr.is_empty() && self.dice.comes(15);
@@ -246,21 +246,21 @@ impl Writer<'_> {
         self.group();
     }
 
-    /// Where a group in brackets leads the name, spaces or underscores part its words.
+    /// With a group in brackets at the start, spaces or underscores separate the words.
     fn lead(&mut self) {
         if self.gap == '.' {
             self.gap = ' ';
         }
-        let group = self.dice.of(FAN_GROUPS);
+        let group = self.dice.pick(FAN_GROUPS);
         self.meant.group = Some(group.to_owned());
         let written = group.replace(' ', &self.gap.to_string());
         self.meant.group = Some(written.clone());
         self.say(format!("[{written}]"));
     }
 
-    /// Quality in brackets, and a checksum.
+    /// Adds quality in brackets, and a checksum.
     fn fan_tail(&mut self) {
-        let resolution = self.dice.of(&["1080p", "720p", "480p"]);
+        let resolution = self.dice.pick(&["1080p", "720p", "480p"]);
         self.meant.resolution = Some(resolution);
         match self.dice.roll(5) {
             0 => self.say(format!("({resolution})")),

@@ -1,4 +1,4 @@
-//! Names of series and movies as the scene and those who follow it write them.
+//! Names of series and movies in the scene's conventions.
 
 use super::Writer;
 use super::words::*;
@@ -71,7 +71,7 @@ pub(super) fn loose_episode(writer: &mut Writer<'_>) {
     let (season, episode) = (writer.season(), writer.dice.number(1, 24));
     if writer.dice.comes(20) {
         writer.meant.episodes = Vec::new();
-        let extra = writer.dice.of(&["Extras", "Featurettes", "Bonus"]);
+        let extra = writer.dice.pick(&["Extras", "Featurettes", "Bonus"]);
         if extra == "Extras" && writer.dice.comes(50) {
             writer.say(format!("S{season:02}{extra}"));
         } else {
@@ -137,7 +137,7 @@ pub(super) fn compact(writer: &mut Writer<'_>) {
         writer.say(year.to_string());
     }
     let season = writer.dice.number(1, 9);
-    // None of the numbers of lines.
+    // Without the numbers of resolutions.
     let first = writer.dice.number(1, 17);
     let several = writer.dice.number(1, 3);
     writer.meant.season = Some(season);
@@ -146,7 +146,7 @@ pub(super) fn compact(writer: &mut Writer<'_>) {
         writer.meant.episodes.push(episode);
         writer.say(format!("{season}{episode:02}"));
     }
-    let resolution = writer.dice.of(&["720p", "1080p", "480p"]);
+    let resolution = writer.dice.pick(&["720p", "1080p", "480p"]);
     writer.meant.resolution = Some(resolution);
     writer.meant.source = Some("HDTV");
     writer.say(resolution);
@@ -210,7 +210,7 @@ pub(super) fn movie(writer: &mut Writer<'_>) {
         writer.say("3D");
     }
     let before = writer.dice.comes(20);
-    let edition = writer.dice.comes(30).then(|| writer.dice.of(EDITIONS));
+    let edition = writer.dice.comes(30).then(|| writer.dice.pick(EDITIONS));
     if let Some((written, value)) = edition {
         writer.meant.edition = Some(value);
         if before {
@@ -230,9 +230,9 @@ pub(super) fn bracketed_movie(writer: &mut Writer<'_>) {
     writer.title(false);
     let year = writer.year();
     writer.say(format!("({year})"));
-    let resolution = writer.dice.of(RESOLUTIONS);
-    let (codec, value) = writer.dice.of(CODECS);
-    let group = writer.dice.of(GROUPS);
+    let resolution = writer.dice.pick(RESOLUTIONS);
+    let (codec, value) = writer.dice.pick(CODECS);
+    let group = writer.dice.pick(GROUPS);
     writer.meant.resolution = Some(resolution);
     writer.meant.source = Some("BluRay");
     writer.meant.group = Some(group.to_owned());

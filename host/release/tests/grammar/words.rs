@@ -1,6 +1,6 @@
-//! The vocabulary: invented titles and groups, and the words of releases with what they mean.
+//! Vocabulary: invented titles and groups, and words of releases with their meaning.
 
-/// Words of titles. Some end in numbers, some begin with a word of releases, some are both.
+/// Titles. Some end in numbers, some begin with a word of releases, some do both.
 pub const TITLES: &[&str] = &[
     "Stone Canal",
     "Harbor Folk",
@@ -22,7 +22,7 @@ pub const TITLES: &[&str] = &[
     "Tide & Moth",
 ];
 
-/// Titles that end in no number: where the number of an episode would follow theirs.
+/// Number of titles that end in no number, for forms where an episode number follows directly.
 pub const PLAIN_TITLES: usize = 9;
 
 pub const EPISODE_TITLES: &[&str] = &[
@@ -51,7 +51,7 @@ pub const SERVICES: &[(&str, &str)] = &[
 
 pub const RESOLUTIONS: &[&str] = &["2160p", "1080p", "720p", "480p", "1080i", "576p"];
 
-/// As written, what it is, and whether the name of a service goes in front of it.
+/// Spelling, value, and true when a service may precede it.
 pub const SOURCES: &[(&str, &str, bool)] = &[
     ("WEB-DL", "WEB-DL", true),
     ("WEBRip", "WEBRip", true),
@@ -117,7 +117,7 @@ pub const EDITIONS: &[(&str, &str)] = &[
     ("Theatrical.Cut", "Theatrical"),
 ];
 
-/// What stands in front of the dash of a group and is none of its name.
+/// Status words in front of a group's dash that are not part of its name.
 pub const STATUSES: &[&str] = &["PREAiR", "PROOFFIX", "iNTERNAL", "NFOFiX", "DiRFiX"];
 
 pub const HAN_TITLES: &[&str] = &["石渠", "河港人家", "夜灯", "银河渡口"];

@@ -1,19 +1,20 @@
-//! Which names of the larger corpus are read as its sources mean them: for the tests, and for the benchmark's table.
+//! Scores of the larger corpus: names parsed as their sources intend; for the tests and the benchmark's
+//! table.
 
 use std::collections::BTreeMap;
 
 use qm_release::{Release, parse};
 use serde_json::{Value, json};
 
-/// Where the larger corpus is, from the directory that holds the workspace's.
+/// Path of the larger corpus, from the parent directory of the workspace.
 pub const CASES: &str = "shared/corpora/release-names/cases.jsonl";
 
-/// What is asked of a set of names, in percent of them.
+/// Required score of a set of names, in percent.
 pub struct Needed {
     pub set: &'static str,
-    /// What we want.
+    /// Target.
     pub wanted: f64,
-    /// What is reached, and must stay so. Less than `wanted` only where a reason is given.
+    /// Reached score, which must not fall. Below `wanted` only with a stated reason.
     pub reached: f64,
 }
 
@@ -29,8 +30,8 @@ pub const NEEDED: [Needed; 13] = [
     needed("radarr groups", 95.0, 95.0),
     needed("radarr quality", 95.0, 95.0),
     needed("radarr movies", 97.0, 97.0),
-    // Its cases take titles and years from folders that the names do not hold, and end titles at their first dash:
-    // ADR 032 counts them; 88.9 is the most while its conventions stand.
+    // Its cases take titles and years from folders outside the names, and end titles at the first dash: ADR
+    // 032 counts them; 88.9 is the most under its conventions.
     needed("guessit", 92.0, 88.0),
     needed("anitomy", 88.0, 88.0),
     needed("ptt", 92.0, 92.0),
@@ -39,7 +40,7 @@ pub const NEEDED: [Needed; 13] = [
     needed("parse-torrent-title (js)", 92.0, 92.0),
 ];
 
-/// Names of a set that are read as they are meant, and all of its names, by set.
+/// Number of names parsed as intended and number of all names, by set.
 pub fn scores(cases: &str) -> BTreeMap<String, (u32, u32)> {
     let mut sets: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for line in cases.lines() {
@@ -53,7 +54,7 @@ pub fn scores(cases: &str) -> BTreeMap<String, (u32, u32)> {
     sets
 }
 
-/// Letters and digits only.
+/// The text reduced to letters and digits.
 fn folded(text: &str) -> String {
     text.to_lowercase()
         .chars()
@@ -70,7 +71,7 @@ fn title_matches(wanted: &str, release: &Release) -> bool {
         || (!year.is_empty() && format!("{wanted}{year}") == title)
 }
 
-/// A remux is a disc's copy; what the web serves untouched is called by either name.
+/// A remux is a copy of a disc; an untouched download from the web has either name.
 fn source_matches(wanted: &str, release: &Release) -> bool {
     let source = release
         .source

@@ -1,7 +1,7 @@
-//! What holds of every name that is read: for the tests, and for the fuzz target.
+//! Invariants of every parsed name, for the tests and the fuzz target.
 
 /// # Panics
-/// When what is told of a name does not agree with itself.
+/// When fields of the result contradict each other.
 pub fn assert_sound(name: &str) {
     let release = qm_release::parse(name);
     assert!(

@@ -1,4 +1,4 @@
-//! What is answered.
+//! Answer bodies of the routes.
 
 use qm_kernel::{Permission, Principal, Timestamp};
 use qm_matching::{FeedScope, MatchType, QualityRules, SizeRules};
@@ -15,7 +15,7 @@ use crate::model::grab::GrabNote;
 use crate::model::history::{Counts, HistoryItem};
 use crate::model::rule::{ImportMode, Rule};
 
-/// Whether somebody sees addresses as they were entered.
+/// True when the reader may see addresses unmasked.
 fn manages(reader: &Principal) -> bool {
     reader.may(Permission::RssManage)
 }
@@ -39,10 +39,10 @@ pub struct FeedView {
     pub last_error: Option<String>,
     /// Failures in a row.
     pub failures: i64,
-    /// It is not asked before; null: with the next round.
+    /// Earliest time of the next request; null: with the next round.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_fetch_at: Option<Timestamp>,
-    /// What was odd about the document that was read last.
+    /// Warnings about the document that was read last.
     pub warnings: Vec<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -51,7 +51,7 @@ pub struct FeedView {
 }
 
 impl FeedView {
-    /// As those see it who may not manage feeds.
+    /// The feed with masked address, for users who may not manage feeds.
     fn masked(mut self) -> Self {
         self.url = masked::url(&self.url);
         self.last_error = self.last_error.map(|error| masked::sentence(&error));
@@ -115,7 +115,7 @@ const NO_INTAKE: &str = "importMode `managed_intake` is stored, but this version
     downloaded into the save path, and media libraries are scanned when they are complete";
 
 impl RuleOfFeedView {
-    /// As the answer of a write that said this of the import mode.
+    /// The answer to a write, with a warning when the write set an import mode that has no effect.
     pub fn written(rule: (Rule, Vec<String>), said: Option<ImportMode>) -> Self {
         let mut view = Self::from(rule);
         if said == Some(ImportMode::ManagedIntake) {
@@ -136,7 +136,7 @@ impl From<(Rule, Vec<String>)> for RuleOfFeedView {
 }
 
 impl FeedWithRulesView {
-    /// As `reader` may see it: the address of a feed holds keys.
+    /// The feed as `reader` may see it: addresses hold keys.
     pub fn seen_by(feed: (Feed, Vec<(Rule, Vec<String>)>), reader: &Principal) -> Self {
         let mut view = Self::from(feed);
         if !manages(reader) {
@@ -253,7 +253,7 @@ pub struct ListedRuleView {
     pub feed_ids: Vec<String>,
 }
 
-/// What a rule prefers, at one place.
+/// A candidate of a rule.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssMatchCandidate)]
@@ -328,7 +328,7 @@ pub struct ChangedCandidateView {
     pub backfill: TallyView,
 }
 
-/// What a look at the history came to.
+/// Counts of a backfill.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssBackfill)]
 pub struct TallyView {
@@ -349,7 +349,7 @@ impl From<Tally> for TallyView {
     }
 }
 
-/// What became of a grab.
+/// State of a grab.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssGrab)]
@@ -408,7 +408,7 @@ pub struct HistoryView {
 }
 
 impl HistoryView {
-    /// As `reader` may see it: links of private trackers hold keys.
+    /// The item as `reader` may see it: links of private trackers hold keys.
     pub fn seen_by(item: HistoryItem, reader: &Principal) -> Self {
         let mut view = Self::from(item);
         if !manages(reader) {
@@ -480,7 +480,7 @@ pub struct HistoryPage {
     pub counts: CountsView,
 }
 
-/// How many items stand how.
+/// Number of items in each state.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssHistoryCounts)]
 pub struct CountsView {
@@ -488,7 +488,7 @@ pub struct CountsView {
     pub downloaded: u64,
     /// Matched and not downloaded.
     pub matched: u64,
-    /// Neither.
+    /// Neither matched nor downloaded.
     pub seen: u64,
 }
 
@@ -503,7 +503,7 @@ impl From<Counts> for CountsView {
     }
 }
 
-/// What a rule made of an item.
+/// Evaluation of an item by a rule.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssEvaluation)]
@@ -524,12 +524,12 @@ pub struct EvaluationView {
     pub evaluation_trace: Value,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// What became of the download.
+    /// State of the download.
     pub grab: Option<GrabView>,
 }
 
 impl EvaluationView {
-    /// As `reader` may see it.
+    /// The evaluation as `reader` may see it.
     pub fn seen_by(evaluation: Evaluation, reader: &Principal) -> Self {
         let mut view = Self::from(evaluation);
         if !manages(reader) {
@@ -570,7 +570,7 @@ pub struct EvaluationPage {
     pub page_size: u64,
 }
 
-/// What a look at a feed brought.
+/// Result of reading a feed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssRefreshed)]
@@ -580,7 +580,7 @@ pub struct RefreshedView {
     pub downloaded: u64,
 }
 
-/// What an import came to.
+/// Result of an import.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssImported)]
@@ -633,7 +633,7 @@ impl ImportedView {
     }
 }
 
-/// What is gone.
+/// Id of the deleted object.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssRemoved)]
 pub struct RemovedView {

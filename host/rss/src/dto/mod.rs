@@ -1,4 +1,4 @@
-//! What is asked for and answered.
+//! Request and answer bodies of the routes of this area.
 
 pub mod answers;
 pub mod requests;

@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Queries and request bodies of the routes.
 
 use qm_kernel::{PageQuery, Timestamp};
 use qm_web::{Fields, FromBody, FromQuery, Rows};
@@ -63,7 +63,7 @@ impl From<NewFeed> for Feed {
     }
 }
 
-/// What changes of a feed; what is absent stays.
+/// Changes of a feed; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = ChangedRssFeed)]
 pub struct ChangedFeed {
@@ -103,11 +103,11 @@ impl From<ChangedFeed> for FeedChange {
     }
 }
 
-/// What a rule says beside its feed and its name.
+/// Fields of a rule beside its feed and its name.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct RuleFields {
-    /// The simple filter of a rule without candidates; an empty text clears, as it does below.
+    /// Simple filter of a rule without candidates; an empty text clears it, as in the fields below.
     pub include_regex: Option<String>,
     pub exclude_regex: Option<String>,
     /// Within the roots of the file manager; absent or empty: the engine's own.
@@ -187,7 +187,7 @@ impl NewRule {
     }
 }
 
-/// What changes of a rule; what is absent stays.
+/// Changes of a rule; absent fields stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = ChangedRssRule)]
 pub struct ChangedRule {
@@ -273,7 +273,7 @@ impl Loose {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// The texts of a list; `None` where there is no list.
+    /// The texts of a list; `None` when the member is missing or no list.
     pub fn texts(&self, name: &str) -> Option<Vec<String>> {
         let items = self.0.get(name)?.as_array()?;
         let texts = items.iter().filter_map(Value::as_str);
@@ -290,7 +290,7 @@ impl Loose {
 #[derive(ToSchema)]
 #[schema(as = RssBundleBody)]
 pub struct BundleBody {
-    /// What an export says that it is: it ends with `.rss-export`.
+    /// Kind of the export; it ends with `.rss-export`.
     #[schema(value_type = String)]
     kind: Option<Value>,
     /// As they were exported, 65,536 at most.
@@ -311,7 +311,7 @@ impl FromBody for BundleBody {
 }
 
 impl BundleBody {
-    /// The rows of what is a bundle, each of them read or what is wrong with it.
+    /// The rows of the bundle, each parsed or with its error; `None` when the body is no bundle.
     pub fn rows(&self) -> Option<impl ExactSizeIterator<Item = Result<Value, &'static str>> + Send> {
         let kind = self.kind.as_ref().and_then(Value::as_str)?;
         let rules = self.rules.as_ref()?;
@@ -319,7 +319,7 @@ impl BundleBody {
     }
 }
 
-/// Which part of a feed's history is wanted.
+/// Filter and page of a feed's history.
 pub struct HistoryQuery {
     pub page: PageQuery,
     pub filter: HistoryFilter,
@@ -336,7 +336,7 @@ impl FromQuery for HistoryQuery {
         Self {
             page,
             filter: HistoryFilter {
-                standing: Standing::of(&standing),
+                standing: Standing::from_word(&standing),
                 search,
                 from: from.and_then(|text| day(&text, false)),
                 before: to.and_then(|text| day(&text, true)),
@@ -354,7 +354,7 @@ impl FromQuery for EvaluationsQuery {
     }
 }
 
-/// Which rules are exported.
+/// Selection of the rules to export.
 pub struct ExportQuery {
     pub feed_id: Option<String>,
     pub rule_ids: Option<Vec<String>>,
@@ -369,7 +369,7 @@ impl FromQuery for ExportQuery {
     }
 }
 
-/// What becomes of rules that are there already.
+/// Treatment of imported rules that exist already.
 pub struct ImportQuery {
     pub mode: String,
 }

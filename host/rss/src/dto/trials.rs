@@ -1,17 +1,18 @@
-//! What trials answer. Traces are shown as the matching writes them.
+//! Answers of trials. Traces are shown as `qm_matching` writes them.
 
 use qm_matching::{Analysis, ListResult, Outcome};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a candidate made of titles.
+/// Results of a candidate on titles.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssCandidateTrial)]
 pub struct CandidateTrial {
     pub results: Vec<CandidateOnTitle>,
 }
 
-/// What a candidate made of a title: `candidateId`, `name`, `priorityOrder`, `matchType`, `result`, `reason`, `checks`.
+/// Result of a candidate on a title: `candidateId`, `name`, `priorityOrder`, `matchType`, `result`, `reason`,
+/// `checks`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssCandidateOnTitle)]
 pub struct CandidateOnTitle {
@@ -21,14 +22,15 @@ pub struct CandidateOnTitle {
     pub outcome: Outcome,
 }
 
-/// What a list made of titles.
+/// Results of a candidate list on titles.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssListTrial)]
 pub struct ListTrial {
     pub results: Vec<ListOnTitle>,
 }
 
-/// What a list made of a title: `matched`, `matchedCandidateId`, `matchedCandidatePriority`, `candidates`, `parsed`.
+/// Result of a candidate list on a title: `matched`, `matchedCandidateId`, `matchedCandidatePriority`,
+/// `candidates`, `parsed`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RssListOnTitle)]
 pub struct ListOnTitle {
@@ -40,7 +42,7 @@ pub struct ListOnTitle {
     pub evaluated: ListResult,
 }
 
-/// What a rule makes of what its feeds have shown.
+/// Result of a rule on the items that its feeds have listed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssHistoryTrial)]
@@ -53,7 +55,7 @@ pub struct HistoryTrial {
     pub matched: usize,
 }
 
-/// What a list made of an item.
+/// Result of a candidate list on an item.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssListOnItem)]
@@ -67,7 +69,7 @@ pub struct ListOnItem {
     pub evaluated: ListResult,
 }
 
-/// What a rule that is not stored would have grabbed.
+/// Items that an unsaved rule would have grabbed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssRulePreview)]
@@ -82,7 +84,7 @@ pub struct PreviewView {
     pub unmatched: Vec<PreviewedView>,
 }
 
-/// What a rule that is not stored makes of an item.
+/// Result of an unsaved rule on an item.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssPreviewedItem)]
@@ -109,7 +111,7 @@ pub struct PatternView {
     pub pattern: String,
 }
 
-/// What a name says, and candidates made of it.
+/// A parsed name, and candidates made from it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RssAnalysis, value_type = Object)]

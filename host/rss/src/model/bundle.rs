@@ -1,4 +1,4 @@
-//! Rules that are carried from one server to another.
+//! Export and import of rules as a bundle.
 
 use qm_kernel::Timestamp;
 use qm_matching::Candidate;
@@ -9,11 +9,11 @@ use super::candidate::StoredCandidate;
 use super::feed::Feed;
 use super::rule::Rule;
 
-/// What a bundle of ours says it is; those of kindred services end the same way.
+/// Value of `kind` in our bundles; bundles of similar services share its suffix.
 pub const KIND: &str = "quartermaster.rss-export";
 const SUFFIX: &str = ".rss-export";
 
-/// What becomes of a rule that is there already.
+/// Treatment of imported rules that exist already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     #[default]
@@ -23,8 +23,8 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Any other word leaves what is there.
-    pub fn of(word: &str) -> Self {
+    /// Parses the query word; an unknown word skips existing rules.
+    pub fn from_word(word: &str) -> Self {
         match word {
             "overwrite" => Mode::Overwrite,
             "merge" => Mode::Merge,
@@ -41,7 +41,7 @@ impl Mode {
     }
 }
 
-/// What an import came to.
+/// Result of an import.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
     pub feeds_created: u64,
@@ -51,12 +51,12 @@ pub struct Imported {
     pub rules_skipped: u64,
     pub candidates_created: u64,
     pub candidates_skipped: u64,
-    /// Which row was left out and why, in the order of the bundle.
+    /// Skipped rows and the reasons, in the order of the bundle.
     pub problems: Vec<Problem>,
 }
 
 impl Imported {
-    /// Leaves a row out, and says why.
+    /// Records a skipped row and its reason.
     pub fn skip(&mut self, row: usize, rule: Option<String>, reason: String) {
         self.rules_skipped += 1;
         self.problems.push(Problem {
@@ -71,15 +71,15 @@ impl Imported {
 /// A row of a bundle that was left out, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// From 0.
+    /// Place in the bundle, from 0.
     pub row: usize,
     pub rule: Option<String>,
-    /// From 0; `None`: the rule itself.
+    /// Place in the rule's candidates, from 0; `None`: the rule itself.
     pub candidate: Option<usize>,
     pub reason: String,
 }
 
-/// Whether it is a bundle, by what it says that it is.
+/// True when `kind` marks a bundle of rules.
 pub fn is_bundle(kind: &str) -> bool {
     kind.ends_with(SUFFIX)
 }
@@ -100,7 +100,7 @@ pub fn write(rows: &[(Rule, Feed, Vec<StoredCandidate>)], now: Timestamp) -> Val
     json!({ "kind": KIND, "version": 1, "exportedAt": now, "rules": rules })
 }
 
-/// A bundle without the keys in the addresses of its feeds.
+/// The bundle with masked keys in the addresses of its feeds.
 pub fn without_keys(mut bundle: Value) -> Value {
     let rules = bundle["rules"].as_array_mut();
     for rule in rules.into_iter().flatten() {
@@ -121,7 +121,7 @@ fn candidate(candidate: &Candidate) -> Value {
     })
 }
 
-/// By which a candidate of a bundle is one that a rule has already.
+/// Key by which an imported candidate equals an existing one.
 pub fn key(candidate: &Candidate) -> String {
     let part = |text: &str| text.trim().to_lowercase();
     format!(

@@ -1,4 +1,4 @@
-//! Candidates as they are kept, and as they come: loosely.
+//! Stored candidates, and drafts of candidates that are parsed leniently.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::rule::Rule;
 use crate::error::RssError;
 
-/// A candidate of a rule, with what became of it.
+/// A candidate of a rule with its match statistics.
 #[derive(Clone, Debug)]
 pub struct StoredCandidate {
     pub rule_id: String,
@@ -19,23 +19,23 @@ pub struct StoredCandidate {
     pub match_count: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Reason for which it matches nothing; looked for where people are told.
+    /// Reason why it can never match; filled only for display.
     pub complaint: Option<String>,
 }
 
 impl StoredCandidate {
-    /// Finds out whether it can match anything, as this rule has it asked.
+    /// Sets the complaint, from the candidate as this rule uses it.
     pub fn find_complaint(&mut self, rule: &Rule) {
         self.complaint = self.candidate.clone().of_rule(&rule.name).complaint();
     }
 }
 
-/// What a body says of a candidate. What is of another type than it should be counts as not said.
+/// Fields of a candidate in a request body. A field of the wrong type counts as absent.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::option_option, reason = "absent, null and a text are three things")]
 pub struct CandidateDraft {
     pub name: Option<String>,
-    /// `None` inside: cleared.
+    /// Outer `None`: unchanged; inner `None`: cleared.
     pub description: Option<Option<String>>,
     pub enabled: Option<bool>,
     pub match_type: Option<String>,
@@ -76,12 +76,12 @@ impl CandidateDraft {
         }
     }
 
-    /// Several of them; what is no object is left out.
+    /// Parses several drafts; entries that are no object are skipped.
     pub fn read_all(list: &[Value]) -> Vec<Self> {
         list.iter().filter_map(Value::as_object).map(Self::read).collect()
     }
 
-    /// A candidate of its own. `order`: its place where it names none.
+    /// Builds a new candidate. `order` is its place when the draft names none.
     pub fn make(self, id: String, order: i64) -> Result<Candidate, RssError> {
         let name = self.name.as_deref().map(str::trim).unwrap_or_default().to_owned();
         if name.is_empty() {
@@ -110,7 +110,7 @@ impl CandidateDraft {
         Ok(candidate)
     }
 
-    /// Changes what it says, and leaves the rest.
+    /// Changes the fields that the draft has, and leaves the others.
     pub fn apply(self, candidate: &mut Candidate) -> Result<(), RssError> {
         if let Some(name) = self.name {
             let name = name.trim();
@@ -142,7 +142,7 @@ impl CandidateDraft {
     }
 }
 
-/// Refuses a list that is longer than one that is asked.
+/// Refuses a list with more candidates than a rule may have.
 pub fn within_list(count: usize) -> Result<(), RssError> {
     if count > MAX_CANDIDATES {
         return Err(RssError::TooManyCandidates(count));
@@ -154,7 +154,7 @@ fn match_type(word: &str) -> Result<MatchType, RssError> {
     MatchType::from_str(word).map_err(|()| RssError::MatchType(word.chars().take(100).collect()))
 }
 
-/// A whole number, however it is written.
+/// A whole number, written as a number or as a text.
 fn whole(value: &Value) -> Option<i64> {
     let number = value
         .as_i64()
@@ -164,7 +164,7 @@ fn whole(value: &Value) -> Option<i64> {
         .then_some(number)
 }
 
-/// An object, of which members of another type count as not said.
+/// An object member; its own members of the wrong type count as absent.
 fn part<T: DeserializeOwned>(body: &Map<String, Value>, name: &str) -> Option<T> {
     let members = body.get(name)?.as_object()?;
     let readable = |(name, value): &(&String, &Value)| {

@@ -1,4 +1,4 @@
-//! What rules made of items.
+//! Evaluations: results of rules on items.
 
 use qm_kernel::Timestamp;
 use qm_matching::ListResult;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::grab::GrabNote;
 
-/// What a rule with candidates made of an item.
+/// Result of a rule with candidates on one item.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     pub id: String,
@@ -23,16 +23,16 @@ pub struct Evaluation {
     pub trace: Value,
     pub grab_id: Option<String>,
     pub created_at: Timestamp,
-    /// Read for people only.
+    /// State of the grab; filled only for display.
     pub grab: Option<GrabNote>,
 }
 
-/// What is kept of an evaluation for people.
+/// The stored trace of an evaluation, shown to users.
 pub fn trace(evaluated: &ListResult) -> Value {
     json!({ "parsed": evaluated.parsed, "candidates": evaluated.candidates })
 }
 
-/// What became of an item that a rule matched.
+/// Action taken on an item that a rule matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Download,
@@ -50,7 +50,7 @@ impl Action {
     }
 }
 
-/// What a pass over items came to.
+/// Counts of one pass over items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub evaluated: u64,

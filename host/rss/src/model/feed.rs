@@ -1,21 +1,21 @@
-//! Feeds, and when they are asked.
+//! Feeds, and their polling times.
 
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
 use url::Url;
 
-/// Seconds between two looks at a feed, unless somebody chose others.
+/// Default seconds between two requests of a feed.
 pub const DEFAULT_INTERVAL: i64 = 900;
 pub const MIN_INTERVAL: i64 = 60;
 pub const MAX_INTERVAL: i64 = 604_800;
-/// The longest pause after a failure that the site asked nothing for.
+/// Longest pause in seconds after a failure, unless the site asked for another.
 const MAX_PAUSE: i64 = 900;
-/// Characters of a name.
+/// Largest number of characters of a name.
 pub const MAX_NAME: usize = 200;
-/// Characters of an address.
+/// Largest number of characters of an address.
 pub const MAX_URL: usize = 2048;
-/// Feeds that are kept.
+/// Largest number of feeds.
 pub const MAX_FEEDS: u64 = 1000;
 
 /// A feed that is followed.
@@ -24,15 +24,15 @@ pub struct Feed {
     pub id: String,
     pub name: String,
     pub url: String,
-    /// Seconds.
+    /// Seconds between two requests.
     pub refresh_interval: i64,
     pub is_enabled: bool,
     pub last_fetched_at: Option<Timestamp>,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
-    /// It is not asked before; `None`: at once.
+    /// Earliest time of the next request; `None`: at once.
     pub next_fetch_at: Option<Timestamp>,
-    /// In a row.
+    /// Consecutive failures.
     pub failures: i64,
     pub last_error: Option<String>,
     pub warnings: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// An enabled feed without an id that nobody has asked for yet.
+    /// A new enabled feed without an id that was never fetched.
     pub fn new(name: String, url: String, refresh_interval: i64, now: Timestamp) -> Self {
         Self {
             id: String::new(),
@@ -61,12 +61,12 @@ impl Feed {
         }
     }
 
-    /// The site that is asked: one request at a time for all feeds of it.
+    /// The site of the feed; all feeds of a site share one request at a time.
     pub fn host(&self) -> String {
         host_of(&self.url)
     }
 
-    /// What changes with another address: nothing that the old one said holds for the new one.
+    /// Applies a change. A new address discards everything learned from the old one.
     pub fn apply(&mut self, change: FeedChange) {
         if let Some(name) = change.name {
             self.name = name;
@@ -101,7 +101,8 @@ impl Feed {
         self.last_error = None;
     }
 
-    /// When it is asked again after it was read. `chance` spreads feeds of one interval, by up to a tenth of it and a minute.
+    /// Time of the next request after a success. `chance` spreads feeds with the same interval, by up to a
+    /// tenth of it and at most a minute.
     pub fn after_success(&self, now: Timestamp, chance: u32) -> Timestamp {
         let spread = (self.refresh_interval * 100).min(60_000);
         let jitter = i64::from(chance) * spread / i64::from(u32::MAX);
@@ -109,7 +110,7 @@ impl Feed {
             .plus(Duration::from_millis(jitter.unsigned_abs()))
     }
 
-    /// When it is asked again after a failure, `asked` being the pause in seconds that the site asked for.
+    /// Time of the next request after a failure; `asked` is the pause in seconds that the site asked for.
     pub fn after_failure(&self, now: Timestamp, asked: Option<u32>) -> Timestamp {
         let usual = self.refresh_interval.min(MAX_PAUSE);
         now.plus(seconds(usual.max(asked.map_or(0, i64::from))))
@@ -120,7 +121,7 @@ pub fn seconds(seconds: i64) -> Duration {
     Duration::from_secs(seconds.unsigned_abs())
 }
 
-/// Host and port of an address; an address that is none is a host of its own.
+/// Host and port of an address; an invalid address is its own host.
 pub fn host_of(url: &str) -> String {
     Url::parse(url)
         .ok()
@@ -131,12 +132,12 @@ pub fn host_of(url: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Whether something can be fetched from there, as far as the text tells.
+/// True for an http or https address with a host.
 pub fn is_address(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some())
 }
 
-/// What is to change of a feed.
+/// Changes of a feed; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default)]
 pub struct FeedChange {
     pub name: Option<String>,

@@ -1,27 +1,27 @@
-//! Grabs: torrents that are to be handed to a client, or were.
+//! Grabs: torrents that wait to be added to a client, or were added.
 
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
 
-/// Pause after the first attempt that failed; it doubles.
+/// Pause after the first failed attempt; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
 const LONGEST_PAUSE: Duration = Duration::from_mins(15);
-/// A client that cannot be reached for so long is no longer waited for.
+/// Time after which an unreachable client is given up.
 const PATIENCE: Duration = Duration::from_hours(7 * 24);
-/// Attempts at a download link that its site does not answer.
+/// Attempts on a download link whose site does not answer.
 const MAX_LINK_ATTEMPTS: i64 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrabState {
-    /// Decided, and not with a client yet as far as is known.
+    /// Decided; not known to be in a client yet.
     Pending,
     Done,
-    /// It is not tried again by itself.
+    /// Failed finally; no automatic retry.
     Failed,
-    /// A better one came first.
+    /// A candidate of a better place was grabbed first.
     Superseded,
-    /// Somebody asked for it once more.
+    /// A user has asked for the item once more.
     Reset,
 }
 
@@ -36,7 +36,7 @@ impl GrabState {
         }
     }
 
-    pub fn of(word: &str) -> Self {
+    pub fn from_word(word: &str) -> Self {
         match word {
             "done" => GrabState::Done,
             "failed" => GrabState::Failed,
@@ -47,20 +47,20 @@ impl GrabState {
     }
 }
 
-/// A torrent that is to be handed to a client, or was.
+/// A torrent that waits to be added to a client, or was added.
 #[derive(Clone, Debug)]
 pub struct Grab {
     pub id: String,
-    /// `None`: a person asked for it.
+    /// Rule that decided it; `None`: a user requested it.
     pub rule_id: Option<String>,
     pub history_id: Option<String>,
     pub candidate_id: Option<String>,
-    /// The candidate's place; 0 without one.
+    /// Place of the matched candidate; 0 without one.
     pub priority_order: i64,
     pub identity: Option<String>,
     pub title: String,
     pub info_hash: Option<String>,
-    /// A magnet link, or the address of a .torrent.
+    /// Magnet link or address of a .torrent file.
     pub source: String,
     pub save_path: Option<String>,
     pub state: GrabState,
@@ -70,7 +70,7 @@ pub struct Grab {
     pub created_at: Timestamp,
 }
 
-/// What people are told of a grab.
+/// State of a grab for display.
 #[derive(Clone, Debug)]
 pub struct GrabNote {
     pub state: GrabState,
@@ -79,19 +79,19 @@ pub struct GrabNote {
     pub next_attempt_at: Option<Timestamp>,
 }
 
-/// Why a client did not take a torrent, by what is to be done about it.
+/// Kind of failure of an add, which decides about retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setback {
-    /// It was refused: asking again changes nothing.
+    /// Refused: a retry would change nothing.
     Final,
-    /// The link's site did not answer.
+    /// The site of the download link did not answer.
     Link,
-    /// The client did not answer.
+    /// The torrent client did not answer.
     Engine,
 }
 
 impl Grab {
-    /// When it is tried again after an attempt that has just failed; `None`: never.
+    /// Time of the next attempt after one that has just failed; `None`: no further attempt.
     pub fn again(&self, setback: Setback, now: Timestamp) -> Option<Timestamp> {
         let goes_on = match setback {
             Setback::Final => false,
@@ -102,13 +102,13 @@ impl Grab {
     }
 }
 
-/// Pause after so many attempts.
+/// Pause after this number of attempts.
 fn pause(attempts: i64) -> Duration {
     let doublings = u32::try_from(attempts.clamp(1, 10) - 1).unwrap_or_default();
     (FIRST_PAUSE * 2u32.pow(doublings)).min(LONGEST_PAUSE)
 }
 
-/// The title by which two items without an info-hash are the same release.
+/// Normalised title; items without info-hash and with the same key are the same release.
 pub fn title_key(title: &str) -> String {
     title.trim().to_lowercase()
 }

@@ -1,11 +1,11 @@
-//! What feeds have shown.
+//! History of the items that feeds have listed.
 
 use qm_feeds::Item;
 use qm_kernel::Timestamp;
 
 use super::grab::GrabNote;
 
-/// Characters of a guid that an index holds as they are.
+/// Largest number of characters of a guid that is indexed unchanged.
 const MAX_KEY: usize = 200;
 
 /// An item that a feed has shown.
@@ -25,16 +25,16 @@ pub struct HistoryItem {
     pub downloaded: bool,
     pub regrab_requested_at: Option<Timestamp>,
     pub created_at: Timestamp,
-    /// When the feed last showed it, to the day.
+    /// Last time the feed listed it, to the day.
     pub seen_at: Timestamp,
-    /// Its place in the document that first showed it, from 0.
+    /// Position in the document that first listed it, from 0.
     pub place: i64,
-    /// What became of the last grab; read for people only.
+    /// State of the last grab; filled only for display.
     pub grab: Option<GrabNote>,
 }
 
 impl HistoryItem {
-    /// An item that is seen for the first time.
+    /// A newly listed item.
     pub fn new(id: String, feed_id: &str, item: &Item, place: i64, now: Timestamp) -> Self {
         Self {
             id,
@@ -55,7 +55,7 @@ impl HistoryItem {
         }
     }
 
-    /// What a client is handed.
+    /// Magnet link or link to hand to the client; `None` when the item has neither.
     pub fn download(&self) -> Option<&str> {
         let given = |text: &&str| !text.trim().is_empty();
         self.magnet
@@ -65,12 +65,12 @@ impl HistoryItem {
     }
 }
 
-/// The guid of an item that is told by its link, where another title has that link already.
+/// Guid made of guid and title, for an item identified by a link that another title uses too.
 pub fn guid_with_title(item: &Item) -> String {
     format!("{} {}", item.guid, item.title)
 }
 
-/// Order of a history: the newest first, of one fetch that of the document.
+/// Sort order of a history: newest first, and within one fetch in the order of the document.
 pub fn newest_first(one: &HistoryItem, other: &HistoryItem) -> std::cmp::Ordering {
     let newer = other.created_at.cmp(&one.created_at);
     newer
@@ -78,7 +78,7 @@ pub fn newest_first(one: &HistoryItem, other: &HistoryItem) -> std::cmp::Orderin
         .then_with(|| other.id.cmp(&one.id))
 }
 
-/// The key of a guid in its feed: a long one stands there by its digest.
+/// Key of a guid within its feed: the guid itself, or its digest when it is long.
 pub fn guid_key(guid: &str) -> String {
     if guid.len() <= MAX_KEY {
         guid.to_owned()
@@ -87,7 +87,7 @@ pub fn guid_key(guid: &str) -> String {
     }
 }
 
-/// Which items of a feed's history are wanted.
+/// Filter on the state of the items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
     #[default]
@@ -95,13 +95,13 @@ pub enum Standing {
     Downloaded,
     /// Matched and not downloaded.
     Matched,
-    /// Neither.
+    /// Neither matched nor downloaded.
     Seen,
 }
 
 impl Standing {
-    /// Any other word means all.
-    pub fn of(word: &str) -> Self {
+    /// Parses the query word; an unknown word means all.
+    pub fn from_word(word: &str) -> Self {
         match word {
             "downloaded" => Standing::Downloaded,
             "matched" => Standing::Matched,
@@ -120,18 +120,18 @@ impl Standing {
     }
 }
 
-/// Which part of a feed's history is wanted.
+/// Filter of a feed's history.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryFilter {
     pub standing: Standing,
-    /// Part of a title, without case.
+    /// Part of a title, ignoring case.
     pub search: Option<String>,
     pub from: Option<Timestamp>,
-    /// Exclusive.
+    /// Exclusive end of the time range.
     pub before: Option<Timestamp>,
 }
 
-/// How many items of a history stand how.
+/// Number of items in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub total: u64,
@@ -140,7 +140,7 @@ pub struct Counts {
     pub seen: u64,
 }
 
-/// The beginning of a day that a text names, in UTC: a date, or an instant. `end`: the beginning of the next day.
+/// Begin of the day of a date or an instant, in UTC; with `end`, the begin of the next day.
 pub fn day(text: &str, end: bool) -> Option<Timestamp> {
     let text = text.trim();
     let date: jiff::civil::Date = match text.parse() {

@@ -1,4 +1,4 @@
-//! Rules as they are asked: compiled once, for as long as nobody changes one.
+//! Compiled rules, cached until any rule changes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use qm_matching::{Compiled, Filter, ListResult, Prepared, Sample};
 use super::candidate::StoredCandidate;
 use super::rule::Rule;
 
-/// A rule with what it prefers, compiled.
+/// A rule with its compiled candidates.
 pub struct LiveRule {
     pub rule: Rule,
     pub judge: Judge,
@@ -15,18 +15,18 @@ pub struct LiveRule {
     pub targets: Vec<String>,
 }
 
-/// How a rule judges.
+/// Compiled form of a rule's conditions.
 pub enum Judge {
     List(Compiled),
     /// A rule without candidates.
     Filter(Filter),
 }
 
-/// That a rule matched an item.
+/// A match of a rule with an item.
 #[derive(Clone, Debug)]
 pub struct Hit {
     pub candidate_id: Option<String>,
-    /// 0 without a candidate.
+    /// Place of the matched candidate; 0 without one.
     pub priority_order: i64,
 }
 
@@ -53,7 +53,7 @@ impl LiveRule {
         matches!(self.judge, Judge::List(_))
     }
 
-    /// Whether it matches, without saying why.
+    /// Matches a title without a trace.
     pub fn hit(&self, name: &Prepared<'_>) -> Option<Hit> {
         match &self.judge {
             Judge::Filter(filter) => filter.matches(name.title()).then_some(Hit {
@@ -67,7 +67,7 @@ impl LiveRule {
         }
     }
 
-    /// What came of each candidate; `None` of a rule without any.
+    /// Matches a title with the trace of each candidate; `None` for a rule without candidates.
     pub fn evaluate(&self, name: &Prepared<'_>) -> Option<ListResult> {
         match &self.judge {
             Judge::Filter(_) => None,
@@ -76,7 +76,7 @@ impl LiveRule {
     }
 }
 
-/// The feeds a rule looks at: its own, and of an enabled one those that its enabled candidates name.
+/// Feeds whose items a rule judges: its own, and for an enabled rule those that its enabled candidates name.
 pub fn targets(rule: &Rule, candidates: &[StoredCandidate]) -> Vec<String> {
     let mut targets = vec![rule.feed_id.clone()];
     if rule.is_enabled {
@@ -93,7 +93,7 @@ pub fn targets(rule: &Rule, candidates: &[StoredCandidate]) -> Vec<String> {
     targets
 }
 
-/// Every enabled rule, in the order in which they were made.
+/// All enabled rules, in order of creation.
 #[derive(Default)]
 pub struct LiveRules(pub Vec<Arc<LiveRule>>);
 
@@ -107,7 +107,7 @@ impl LiveRules {
     }
 }
 
-/// A title as rules see it.
+/// A title prepared for matching.
 pub fn prepared<'a>(title: &'a str, size: Option<u64>, feed_id: Option<&'a str>) -> Prepared<'a> {
     Prepared::new(Sample { title, size, feed_id })
 }

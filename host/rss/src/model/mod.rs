@@ -1,4 +1,4 @@
-//! Words and pure rules of this area.
+//! Data types and pure rules of this area.
 
 pub mod bundle;
 pub mod candidate;

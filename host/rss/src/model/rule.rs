@@ -1,28 +1,28 @@
-//! Rules, apart from what they prefer.
+//! Rules, without their candidates.
 
 use std::str::FromStr;
 
 use qm_kernel::{Permission, Timestamp};
 
-/// Characters of a rule's name.
+/// Largest number of characters of a rule's name.
 pub const MAX_NAME: usize = 200;
-/// Rules that are kept.
+/// Largest number of rules.
 pub const MAX_RULES: u64 = 5000;
-/// Permission to store a rule on a show that is over.
+/// Permission to store a rule on a show that has ended.
 pub const TO_INSIST: Permission = Permission::RssShowStatusOverride;
-/// Property of a rule by which it is asked for all the same.
+/// Field of a rule that insists on a show that has ended.
 pub const INSISTS: &str = "allowInactiveShowMonitoring";
-/// Who is asked about a show where nobody is named.
+/// Provider of a show where the rule names none.
 const DEFAULT_PROVIDER: &str = "provider_a";
 /// Media types of shows, which have an airing status.
 const TV_SHAPED: [&str; 4] = ["tv", "anime", "episode", "series"];
 
-/// Who takes care of what a rule grabs.
+/// Destination of grabbed torrents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportMode {
-    /// It is saved where the rule says, and stays there.
+    /// The torrent is saved in the rule's path and stays there.
     LegacyDirect,
-    /// The media area takes it into a library.
+    /// The media area imports the torrent into a library.
     ManagedIntake,
 }
 
@@ -49,7 +49,7 @@ impl FromStr for ImportMode {
     }
 }
 
-/// What was known of a rule's show when it was last looked up.
+/// Airing status of the rule's show at the last lookup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShowSnapshot {
     pub status: Option<String>,
@@ -57,7 +57,7 @@ pub struct ShowSnapshot {
     pub provider_id: Option<String>,
     pub checked_at: Option<Timestamp>,
     pub recommendation: Option<String>,
-    /// `YYYY-MM-DD`, as are the two below.
+    /// `YYYY-MM-DD`, like the next two fields.
     pub first_air_date: Option<String>,
     pub last_air_date: Option<String>,
     pub next_episode_air_date: Option<String>,
@@ -80,7 +80,7 @@ impl From<&qm_ports::shows::ShowSnapshot> for ShowSnapshot {
     }
 }
 
-/// Where a generated rule came from.
+/// Origin of a generated rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     pub is_generated: bool,
@@ -88,11 +88,11 @@ pub struct Origin {
     pub acquisition_template_id: Option<String>,
     pub acquisition_template_version: Option<i64>,
     pub discovered_media_id: Option<String>,
-    /// When a person first changed it.
+    /// Time of the first change by a user.
     pub user_modified_at: Option<Timestamp>,
 }
 
-/// A rule.
+/// Selection of items from feeds, for download.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub id: String,
@@ -116,7 +116,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule with nothing but a name.
+    /// A new rule with a name and no conditions.
     pub fn new(id: String, feed_id: String, name: String, now: Timestamp) -> Self {
         Self {
             id,
@@ -144,17 +144,17 @@ impl Rule {
         self.media_type.as_deref().is_some_and(is_tv_shaped)
     }
 
-    /// Provider and id of the show that the rule is about.
+    /// Provider and id of the rule's show.
     pub fn named_show(&self) -> Option<(String, String)> {
-        fn said(text: Option<&str>) -> Option<&str> {
+        fn non_blank(text: Option<&str>) -> Option<&str> {
             text.map(str::trim).filter(|text| !text.is_empty())
         }
-        let id = said(self.show.provider_id.as_deref()).filter(|_| self.is_of_show())?;
-        let provider = said(self.show.provider.as_deref()).unwrap_or(DEFAULT_PROVIDER);
+        let id = non_blank(self.show.provider_id.as_deref()).filter(|_| self.is_of_show())?;
+        let provider = non_blank(self.show.provider.as_deref()).unwrap_or(DEFAULT_PROVIDER);
         Some((provider.to_owned(), id.to_owned()))
     }
 
-    /// What was asked for; what is absent stays. The airing status is not looked up here.
+    /// Applies a change; absent fields stay. The airing status is not looked up here.
     pub fn apply(&mut self, change: RuleChange) {
         fn set<T>(field: &mut T, value: Option<T>) {
             if let Some(value) = value {
@@ -174,7 +174,7 @@ impl Rule {
             set(&mut self.media_type, change.media_type);
             set(&mut self.show.provider, change.show_status_provider);
             set(&mut self.show.provider_id, change.show_status_provider_id);
-            // What is known of another show, or of what is none any more, says nothing.
+            // The stored status belongs to another show, or the rule has none any more.
             let named = self.named_show();
             self.show = ShowSnapshot::default();
             if let Some((provider, id)) = named {
@@ -188,7 +188,7 @@ impl Rule {
         );
     }
 
-    /// A person has changed it: whoever generated it leaves it alone from now on.
+    /// Records a change by a user, so that the generator leaves the rule alone from now on.
     pub fn touched_by_person(&mut self, now: Timestamp) {
         if self.origin.is_generated && self.origin.user_modified_at.is_none() {
             self.origin.user_modified_at = Some(now);
@@ -201,7 +201,7 @@ pub fn is_tv_shaped(media_type: &str) -> bool {
     TV_SHAPED.contains(&media_type.trim().to_ascii_lowercase().as_str())
 }
 
-/// What is to change of a rule; the inner `None` clears.
+/// Changes of a rule; an inner `None` clears a field.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::option_option, reason = "absent, null and a text are three things")]
 pub struct RuleChange {
@@ -220,7 +220,7 @@ pub struct RuleChange {
 }
 
 impl RuleChange {
-    /// Whether the airing status of the show is to be judged: only then do its fields matter.
+    /// True when the change concerns the show, so that its airing status must be checked.
     pub fn concerns_show(&self) -> bool {
         self.media_type.is_some() || self.show_status_provider_id.is_some()
     }

@@ -81,12 +81,12 @@ fn stored(rows: Vec<Row>) -> Vec<StoredCandidate> {
     rows.into_iter().map(StoredCandidate::from).collect()
 }
 
-/// Those of all rules, of each by their place.
+/// Candidates of all rules, by their place within the rule.
 pub async fn all(tx: &mut Tx) -> Result<Vec<StoredCandidate>, DbError> {
     Ok(stored(qm_db::all!(tx, Row, LIST).await?))
 }
 
-/// Those of a rule, by their place.
+/// Candidates of one rule, by place.
 pub async fn of_rule(tx: &mut Tx, rule_id: &str) -> Result<Vec<StoredCandidate>, DbError> {
     Ok(stored(qm_db::all!(tx, Row, OF_RULE, rule_id).await?))
 }
@@ -146,13 +146,13 @@ pub async fn set_order(tx: &mut Tx, rule_id: &str, id: &str, order: i64) -> Resu
     qm_db::exec!(tx, ORDER, id, rule_id, order).await?.exactly(1)
 }
 
-/// Counts a match; the candidate may be gone by now.
+/// Counts a match; the candidate may have been deleted meanwhile.
 pub async fn bump(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, BUMP, id, now.ms()).await?;
     Ok(())
 }
 
-/// Whether it was there.
+/// Deletes a candidate; `false` when it did not exist.
 pub async fn delete(tx: &mut Tx, rule_id: &str, id: &str) -> Result<bool, DbError> {
     Ok(qm_db::exec!(tx, DELETE, id, rule_id).await?.rows() > 0)
 }

@@ -81,7 +81,7 @@ pub async fn insert(tx: &mut Tx, evaluation: &Evaluation) -> Result<(), DbError>
     .exactly(1)
 }
 
-/// A page of a rule's evaluations, the newest first, and the number of all.
+/// One page of a rule's evaluations, the newest first, and their total number.
 pub async fn page(tx: &mut Tx, rule_id: &str, page: PageQuery) -> Result<(Vec<Evaluation>, u64), DbError> {
     let total = qm_db::value!(tx, i64, COUNT, rule_id).await?.unsigned_abs();
     let rows = qm_db::all!(
@@ -101,18 +101,18 @@ pub async fn grabbed(tx: &mut Tx, grab_id: &str, hash: &str) -> Result<(), DbErr
     Ok(())
 }
 
-/// What was to be downloaded was not.
+/// Records that the download of an evaluation failed.
 pub async fn failed(tx: &mut Tx, grab_id: &str, action: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FAILED, grab_id, action).await?;
     Ok(())
 }
 
-/// Forgets old ones; how many.
+/// Deletes up to `most` evaluations older than `before`; returns their number.
 pub async fn prune(tx: &mut Tx, before: Timestamp, most: usize) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, PRUNE, before.ms(), most as i64).await?.rows())
 }
 
-/// Leaves a rule its newest ones.
+/// Deletes all but the newest `kept` evaluations of a rule.
 pub async fn prune_rule(tx: &mut Tx, rule_id: &str, kept: usize) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, PRUNE_RULE, rule_id, kept as i64).await?.rows())
 }

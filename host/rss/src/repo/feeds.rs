@@ -26,7 +26,7 @@ sql! {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
     UPDATE = "UPDATE rss_feeds SET name = $2, url = $3, refresh_interval = $4, is_enabled = $5, etag = $6, \
         last_modified = $7, next_fetch_at = $8, failures = $9, last_error = $10, updated_at = $11 WHERE id = $1";
-    /// Of the address that was asked: another one may stand there by now.
+    /// Matches the requested address too, because the feed may have another one by now.
     FETCHED = "UPDATE rss_feeds SET last_fetched_at = $3, etag = $4, last_modified = $5, next_fetch_at = $6, failures = 0, \
         last_error = NULL, warnings = $7 WHERE id = $1 AND url = $2";
     FAILED = "UPDATE rss_feeds SET next_fetch_at = $3, failures = failures + 1, last_error = $4 WHERE id = $1 AND url = $2";
@@ -90,12 +90,12 @@ pub async fn by_url(tx: &mut Tx, url: &str) -> Result<Option<Feed>, DbError> {
     Ok(qm_db::opt!(tx, Row, BY_URL, url).await?.map(Feed::from))
 }
 
-/// Enabled feeds that may be asked, the one that waits longest first.
+/// Enabled feeds that are due, the longest waiting first.
 pub async fn due(tx: &mut Tx, now: Timestamp, most: usize) -> Result<Vec<Feed>, DbError> {
     Ok(feeds(qm_db::all!(tx, Row, DUE, now.ms(), most as i64).await?))
 }
 
-/// When the next feed may be asked.
+/// Time at which the next feed is due.
 pub async fn next(tx: &mut Tx) -> Result<Option<Timestamp>, DbError> {
     Ok(qm_db::value!(tx, Option<i64>, NEXT)
         .await?
@@ -149,7 +149,7 @@ pub async fn update(tx: &mut Tx, feed: &Feed) -> Result<(), DbError> {
     .exactly(1)
 }
 
-/// Notes that a feed was read, or has nothing new. What the feed now is stands in `feed`.
+/// Stores a successful request (also "not modified"); `feed` holds the new values.
 pub async fn fetched(tx: &mut Tx, feed: &Feed) -> Result<(), DbError> {
     let warnings: Vec<String> = feed.warnings.iter().map(|text| clean(text)).collect();
     let _ = qm_db::exec!(
@@ -172,7 +172,7 @@ pub async fn failed(tx: &mut Tx, feed: &Feed, again: Timestamp, reason: &str) ->
     Ok(())
 }
 
-/// It is not asked before; nothing is wrong with it.
+/// Postpones a feed without recording an error.
 pub async fn postpone(tx: &mut Tx, feed: &Feed, until: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, POSTPONE, &feed.id, &feed.url, until.ms()).await?;
     Ok(())

@@ -14,30 +14,30 @@ macro_rules! columns {
 }
 
 sql! {
-    /// Nothing where another one is decided that would be the same.
+    /// Inserts nothing where an equal grab exists.
     INSERT = "INSERT INTO rss_grabs (id, rule_id, history_id, candidate_id, priority_order, identity, title, title_key, \
         info_hash, source, save_path, state, attempts, engine_id, next_attempt_at, created_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', 0, $12, $13, $13) ON CONFLICT DO NOTHING";
     FIND = concat!("SELECT ", columns!(), " FROM rss_grabs WHERE id = $1");
     DUE = concat!("SELECT ", columns!(), " FROM rss_grabs WHERE state = 'pending' AND next_attempt_at <= $1 \
         ORDER BY next_attempt_at, created_at, id LIMIT $2");
-    /// One that is to be tried at some time, or that has something to remove.
+    /// A grab that is pending, or that still has a replaced torrent to remove.
     OPEN = "SELECT 1 FROM rss_grabs WHERE state = 'pending' UNION ALL \
         SELECT 1 FROM rss_grabs WHERE retires IS NOT NULL LIMIT 1";
-    /// The best that is being grabbed of a release.
+    /// Best place among the pending grabs of a release.
     DECIDED = "SELECT MIN(priority_order) FROM rss_grabs WHERE rule_id = $1 AND identity = $2 AND state = 'pending'";
     HAS_HASH = "SELECT 1 FROM rss_grabs WHERE info_hash = $1 AND state IN ('pending', 'done') LIMIT 1";
     HAS_TITLE = "SELECT 1 FROM rss_grabs WHERE rule_id = $1 AND title_key = $2 AND state IN ('pending', 'done') LIMIT 1";
-    /// Another one has brought the torrent to a client, before this one or while this one was asking.
+    /// Another grab has brought the torrent to a client, before this one or while this one was asking.
     TWIN = "SELECT 1 FROM rss_grabs WHERE torrent_hash = $1 AND id <> $2 AND state = 'done' \
         AND (CAST($3 AS BOOLEAN) OR ended_at >= $4) LIMIT 1";
-    /// Another one has brought a torrent at any time, whether or not a client still has it.
+    /// Another grab has brought the torrent at any time, even if no client has it any more.
     BROUGHT = "SELECT 1 FROM rss_grabs WHERE (torrent_hash = $1 OR info_hash = $1) AND id <> $2 AND state = 'done' LIMIT 1";
     BEGIN = "UPDATE rss_grabs SET attempts = attempts + 1, engine_id = $2 WHERE id = $1 AND state = 'pending'";
     AGAIN = "UPDATE rss_grabs SET next_attempt_at = $2, error = $3 WHERE id = $1 AND state = 'pending'";
     END = "UPDATE rss_grabs SET state = $2, error = $3, torrent_hash = $4, retires = $5, ended_at = $6, info_hash = $7 \
         WHERE id = $1 AND state = 'pending'";
-    /// The others of a hash make room for one that a person asks for.
+    /// Resets the grabs of a hash, so that a user's request is not a duplicate.
     RELEASE = "UPDATE rss_grabs SET state = 'reset' WHERE (info_hash = $1 OR torrent_hash = $1) AND state IN ('pending', 'done')";
     RELEASE_ITEM = "UPDATE rss_grabs SET state = 'reset' WHERE history_id = $1 AND state IN ('pending', 'done')";
     RETIRING = "SELECT id, retires FROM rss_grabs WHERE retires IS NOT NULL ORDER BY ended_at, id LIMIT $1";
@@ -78,7 +78,7 @@ impl From<Row> for Grab {
             info_hash: row.info_hash,
             source: row.source,
             save_path: row.save_path,
-            state: GrabState::of(&row.state),
+            state: GrabState::from_word(&row.state),
             attempts: row.attempts,
             engine_id: row.engine_id,
             error: row.error,
@@ -87,7 +87,7 @@ impl From<Row> for Grab {
     }
 }
 
-/// Stores a decision. `false`: the same is being grabbed, or was.
+/// Stores a decision; `false` when an equal grab exists.
 pub async fn decide(tx: &mut Tx, grab: &Grab) -> Result<bool, DbError> {
     let done = qm_db::exec!(
         tx,
@@ -114,18 +114,18 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Grab>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Grab::from))
 }
 
-/// Decided ones that may be tried, the one that waits longest first.
+/// Pending grabs that are due, the longest waiting first.
 pub async fn due(tx: &mut Tx, now: Timestamp, most: usize) -> Result<Vec<Grab>, DbError> {
     let rows = qm_db::all!(tx, Row, DUE, now.ms(), most as i64).await?;
     Ok(rows.into_iter().map(Grab::from).collect())
 }
 
-/// Whether any is to be tried at some time, or has something to remove.
+/// True when any grab is pending, or has a replaced torrent to remove.
 pub async fn any_open(tx: &mut Tx) -> Result<bool, DbError> {
     Ok(qm_db::opt!(tx, (i32,), OPEN).await?.is_some())
 }
 
-/// The best place of what is being grabbed of a release.
+/// Best place among the pending grabs of a release.
 pub async fn decided(tx: &mut Tx, rule_id: &str, identity: &str) -> Result<Option<i64>, DbError> {
     qm_db::value!(tx, Option<i64>, DECIDED, rule_id, clean(identity)).await
 }
@@ -134,14 +134,14 @@ pub async fn has_hash(tx: &mut Tx, hash: &str) -> Result<bool, DbError> {
     Ok(qm_db::opt!(tx, (i32,), HAS_HASH, hash).await?.is_some())
 }
 
-/// Whether a rule grabbed something of this very title.
+/// True when a rule has grabbed an item with this title.
 pub async fn has_title(tx: &mut Tx, rule_id: &str, title: &str) -> Result<bool, DbError> {
     let key = clean(&title_key(title));
     Ok(qm_db::opt!(tx, (i32,), HAS_TITLE, rule_id, key).await?.is_some())
 }
 
-/// Whether another grab has brought a torrent to a client: at any time where the client `existed` it already, otherwise since
-/// this one `began` to ask.
+/// True when another grab has brought the torrent to a client: at any time if the client had it already
+/// (`existed`), otherwise since this grab `began` to ask.
 pub async fn has_twin(
     tx: &mut Tx,
     id: &str,
@@ -158,7 +158,7 @@ pub async fn is_brought(tx: &mut Tx, id: &str, hash: &str) -> Result<bool, DbErr
     Ok(qm_db::opt!(tx, (i32,), BROUGHT, hash, id).await?.is_some())
 }
 
-/// Notes that a client is about to be asked; `false`: it is no longer pending.
+/// Counts an attempt before the client is asked; `false` when the grab is no longer pending.
 pub async fn begin(tx: &mut Tx, id: &str, engine_id: Option<&str>) -> Result<bool, DbError> {
     Ok(qm_db::exec!(tx, BEGIN, id, engine_id).await?.rows() > 0)
 }
@@ -168,7 +168,7 @@ pub async fn again(tx: &mut Tx, id: &str, at: Timestamp, error: &str) -> Result<
     Ok(())
 }
 
-/// How a grab ended.
+/// Final values of a grab.
 pub struct End<'a> {
     pub state: GrabState,
     pub error: Option<&'a str>,
@@ -178,7 +178,7 @@ pub struct End<'a> {
     pub at: Timestamp,
 }
 
-/// `false`: it is no longer pending.
+/// Ends a pending grab; `false` when it is no longer pending.
 pub async fn end(tx: &mut Tx, id: &str, end: &End<'_>) -> Result<bool, DbError> {
     let done = qm_db::exec!(
         tx,
@@ -195,7 +195,7 @@ pub async fn end(tx: &mut Tx, id: &str, end: &End<'_>) -> Result<bool, DbError> 
     Ok(done.rows() > 0)
 }
 
-/// Makes room for a torrent that is wanted once more.
+/// Resets the grabs of a torrent that is wanted once more.
 pub async fn release(tx: &mut Tx, hash: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, RELEASE, hash).await?;
     Ok(())
@@ -206,7 +206,7 @@ pub async fn release_item(tx: &mut Tx, history_id: &str) -> Result<(), DbError> 
     Ok(())
 }
 
-/// Grabs with the torrent that they took the place of and that is still to be removed.
+/// Grabs with the replaced torrent that is still to be removed.
 pub async fn retiring(tx: &mut Tx, most: usize) -> Result<Vec<(String, String)>, DbError> {
     qm_db::all!(tx, (String, String), RETIRING, most as i64).await
 }
@@ -216,7 +216,7 @@ pub async fn retired(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Forgets what came to nothing; how many.
+/// Deletes up to `most` unsuccessful grabs older than `before`; returns their number.
 pub async fn prune(tx: &mut Tx, before: Timestamp, most: usize) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, PRUNE, before.ms(), most as i64).await?.rows())
 }

@@ -60,7 +60,7 @@ sql! {
 }
 
 bulk! {
-    /// What became of its grab is for people, and nobody is told here.
+    /// Leaves the grab columns empty, because nothing is displayed here.
     KNOWN = "SELECT h.id, h.feed_id, h.item_guid, h.title, h.link, h.magnet, h.info_hash, h.size_bytes, h.matched, h.downloaded, \
         h.regrab_requested_at, h.created_at, h.seen_at, h.place, NULL AS grab_state, CAST(NULL AS BIGINT) AS grab_attempts, \
         NULL AS grab_error, CAST(NULL AS BIGINT) AS grab_next FROM (VALUES", 2,
@@ -111,14 +111,14 @@ impl From<Row> for HistoryItem {
     }
 }
 
-/// What people are told of a grab that was joined.
+/// State of a joined grab, for display.
 pub(super) fn note(
     state: Option<String>,
     attempts: Option<i64>,
     error: Option<String>,
     next: Option<i64>,
 ) -> Option<GrabNote> {
-    let state = GrabState::of(&state?);
+    let state = GrabState::from_word(&state?);
     let is_pending = state == GrabState::Pending;
     Some(GrabNote {
         state,
@@ -132,7 +132,7 @@ fn items(rows: Vec<Row>) -> Vec<HistoryItem> {
     rows.into_iter().map(HistoryItem::from).collect()
 }
 
-/// The items of a feed with these guids, each by its [`key`], as far as the feed has shown them.
+/// The known items of a feed with these guids, by their [`key`].
 pub async fn known<'a>(
     tx: &mut Tx,
     feed_id: &str,
@@ -144,7 +144,7 @@ pub async fn known<'a>(
     Ok(known.map(|item| (key(&item.item_guid), item)).collect())
 }
 
-/// By which an item of a feed is known again, as it is stored.
+/// Key of an item within its feed, as it is stored.
 pub fn key(guid: &str) -> String {
     clean(&guid_key(guid))
 }
@@ -153,7 +153,8 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<HistoryItem>, DbError>
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(HistoryItem::from))
 }
 
-/// A page of a feed's history, the newest first, and how many stand how of what the filter chooses apart from its standing.
+/// One page of a feed's history, the newest first, and the number of items in each state (counted without the
+/// state filter).
 pub async fn page(
     tx: &mut Tx,
     feed_id: &str,
@@ -195,7 +196,7 @@ pub async fn page(
     Ok((items(rows), counts))
 }
 
-/// A part of a text as a pattern of LIKE.
+/// LIKE pattern that finds a part of a text.
 fn like(part: &str) -> String {
     let escaped = clean(part)
         .replace('\\', "\\\\")
@@ -208,7 +209,7 @@ pub async fn newest(tx: &mut Tx, feed_id: &str, most: usize) -> Result<Vec<Histo
     Ok(items(qm_db::all!(tx, Row, NEWEST, feed_id, most as i64).await?))
 }
 
-/// Those that were not downloaded, the newest first.
+/// Items that were not downloaded, the newest first.
 pub async fn open(tx: &mut Tx, feed_id: &str, most: usize) -> Result<Vec<HistoryItem>, DbError> {
     Ok(items(qm_db::all!(tx, Row, OPEN, feed_id, most as i64).await?))
 }
@@ -218,7 +219,7 @@ pub async fn titles(tx: &mut Tx, feed_id: &str, most: usize) -> Result<Vec<Strin
     Ok(rows.into_iter().map(|(title,)| title).collect())
 }
 
-/// `false`: the feed has an item of this guid already.
+/// Inserts an item; `false` when the feed has an item with this guid.
 pub async fn insert(tx: &mut Tx, item: &HistoryItem) -> Result<bool, DbError> {
     let done = qm_db::exec!(
         tx,
@@ -258,25 +259,25 @@ pub async fn set_magnet(tx: &mut Tx, id: &str, magnet: &str, hash: Option<&str>)
     Ok(())
 }
 
-/// A client has it, under this hash, whatever the feed supposed.
+/// Marks an item as downloaded, with the torrent's real info-hash.
 pub async fn set_downloaded(tx: &mut Tx, id: &str, hash: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, DOWNLOADED, id, hash).await?;
     Ok(())
 }
 
-/// It is this torrent, which a client has by another item.
+/// Sets the info-hash of an item whose torrent was downloaded for another item.
 pub async fn set_hash(tx: &mut Tx, id: &str, hash: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, HASH, id, hash).await?;
     Ok(())
 }
 
-/// Whether any feed's item of this hash was downloaded.
+/// True when an item with this hash was downloaded from any feed.
 pub async fn is_downloaded(tx: &mut Tx, hash: &str) -> Result<bool, DbError> {
     // PostgreSQL reads a bare 1 as INTEGER.
     Ok(qm_db::opt!(tx, (i32,), HAS_HASH, hash).await?.is_some())
 }
 
-/// Makes every item of a hash one that is wanted again.
+/// Marks every item of a hash as wanted again.
 pub async fn reset_hash(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, RESET_HASH, hash, now.ms()).await?;
     Ok(())
@@ -287,12 +288,12 @@ pub async fn reset(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError>
     Ok(())
 }
 
-/// Forgets items that no feed has shown since; how many.
+/// Deletes up to `most` items that no feed has listed since `before`; returns their number.
 pub async fn prune(tx: &mut Tx, before: Timestamp, most: usize) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, PRUNE, before.ms(), most as i64).await?.rows())
 }
 
-/// Whether a feed has items that somebody wants again: then it is read, also where nothing is new.
+/// True when a feed has items that are wanted again: then it is processed even if nothing is new.
 pub async fn is_wanted(tx: &mut Tx, feed_id: &str) -> Result<bool, DbError> {
     Ok(qm_db::opt!(tx, (i32,), WANTED, feed_id).await?.is_some())
 }

@@ -15,11 +15,11 @@ sql! {
     CLEAR = "DELETE FROM rss_holds WHERE torrent_hash = $1";
 }
 
-/// The release that a rule has.
+/// The torrent that a rule holds of a release.
 pub struct Hold {
     pub priority_order: i64,
     pub torrent_hash: Option<String>,
-    /// It was added by a grab, and not by somebody else before it.
+    /// True when a grab added it; false when the client had it already.
     pub is_ours: bool,
 }
 
@@ -32,7 +32,7 @@ pub async fn find(tx: &mut Tx, rule_id: &str, identity: &str) -> Result<Option<H
     }))
 }
 
-/// A hold to write.
+/// Values of a new hold.
 pub struct NewHold<'a> {
     pub rule_id: &'a str,
     pub identity: &'a str,
@@ -59,12 +59,12 @@ pub async fn put(tx: &mut Tx, hold: &NewHold<'_>) -> Result<(), DbError> {
     .exactly(1)
 }
 
-/// Whether any rule holds the torrent.
+/// True when any rule holds the torrent.
 pub async fn is_held(tx: &mut Tx, hash: &str) -> Result<bool, DbError> {
     Ok(qm_db::opt!(tx, (i32,), HELD, hash).await?.is_some())
 }
 
-/// Lets the rules forget a torrent; how many did.
+/// Removes every hold on a torrent; returns their number.
 pub async fn clear(tx: &mut Tx, hash: &str) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, CLEAR, hash).await?.rows())
 }

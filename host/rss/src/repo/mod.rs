@@ -12,7 +12,7 @@ pub mod templates;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// JSON that was written here; what a hand has spoilt is nothing.
+/// Parses stored JSON; damaged JSON becomes the default.
 fn parsed<T: DeserializeOwned + Default>(text: &str) -> T {
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -21,7 +21,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// A text that PostgreSQL can hold.
+/// Replaces NUL, which PostgreSQL's TEXT cannot hold.
 fn clean(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -186,7 +186,7 @@ pub async fn insert(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
     .exactly(1)
 }
 
-/// Changes what may change of a rule: not its feed, nor where it came from.
+/// Stores the editable fields of a rule: not its feed, nor its origin.
 pub async fn update(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
     qm_db::exec!(
         tx,
@@ -220,23 +220,23 @@ pub async fn update(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
     .exactly(1)
 }
 
-/// Notes for whom a rule grabs: who saved it last.
+/// Stores the user on whose behalf a rule grabs: the one who saved it last.
 pub async fn set_author(tx: &mut Tx, id: &str, user_id: &str) -> Result<(), DbError> {
     qm_db::exec!(tx, SET_AUTHOR, id, user_id).await?.exactly(1)
 }
 
-/// Id of the user for whom a rule grabs; none where nobody knows.
+/// Id of the user on whose behalf a rule grabs; `None` if it was never recorded.
 pub async fn author(tx: &mut Tx, id: &str) -> Result<Option<String>, DbError> {
     let row = qm_db::opt!(tx, (Option<String>,), AUTHOR, id).await?;
     Ok(row.and_then(|(author,)| author))
 }
 
-/// Deletes a rule, with its candidates and all that came of it.
+/// Deletes a rule with its candidates, evaluations, holds and grabs.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     qm_db::exec!(tx, DELETE, id).await?.exactly(1)
 }
 
-/// Stores with every rule of a show what was told of it now, and says how many these are.
+/// Stores the new airing status in every rule of the show; returns the number of changed rules.
 pub async fn show_told(tx: &mut Tx, told: &qm_ports::shows::ShowSnapshot) -> Result<u64, DbError> {
     let done = qm_db::exec!(
         tx,
@@ -253,7 +253,7 @@ pub async fn show_told(tx: &mut Tx, told: &qm_ports::shows::ShowSnapshot) -> Res
     Ok(done.rows())
 }
 
-/// Provider and id of every show that a rule is about.
+/// Provider and id of every show that has a rule.
 pub async fn watched(tx: &mut Tx) -> Result<Vec<(String, String)>, DbError> {
     qm_db::all!(tx, (String, String), WATCHED).await
 }
@@ -264,13 +264,13 @@ pub async fn of_show(tx: &mut Tx, provider: &str, id: &str) -> Result<Vec<String
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// Disables a rule; one that is not there or is disabled already stays what it is.
+/// Disables a rule; a missing or disabled rule stays unchanged.
 pub async fn disable(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, DISABLE, id, false, now.ms()).await?;
     Ok(())
 }
 
-/// Lets a rule record matches and grab nothing; one that is not there or does so already stays what it is.
+/// Turns off the downloads of a rule, which goes on to record matches; a missing rule changes nothing.
 pub async fn stop_grabbing(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, STOP_GRABBING, id, false, now.ms()).await?;
     Ok(())

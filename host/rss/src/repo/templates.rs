@@ -11,7 +11,7 @@ sql! {
         confidence_score, user_edited, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 }
 
-/// Which suggestions were taken over, and from what.
+/// Suggestions that a user took over, and the name they were made from.
 pub struct Template<'a> {
     pub id: String,
     pub rule_id: &'a str,

@@ -1,4 +1,5 @@
-//! What rules prefer. Bodies are read member by member: one of another type counts as not said.
+//! `/api/rss/rules/{id}/match-candidates`. Bodies are read member by member: a member of the wrong type
+//! counts as absent.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
@@ -11,7 +12,7 @@ use crate::error::RssError;
 use crate::model::candidate::CandidateDraft;
 use crate::service::{Caller, Suggestion};
 
-/// What a rule prefers, first to last.
+/// Candidates of a rule, by priority.
 #[utoipa::path(
     get, path = "/api/rss/rules/{id}/match-candidates", tag = "rss", params(("id" = String, Path)),
     responses((status = 200, body = Vec<CandidateView>), faults::OfRule)

@@ -1,5 +1,5 @@
-//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
-//! is known without them.
+//! Errors that each operation may answer, for the OpenAPI document. Answers common to every guarded operation
+//! are added elsewhere.
 
 use qm_platform::ActingError;
 use qm_web::faults;
@@ -31,7 +31,7 @@ faults! {
     Reset => with(own(), [E::NoSuchItem, E::MayNotDelete, E::Removal(some())]);
 }
 
-/// Stands for what is known only when it happens.
+/// Placeholder for a part of a message that is known only at run time.
 fn some() -> String {
     "…".to_owned()
 }
@@ -41,7 +41,7 @@ fn with(mut errors: Vec<E>, others: impl IntoIterator<Item = E>) -> Vec<E> {
     errors
 }
 
-/// What may come of an account whose token outlives it.
+/// Errors of a user whose account or permission is gone while the token still works.
 fn own() -> Vec<E> {
     vec![
         E::Acting(ActingError::Gone),

@@ -98,7 +98,7 @@ pub async fn refresh_feed(
     }))
 }
 
-/// What a feed has shown, the newest first. Without `rss.manage` keys in its links are masked.
+/// History of a feed, the newest item first. Without `rss.manage` keys in its links are masked.
 #[utoipa::path(
     get, path = "/api/rss/feeds/{id}/history", tag = "rss", params(("id" = String, Path), Params::<HistoryQuery>),
     responses((status = 200, body = HistoryPage), faults::History)

@@ -1,13 +1,13 @@
 //! The routes of RSS: parse, call the service, shape.
 
 mod candidates;
-mod carry;
 mod faults;
 mod feeds;
 mod history;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod trials;
 
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::service::Rss;
 
 type App = axum::extract::State<Arc<Rss>>;
 
-/// Bundles of many rules are large.
+/// Largest import body in bytes.
 const BUNDLE: usize = 25 << 20;
 
-/// Feeds that one address may have read in 60 s: each is a request to somebody else's server.
+/// Refreshes per client address and minute: each is a request to a foreign server.
 const REFRESHES: u32 = 60;
 
 /// All routes of this area, still without their state.
@@ -35,7 +35,7 @@ pub fn routes() -> Routes<Arc<Rss>> {
         .add(routes!(feeds::delete_feed).need(P::RssManage))
         .add(routes!(feeds::refresh_feed).need(P::RssManage).limit(REFRESHES))
         .add(routes!(feeds::feed_history).need(P::RssView))
-        .add(routes!(carry::export_feed_rules).need(P::RssView))
+        .add(routes!(transfer::export_feed_rules).need(P::RssView))
         .add(routes!(rules::list_rss_rules).need(P::RssView))
         .add(
             routes!(rules::create_rss_rule)
@@ -65,6 +65,6 @@ pub fn routes() -> Routes<Arc<Rss>> {
         .add(routes!(trials::test_smart_match).need(P::RssView))
         .add(routes!(history::download_item).need(P::RssManage))
         .add(routes!(history::reset_item).need(P::RssManage))
-        .add(routes!(carry::export_rules).need(P::RssView))
-        .add(routes!(carry::import_rules).need(P::RssManage).body(BUNDLE))
+        .add(routes!(transfer::export_rules).need(P::RssView))
+        .add(routes!(transfer::import_rules).need(P::RssManage).body(BUNDLE))
 }

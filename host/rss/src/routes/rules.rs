@@ -67,7 +67,7 @@ pub async fn update_rss_rule(
     let change = RuleChange::from(change);
     let said = change.import_mode;
     let rule = app.update_rule(caller, &id, change).await?;
-    // The change holds, whatever comes of this.
+    // The change is stored, even if the backfill fails.
     if let Err(error) = app.backfill(&id).await {
         tracing::warn!(
             error = &error as &dyn std::error::Error,
@@ -114,7 +114,7 @@ pub async fn backfill_rule(
     Ok(Created(app.backfill_for(caller, &id).await?.into()))
 }
 
-/// What a rule made of items, the newest first.
+/// Evaluations of items by a rule, the newest first.
 #[utoipa::path(
     get, path = "/api/rss/rules/{id}/match-history", tag = "rss",
     params(("id" = String, Path), Params::<EvaluationsQuery>),

@@ -1,4 +1,4 @@
-//! The routes as a client sees them.
+//! Tests of the routes.
 
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ db_test! {
         assert_eq!((status, &kept["url"]), (200, &json!(url)));
     }
 
-    /// All of these rules as one tree would be beyond what a body may take in memory.
+    /// Parsed as one tree, all these rules would exceed the memory limit of a body.
     async fn a_bundle_of_thousands_of_rules_is_taken_over(db: Db) {
         let site = Site::new(&db);
         let row = |name: String, url: Option<&str>| json!({

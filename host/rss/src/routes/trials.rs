@@ -1,4 +1,4 @@
-//! Rules, candidates and names that are tried. Nothing is stored.
+//! Trials of rules, candidates and names. Nothing is stored.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Body, Created, Path};
@@ -42,8 +42,8 @@ impl From<Previewed> for PreviewedView {
     }
 }
 
-/// What a rule would have grabbed of what its feeds have shown, had it been there from the beginning, with the trace of each
-/// candidate. Nothing is stored and nothing is grabbed.
+/// Items that a rule would have grabbed from the history of its feeds, had it existed from the beginning,
+/// with the trace of each candidate. Nothing is stored and nothing is grabbed.
 #[utoipa::path(
     post, path = "/api/rss/rules/preview", tag = "rss", request_body = Body<TriedRule>,
     responses((status = 201, body = PreviewView), faults::Preview)
@@ -88,7 +88,7 @@ pub async fn test_match(
     }))
 }
 
-/// What a rule prefers, on titles: `{titles}`.
+/// Tries the candidates of a rule on titles: `{titles}`.
 #[utoipa::path(
     post, path = "/api/rss/rules/{id}/test-preference-list", tag = "rss", params(("id" = String, Path)),
     request_body = Body<Loose>, responses((status = 201, body = ListTrial), faults::TestList)
@@ -105,7 +105,7 @@ pub async fn test_preference_list(
     }))
 }
 
-/// What a rule makes of the newest 5,000 items that its feeds have shown: those that match.
+/// Tries a rule on the newest 5,000 items of its feeds; returns those that match.
 #[utoipa::path(
     post, path = "/api/rss/rules/{id}/test-history", tag = "rss", params(("id" = String, Path)),
     responses((status = 201, body = HistoryTrial), faults::OfRule)
@@ -138,7 +138,7 @@ pub async fn convert_to_regex(Body(body): Body<Loose>) -> Created<PatternView> {
     })
 }
 
-/// What a name says, and candidates made of it: `{torrentName}`.
+/// Parses a name, and makes candidates from it: `{torrentName}`.
 #[utoipa::path(
     post, path = "/api/rss/smart-match/analyze", tag = "rss", request_body = Body<Loose>,
     responses((status = 201, body = AnalysisView), faults::Named)

@@ -1,7 +1,7 @@
-//! Actions of automation on rules and their shows.
+//! Automation actions on rules and their shows.
 //!
-//! As any action they act for the author of the rule of automation, who is judged before each run; its run is what is audited.
-//! Done twice they do no more than once.
+//! They act for the author of the automation rule, whose permissions are checked before each run. Repeating
+//! an action changes nothing more.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx};
@@ -16,7 +16,7 @@ const REFRESH: &str = "refresh_rss_show_status";
 const DISABLE: &str = "disable_rss_rule";
 const CONVERT: &str = "convert_rule_to_backfill";
 
-/// What becomes of a rule.
+/// Change that an action makes to a rule.
 #[derive(Clone, Copy)]
 enum Change {
     Disabled,
@@ -75,7 +75,7 @@ impl Actions for Rss {
                         "Action \"{REFRESH}\" needs provider and providerShowId"
                     ))
                 })?;
-                // One that nobody knows has no status that could change.
+                // An unknown show has no status that could change.
                 let refreshed = self.shows.refresh(provider, id).await;
                 refreshed
                     .map(drop)
@@ -100,7 +100,7 @@ impl Rss {
             let why = format!("Action \"{action}\" needs ruleId, or provider and providerShowId");
             return Err(ActionError::InvalidParams(why));
         }
-        // Whoever changes a rule writes all of it.
+        // A change of a rule writes all its fields.
         let _turn = self.changing.lock().await;
         let done = async {
             let mut tx = self.db.begin_write().await?;
@@ -121,7 +121,7 @@ impl Rss {
     }
 }
 
-/// Provider and id of the show that an action is about: what its author entered goes before what happened.
+/// Provider and id of the action's show: parameters of the action first, then the context of the event.
 fn show_of(call: &ActionCall) -> Option<(&str, &str)> {
     let said = |name: &str| text(call.params.get(name)).or_else(|| text(call.context.get(name)));
     Some((said("provider")?, said("providerShowId")?))

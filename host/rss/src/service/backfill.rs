@@ -1,4 +1,4 @@
-//! The backfill: shows a rule what its feeds have shown before.
+//! Backfill: judges stored items by a new or changed rule.
 //!
 //! Bounds: the newest [`MOST`] items that were not downloaded.
 
@@ -18,11 +18,12 @@ use crate::repo;
 
 const MOST: usize = 500;
 
-/// What feeds show now, by their ids: each is asked once for all items of one piece of work. `None`: it cannot be read.
+/// Items that feeds list at present, by feed id: each feed is requested once per backfill. `None`: it cannot
+/// be read.
 pub(super) type ShownNow = HashMap<String, Option<Vec<Item>>>;
 
 impl Rss {
-    /// The backfill of a rule, because somebody asks for it.
+    /// Backfill of a rule on request of a user.
     pub async fn backfill_for(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -46,13 +47,14 @@ impl Rss {
         self.backfill(rule_id).await
     }
 
-    /// Nothing for a rule that is not there or is disabled.
+    /// Runs the backfill; a missing or disabled rule yields zeros.
     pub async fn backfill(self: &Arc<Self>, rule_id: &str) -> Result<Tally, RssError> {
         let rules = self.rules_alive().await?;
         let Some(live) = rules.0.iter().find(|live| live.rule.id == rule_id).cloned() else {
             return Ok(Tally::default());
         };
-        // What a poll is about to store is there, or will be judged by the rule as it is now: see `take_chunk`.
+        // Items that a poll is about to store are either seen here, or judged by the new rule: see
+        // `take_chunk`.
         let turn = self.deciding.lock().await;
         let mut tx = self.db.begin_read().await?;
         let mut items = Vec::new();
@@ -93,7 +95,7 @@ impl Rss {
         Ok(tally)
     }
 
-    /// An item that names nothing to download may do so by now: its feed is asked.
+    /// Looks in the feed for a magnet link of an item that had no download link before.
     pub(super) async fn find_magnet(
         &self,
         item: &mut HistoryItem,

@@ -1,4 +1,4 @@
-//! Rules that are carried from one server to another. A row that cannot be read is left out and named; the others are taken.
+//! Export and import of rules. A row that cannot be read is skipped and reported; the others are imported.
 //!
 //! Bounds: [`ROWS`] rows a transaction.
 
@@ -19,31 +19,32 @@ use crate::model::feed::{self, DEFAULT_INTERVAL, Feed, MAX_FEEDS, MAX_INTERVAL, 
 use crate::model::rule::{self, ImportMode, MAX_RULES, Rule};
 use crate::repo;
 
-/// Rows that are stored in one transaction.
+/// Rows per transaction.
 const ROWS: usize = 50;
 
-/// What a row says, as far as it can be read.
+/// A parsed row of a bundle.
 struct Read {
     rule: Rule,
     feed: (String, String, i64),
     candidates: Vec<Value>,
 }
 
-/// Candidates of a row, and the rule that they are for.
+/// The candidates of a row and their rule.
 struct Given<'a> {
     rule: &'a Rule,
     candidates: &'a [Value],
     mode: Mode,
 }
 
-/// A text of a row that says something.
+/// A text member that is not blank.
 fn text(value: &Value, name: &str) -> Option<String> {
     let text = value.get(name).and_then(Value::as_str).map(str::trim);
     text.filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 impl Rss {
-    /// The rules of a feed, or those that are named, or those of a feed that are named; everything without either.
+    /// Exports the rules of a feed, or those with these ids, or those of the feed with these ids; all rules
+    /// without either.
     pub async fn export(&self, feed_id: Option<&str>, ids: Option<&[String]>) -> Result<Value, RssError> {
         let mut tx = self.db.begin_read().await?;
         let feeds: HashMap<String, Feed> = repo::feeds::all(&mut tx)
@@ -123,7 +124,7 @@ impl Rss {
         Ok(imported)
     }
 
-    /// Reads a row and looks where its path leads; inside, why the row cannot be taken.
+    /// Parses a row and checks its save path; the inner error is the reason to skip the row.
     async fn read_checked(
         &self,
         caller: Caller<'_>,
@@ -218,7 +219,7 @@ impl Rss {
         self.import_candidates(tx, &given, imported, problem).await
     }
 
-    /// Adds those of a row that can be read; of a merge, those that are new.
+    /// Adds the valid candidates of a row; a merge adds only new ones.
     async fn import_candidates(
         &self,
         tx: &mut Tx,
@@ -282,7 +283,7 @@ impl Rss {
         draft.make(self.ctx.id(), order)
     }
 
-    /// What a row says; or why it cannot be taken.
+    /// Parses a row; the error is the reason to skip it.
     fn read_row(&self, row: &Value, place: Place) -> Result<Read, String> {
         let name = text(row, "name").ok_or("the rule has no name")?;
         if name.chars().count() > rule::MAX_NAME {
@@ -319,7 +320,7 @@ impl Rss {
         })
     }
 
-    /// The feed of an address, made where there is none; `None`: there are too many.
+    /// The feed of an address, created if missing; `None` when the limit of feeds is reached.
     async fn feed_of(
         &self,
         tx: &mut Tx,

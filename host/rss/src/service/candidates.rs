@@ -1,4 +1,4 @@
-//! What rules prefer, as people keep it.
+//! Reading and changing the candidates of rules.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use qm_platform::Actor;
 use serde_json::{Value, json};
 
 use super::rules::OBJECT;
-use super::{Caller, Rss, there};
+use super::{Caller, Rss, lookups};
 use crate::error::RssError;
 use crate::model::candidate::{CandidateDraft, StoredCandidate, within_list};
 use crate::model::evaluation::Tally;
@@ -17,10 +17,10 @@ use crate::model::rule::Rule;
 use crate::repo;
 use crate::repo::templates::Template;
 
-/// What is taken over of suggestions.
+/// Suggestions that a user takes over.
 pub struct Suggestion {
     pub candidates: Vec<CandidateDraft>,
-    /// As they came.
+    /// The suggestions as the request sent them.
     pub given: Value,
     pub source_name: Option<String>,
     pub parsed_metadata: Value,
@@ -29,18 +29,18 @@ pub struct Suggestion {
 }
 
 impl Rss {
-    /// Those of a rule by their place.
+    /// The candidates of a rule, by place.
     pub async fn candidates(&self, rule_id: &str) -> Result<Vec<StoredCandidate>, RssError> {
         Ok(self.rule_with_candidates(rule_id).await?.1)
     }
 
-    /// A rule and what it prefers, by place; of each what speaks against its ever matching anything.
+    /// A rule and its candidates by place, each with the reason why it can never match, if any.
     pub(super) async fn rule_with_candidates(
         &self,
         rule_id: &str,
     ) -> Result<(Rule, Vec<StoredCandidate>), RssError> {
         let mut tx = self.db.begin_read().await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let mut stored = repo::candidates::of_rule(&mut tx, rule_id).await?;
         for stored in &mut stored {
             stored.find_complaint(&rule);
@@ -82,7 +82,7 @@ impl Rss {
         let turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let mut stored = there
             .into_iter()
@@ -107,14 +107,14 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         if !repo::candidates::delete(&mut tx, rule_id, id).await? {
             return Err(RssError::NoSuchCandidate);
         }
         self.changed(tx, (caller, &actor), rule).await
     }
 
-    /// Gives the candidates of a rule the places 1, 2, … in this order.
+    /// Numbers the candidates of a rule 1, 2, … in this order.
     pub async fn reorder(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -124,7 +124,7 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let known: BTreeSet<&str> = there.iter().map(|stored| stored.candidate.id.as_str()).collect();
         let mut named = BTreeSet::new();
@@ -150,7 +150,7 @@ impl Rss {
         Ok(ordered)
     }
 
-    /// Appends suggestions to what a rule prefers, and looks at what its feeds have shown.
+    /// Appends suggestions to the candidates of a rule, and runs its backfill.
     pub async fn apply_suggestion(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -163,7 +163,7 @@ impl Rss {
         let turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
         within_list(there.len() + suggestion.candidates.len())?;
         for (order, mut draft) in (next_order(&there)..).zip(suggestion.candidates) {
@@ -201,7 +201,7 @@ impl Rss {
         }
     }
 
-    /// The end of a change: it is one of its rule.
+    /// Finishes a change of a candidate: it also counts as a change of its rule.
     async fn changed(
         self: &Arc<Self>,
         mut tx: Tx,
@@ -227,7 +227,7 @@ impl Rss {
     }
 }
 
-/// The place behind all others.
+/// The place after all existing candidates.
 pub(super) fn next_order(there: &[StoredCandidate]) -> i64 {
     let last = there.iter().map(|stored| stored.candidate.priority_order).max();
     last.map_or(1, |last| last + 1)

@@ -1,4 +1,4 @@
-//! Feeds as people keep them.
+//! Reading and changing feeds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use qm_platform::masked;
 use serde_json::json;
 
 use super::rules::{rules_with_targets, targets_of};
-use super::{Caller, Rss, there};
+use super::{Caller, Rss, lookups};
 use crate::error::RssError;
 use crate::model::feed::{Feed, FeedChange, MAX_FEEDS, host_of};
 use crate::model::history::{Counts, HistoryFilter, HistoryItem};
 use crate::model::rule::Rule;
 use crate::repo;
 
-/// A feed with its rules, each with the feeds it looks at.
+/// A feed with its rules, each with the ids of the feeds it judges.
 pub type FeedWithRules = (Feed, Vec<(Rule, Vec<String>)>);
 
 const OBJECT: &str = "rss_feed";
 
-/// Rules of a feed by their names, each with the feeds it looks at.
+/// Rules of a feed by name, each with the ids of the feeds it judges.
 async fn rules_of(tx: &mut Tx, feed_id: &str) -> Result<Vec<(Rule, Vec<String>)>, DbError> {
     let mut rules = repo::rules::all(tx).await?;
     rules.retain(|rule| rule.feed_id == feed_id);
@@ -75,7 +75,7 @@ impl Rss {
             return Err(RssError::TooManyFeeds(count));
         }
         repo::feeds::insert(&mut tx, &feed).await?;
-        // Addresses of feeds hold keys of people: their host is what is told.
+        // Addresses of feeds hold users' keys: only the host is logged.
         let told = json!({ "name": feed.name, "host": host_of(&feed.url) });
         self.note(
             &mut tx,
@@ -99,8 +99,8 @@ impl Rss {
     ) -> Result<Feed, RssError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let mut feed = there::feed(&mut tx, id).await?;
-        // A form that was shown without its keys sends them back so.
+        let mut feed = lookups::feed(&mut tx, id).await?;
+        // A form that showed the address masked sends it back masked.
         change.url = change.url.filter(|url| *url != masked::url(&feed.url));
         feed.apply(change);
         feed.updated_at = self.ctx.now();
@@ -120,7 +120,7 @@ impl Rss {
         Ok(feed)
     }
 
-    /// Deletes a feed, with its rules and its history; what was there.
+    /// Deletes a feed with its rules and its history; returns them.
     pub async fn delete_feed(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -128,7 +128,7 @@ impl Rss {
     ) -> Result<FeedWithRules, RssError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let feed = there::feed(&mut tx, id).await?;
+        let feed = lookups::feed(&mut tx, id).await?;
         let rules = rules_of(&mut tx, id).await?;
         repo::feeds::delete(&mut tx, id).await?;
         let told = json!({ "name": feed.name });
@@ -146,7 +146,7 @@ impl Rss {
         Ok((feed, rules))
     }
 
-    /// A page of what a feed has shown, the newest first; empty where there is no such feed.
+    /// One page of a feed's history, the newest first; empty for an unknown feed.
     pub async fn history(
         &self,
         feed_id: &str,
@@ -154,7 +154,7 @@ impl Rss {
         page: PageQuery,
     ) -> Result<(Vec<HistoryItem>, Counts), RssError> {
         let mut tx = self.db.begin_read().await?;
-        there::feed(&mut tx, feed_id).await?;
+        lookups::feed(&mut tx, feed_id).await?;
         Ok(repo::history::page(&mut tx, feed_id, filter, page).await?)
     }
 

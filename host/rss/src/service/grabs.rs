@@ -1,4 +1,4 @@
-//! Grabs: what was decided is handed to a client, outside of any transaction, and how that went is stored.
+//! Grabs: hands decided torrents to a client, outside of any transaction, and stores the result.
 //!
 //! A grab that is found pending after a crash may be with its client already: adding a torrent again changes nothing, so it
 //! is added again. Bounds: [`AT_ONCE`] adds at once, [`READ`] grabs a round; a client that does not answer ends its round.
@@ -24,41 +24,42 @@ use crate::repo;
 use crate::repo::grabs::End;
 use crate::repo::holds::NewHold;
 
-/// How often it looks without having been told.
+/// Interval between two rounds while nothing wakes the loop.
 const INTERVAL: Duration = Duration::from_secs(15);
-/// Adds at once.
+/// Number of concurrent adds.
 const AT_ONCE: usize = 4;
-/// Grabs that are read in one round.
+/// Number of grabs per round.
 const READ: usize = 100;
-/// Torrents that are retired in one round.
+/// Number of replaced torrents removed per round.
 const RETIRED: usize = 20;
-/// For how long somebody waits for grabs; what takes longer goes on without them.
+/// Time that a caller waits for grabs; slower ones go on in the background.
 const WAITED_FOR: Duration = Duration::from_secs(30);
 
-/// How a grab stands after it was looked at.
+/// Result of one attempt on a grab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Settled {
-    /// A client has it, under this hash.
+    /// A client has the torrent, with this info-hash.
     Done(String),
-    /// It is not tried again by itself.
+    /// Failed finally; no automatic retry.
     Failed(String),
-    /// It is tried again later; `true`: its client did not answer.
+    /// Retried later, with the reason; `true` when the client did not answer.
     Later(String, bool),
-    /// Somebody else sees to it, or did.
+    /// Another task is settling it, or already has.
     Elsewhere,
 }
 
-/// Way in which a client came to have a torrent.
+/// Origin of a torrent that a client has.
 struct How {
-    /// This grab has brought it. One that a first attempt finds there was somebody else's; a later one may find its own.
+    /// True when this grab added it. If the first attempt finds the torrent there, it is foreign; a later
+    /// attempt may find its own.
     is_ours: bool,
-    /// It was grabbed before, and no client was asked.
+    /// True when it was grabbed before, and no client was asked.
     is_known: bool,
     began: Timestamp,
 }
 
-/// Judges what a link has led to by what was grabbed before: a torrent that was removed since must not come back by another
-/// link.
+/// Checks the info-hash behind a link against earlier grabs: a torrent that was removed since must not come
+/// back by another link.
 struct Before<'a> {
     db: &'a Db,
     grab_id: &'a str,
@@ -85,7 +86,7 @@ impl HashJudge for Before<'_> {
     }
 }
 
-/// Names a grab that is being settled, until it is dropped.
+/// Marks a grab as being settled, until it is dropped.
 struct Claim<'a>(&'a Rss, String);
 
 impl Drop for Claim<'_> {
@@ -98,14 +99,14 @@ impl Drop for Claim<'_> {
 impl Rss {
     pub const GRABS: (&'static str, Duration) = ("rss_grabs", INTERVAL);
 
-    /// Hands over what was decided until it is stopped. An add that is under way then ends by itself, and is looked at by the
-    /// next start.
+    /// Adds decided torrents until stopped. An add in progress then ends by itself, and the next start checks
+    /// it.
     pub async fn grabs_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut changes = self.db.changes();
         loop {
             match stop.run_until_cancelled(self.settle_due()).await {
                 None | Some(Ok(false)) => {}
-                // What waits is tried again, though nothing was written.
+                // Pending grabs are retried although nothing was written.
                 Some(Ok(true)) => changes.forget(),
                 Some(Err(error)) => {
                     changes.forget();
@@ -115,7 +116,7 @@ impl Rss {
                     );
                 }
             }
-            // While nothing is open, a database that nobody changed is not asked.
+            // While no grab is open, an unchanged database is not queried.
             loop {
                 tokio::select! {
                     biased;
@@ -130,7 +131,7 @@ impl Rss {
         }
     }
 
-    /// Tries what may be tried, and removes what was replaced. True where something was left for later.
+    /// Settles the due grabs and removes replaced torrents. `true` when something was left for later.
     pub(super) async fn settle_due(&self) -> Result<bool, RssError> {
         if !self.db.mandate().holds() {
             return Ok(true);
@@ -148,7 +149,7 @@ impl Rss {
                     return;
                 }
                 if let Ok(Settled::Later(_, true)) = self.settle(&grab.id).await {
-                    // The others would wait for the same client.
+                    // The other grabs would wait for the same client.
                     is_silent.store(true, Ordering::Relaxed);
                 }
             })
@@ -157,13 +158,13 @@ impl Rss {
         Ok(true)
     }
 
-    /// Settles grabs for somebody who waits; how many a client has.
+    /// Settles grabs while a caller waits; returns the number of torrents in a client.
     pub(super) async fn settle_all(self: &Arc<Self>, ids: Vec<String>) -> u64 {
         if ids.is_empty() {
             return 0;
         }
         let rss = self.clone();
-        // Whoever waits may hang up; the grabs go on.
+        // The caller may hang up; the grabs go on.
         let settling = tokio::spawn(async move {
             let settled = stream::iter(ids).map(|id| {
                 let rss = rss.clone();
@@ -184,7 +185,7 @@ impl Rss {
         }
     }
 
-    /// Waits until a grab that the loop took first is settled; whether a client has it.
+    /// Waits until a grab that the loop took first is settled; `true` when a client has it.
     async fn wait_for(&self, id: &str) -> bool {
         loop {
             let Ok(mut tx) = self.db.begin_read().await else {
@@ -205,7 +206,7 @@ impl Rss {
         settling.insert(id.to_owned()).then(|| Claim(self, id.to_owned()))
     }
 
-    /// Hands a grab to its client, and stores how that went.
+    /// Hands a grab to its client, and stores the result.
     pub(super) async fn settle(&self, id: &str) -> Result<Settled, RssError> {
         let Some(_claim) = self.claim(id) else {
             return Ok(Settled::Elsewhere);
@@ -233,7 +234,7 @@ impl Rss {
         if !repo::grabs::begin(&mut tx, id, engine.as_deref()).await? {
             return Ok(Settled::Elsewhere);
         }
-        // From here on a crash leaves a grab that may be with its client.
+        // From here on a crash leaves a pending grab that may be in its client already.
         tx.commit().await?;
         let began = self.ctx.now();
         grab.attempts += 1;
@@ -246,7 +247,7 @@ impl Rss {
             db: &self.db,
             grab_id: id,
         };
-        // Whoever asks for an item themselves gets it.
+        // A user's own request is not checked.
         let judge: Option<&dyn HashJudge> = grab.rule_id.as_ref().map(|_| &before as _);
         match self.torrents.take_in(torrent, judge).await {
             Ok(taken) => {
@@ -270,8 +271,8 @@ impl Rss {
         }
     }
 
-    /// Why nobody stands for what a rule decided: whoever saved it last may not add torrents now. Of a rule from before
-    /// authors were noted, and of a person's own grab, nothing is asked.
+    /// Reason why the rule's author may not grab now (account or permission is gone). Rules from before
+    /// authors were recorded, and users' own grabs, are not checked.
     async fn unlent(&self, tx: &mut qm_db::Tx, grab: &Grab) -> Result<Option<&'static str>, RssError> {
         let Some(rule_id) = &grab.rule_id else {
             return Ok(None);
@@ -288,7 +289,8 @@ impl Rss {
         }
     }
 
-    /// It is tried again as long as one whose client does not answer: the right may come back.
+    /// Postpones a grab whose author lacks the permission, as long as one whose client does not answer: the
+    /// permission may come back.
     async fn leave_unlent(
         &self,
         mut tx: qm_db::Tx,
@@ -311,8 +313,9 @@ impl Rss {
         Ok(settled)
     }
 
-    /// A client has it: the item is downloaded, the rule holds the release, and what it held before is to go. Where another
-    /// item has brought the torrent, by a link that told no info-hash, this one is its duplicate and was not downloaded.
+    /// Stores a success: the item is downloaded, the rule holds the release, and the torrent it held before
+    /// is to be removed. Where another item has brought the same torrent, by a link without info-hash, this
+    /// item is its duplicate and was not downloaded.
     async fn store_done(&self, grab: &Grab, taken: &TakenTorrent, how: How) -> Result<Settled, RssError> {
         let now = self.ctx.now();
         let hash = taken.hash.to_ascii_lowercase();
@@ -321,13 +324,13 @@ impl Rss {
         let retires = self.hold(&mut tx, grab, &hash, &how).await?;
         let is_known =
             grab.info_hash.as_ref() == Some(&hash) || repo::grabs::has_hash(&mut tx, &hash).await?;
-        // What the feed supposed gives way to what the torrent is.
+        // The real info-hash replaces the one that the feed stated.
         let info_hash = if is_known {
             grab.info_hash.as_deref()
         } else {
             Some(&*hash)
         };
-        // Whoever asks for an item themselves gets it.
+        // A user's own request is not checked.
         let is_twin = grab.rule_id.is_some()
             && (how.is_known
                 || repo::grabs::has_twin(&mut tx, &grab.id, &hash, taken.existed, how.began).await?);
@@ -347,7 +350,7 @@ impl Rss {
             info_hash,
             at: now,
         };
-        // Whoever deleted the rule meanwhile has deleted the grab; the torrent is there, and the item says so.
+        // If the rule was deleted meanwhile, the grab is gone; the torrent is there, and the item records it.
         repo::grabs::end(&mut tx, &grab.id, &end).await?;
         match &grab.history_id {
             Some(item) if is_twin => repo::history::set_hash(&mut tx, item, &hash).await?,
@@ -367,7 +370,7 @@ impl Rss {
         })
     }
 
-    /// The rule of a grab holds its release; the torrent that this one takes the place of, and that is to go.
+    /// Stores the rule's hold on the release; returns the replaced torrent that is to be removed.
     async fn hold(
         &self,
         tx: &mut qm_db::Tx,
@@ -382,7 +385,7 @@ impl Rss {
             return Ok(None);
         }
         let before = repo::holds::find(tx, rule_id, identity).await?;
-        // What no client has takes the place of nothing.
+        // A torrent that no client has replaces nothing.
         if before.is_some() && how.is_known && self.torrents.engines_with(hash).is_empty() {
             return Ok(None);
         }
@@ -405,7 +408,7 @@ impl Rss {
 
     async fn store_setback(&self, grab: &Grab, error: &IntakeError) -> Result<Settled, RssError> {
         let setback = match error {
-            // Somebody waits for the answer, and asks again if they like.
+            // The user sees the answer and can ask again.
             _ if grab.rule_id.is_none() => Setback::Final,
             IntakeError::Refused(_) | IntakeError::Unwanted { .. } => Setback::Final,
             IntakeError::Source(_) => Setback::Link,
@@ -454,8 +457,8 @@ impl Rss {
         Ok(repo::evaluations::failed(tx, &grab.id, action.as_str()).await?)
     }
 
-    /// Removes torrents that a better one has taken the place of, with their data. Copies in a library come with the media area:
-    /// they are to go first, and keep the torrent if they cannot.
+    /// Removes replaced torrents with their data. Copies in a library come with the media area: they are to
+    /// be removed first, and keep the torrent if they cannot.
     async fn retire(&self) -> Result<(), RssError> {
         let mut tx = self.db.begin_read().await?;
         let retiring = repo::grabs::retiring(&mut tx, RETIRED).await?;

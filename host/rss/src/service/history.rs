@@ -1,4 +1,4 @@
-//! What people do with what feeds have shown: download an item, or let it be grabbed again.
+//! Actions of users on history items: download an item, or let it be grabbed again.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Rss {
         id: &str,
         save_path: Option<String>,
     ) -> Result<Taken, RssError> {
-        // A site may be asked before anything is decided.
+        // Checked before a site is asked.
         self.admit(caller).await?;
         let save_path = match save_path.filter(|path| !path.trim().is_empty()) {
             Some(path) => {
@@ -71,7 +71,7 @@ impl Rss {
         .await?;
         tx.commit().await?;
         let rss = self.clone();
-        // The add goes on when whoever asked hangs up: it may be with the client already.
+        // The add goes on when the caller hangs up: it may be in the client already.
         let settled = tokio::spawn(async move { rss.settle(&grab.id).await })
             .await
             .map_err(|error| LaneError::Panicked(error.to_string()))??;
@@ -85,7 +85,7 @@ impl Rss {
         }
     }
 
-    /// Removes an item's torrent with its data, and lets polls take it for new.
+    /// Removes an item's torrent with its data, and makes polls treat the item as new.
     pub async fn reset(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<Reset, RssError> {
         self.admit(caller).await?;
         let item = self.item(id).await?;

@@ -1,6 +1,7 @@
-//! From items to decisions: what rules make of what a feed shows.
+//! Decisions: judges the items of a feed by the rules and stores the grabs.
 //!
-//! Bounds: [`CHUNK`] items a transaction, and fewer where many rules look at the feed: [`JUDGED`] judgements at a time.
+//! Bounds: [`CHUNK`] items per transaction, fewer where many rules judge the feed: [`JUDGED`] judgements in
+//! memory.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,33 +19,33 @@ use crate::model::history::HistoryItem;
 use crate::model::live::{Hit, LiveRule, prepared};
 use crate::repo;
 
-/// Items that are stored in one transaction.
+/// Items stored in one transaction.
 pub(super) const CHUNK: usize = 50;
-/// Judgements that are in memory at a time.
+/// Largest number of judgements in memory.
 pub(super) const JUDGED: usize = 2000;
 
-/// What a rule made of an item.
+/// Result of one rule on one item.
 pub(super) struct Judgement {
     pub live: Arc<LiveRule>,
     pub hit: Option<Hit>,
-    /// Of a rule with candidates.
+    /// Trace; only of a rule with candidates.
     pub trace: Option<Value>,
 }
 
 pub(super) type Judged = (HistoryItem, Vec<Judgement>);
 
-/// What a decision came to.
+/// Action on a matched item, and the stored grab.
 pub(super) struct Decision {
     pub action: Action,
     pub grab_id: Option<String>,
 }
 
-/// Items that are judged and stored together.
+/// Number of items that are judged and stored together, for this number of rules.
 pub(super) fn chunk_of(rules: usize) -> usize {
     (JUDGED / rules.max(1)).clamp(1, CHUNK)
 }
 
-/// Shows items to rules, on a thread that may take its time.
+/// Judges items by rules, on a blocking thread.
 pub(super) async fn judge_all(
     items: Vec<HistoryItem>,
     rules: Vec<Arc<LiveRule>>,
@@ -66,7 +67,7 @@ pub(super) async fn judge_all(
 
 fn judge(live: &Arc<LiveRule>, name: &qm_matching::Prepared<'_>, traced: bool) -> Judgement {
     let hit = live.hit(name);
-    // Why nothing matched is only kept of rules with candidates.
+    // The reason of a non-match is stored only for rules with candidates.
     let trace = (traced || hit.is_some())
         .then(|| live.evaluate(name).map(|evaluated| trace(&evaluated)))
         .flatten();
@@ -78,8 +79,8 @@ fn judge(live: &Arc<LiveRule>, name: &qm_matching::Prepared<'_>, traced: bool) -
 }
 
 impl Rss {
-    /// Stores what rules made of an item that is in the history: evaluations, counters, and what is to be grabbed, whose ids it
-    /// adds to `grabs`.
+    /// Stores the judgements of an item in the history: evaluations, counters and grabs. Appends the ids of
+    /// new grabs to `grabs`.
     pub(super) async fn store_judgements(
         &self,
         tx: &mut Tx,
@@ -122,7 +123,7 @@ impl Rss {
         Ok(matched)
     }
 
-    /// Whether a rule grabs what it matched. A grab is stored, and nothing else happens here.
+    /// Decides if a rule grabs a matched item, and stores the grab; nothing else happens here.
     async fn decide(
         &self,
         tx: &mut Tx,
@@ -143,7 +144,7 @@ impl Rss {
                 return Ok(of(Action::SkippedDuplicate));
             }
         } else if repo::grabs::has_title(tx, &rule.id, &item.title).await? {
-            // The same release under another guid, of a feed that tells no info-hashes.
+            // The same release with another guid, from a feed without info-hashes.
             return Ok(of(Action::SkippedDuplicate));
         }
         let identity = if live.is_list() {
@@ -229,7 +230,7 @@ impl Rss {
         Ok(repo::evaluations::insert(tx, &evaluation).await?)
     }
 
-    /// Rules that are gone by now, or look elsewhere, are left out; ids of those that stay as they were compiled.
+    /// Filters out rules that are deleted or judge other feeds by now; returns the ids of the unchanged ones.
     pub(super) async fn still_there(
         &self,
         tx: &mut Tx,

@@ -1,4 +1,4 @@
-//! Identities of items, and rules without a pattern.
+//! Tests of item identities, and of rules without a pattern.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn episode(n: u8) -> String {
     format!("Harbor.Nine.S01E{n:02}.1080p.WEB.x264-TIDE")
 }
 
-/// An item with nothing but a title and a link.
+/// An item with only a title and a link.
 fn unnamed(title: &str, link: &str) -> String {
     format!("<item><title>{title}</title><link>{link}</link></item>")
 }
@@ -79,7 +79,7 @@ db_test! {
         let item = house.history(&b).await.remove(0);
         assert_eq!((item.matched, item.downloaded, item.info_hash), (true, false, Some(hash(1))));
         assert_eq!(item.grab.unwrap().state.as_str(), "superseded");
-        // Who asks for it themselves gets it.
+        // A user's own request gets it.
         assert!(house.app.download(house.caller(), &item.id, None).await.unwrap().item.downloaded);
         assert_eq!(house.listed(), [hash(1)]);
     }
@@ -107,7 +107,7 @@ db_test! {
         house.sites.show(A, &[unnamed("One", link), unnamed("Two", link), unnamed("Two", link)]);
         assert_eq!(house.app.refresh(&a.id).await.unwrap(), (2, 0));
         assert_eq!(guids(&house, &a).await, [link.to_owned(), format!("{link} Two")]);
-        // They are known again in whatever order, and alone.
+        // They are recognised in any order, and alone.
         house.sites.show(A, &[unnamed("Two", link), unnamed("One", link), unnamed("Three", link)]);
         assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 0));
         house.sites.show(A, &[unnamed("Two", link)]);

@@ -1,4 +1,4 @@
-//! The area's use cases. [`Rss`] is what the server wires.
+//! Use cases of the area. The server constructs [`Rss`].
 
 mod actions;
 mod backfill;
@@ -10,6 +10,7 @@ mod history;
 mod items;
 #[cfg(test)]
 mod items_tests;
+mod lookups;
 pub mod poll;
 mod rules;
 mod shows;
@@ -17,7 +18,6 @@ mod shows;
 mod shows_tests;
 #[cfg(test)]
 mod tests;
-mod there;
 mod trial;
 pub mod upkeep;
 
@@ -47,20 +47,20 @@ pub use self::candidates::Suggestion;
 pub use self::trial::{Previewed, Tried};
 
 const NEEDED: &[Permission] = &[Permission::RssManage];
-/// Permissions of a rule that grabs: it adds torrents, for who saved it last.
+/// Permissions of the author of a rule that grabs: it adds torrents on the author's behalf.
 const GRABS: &[Permission] = &[Permission::RssManage, Permission::TorrentsAdd];
 
-/// What the area needs of the house.
+/// Dependencies of the area, supplied by the server.
 pub struct RssDeps {
     pub ground: Ground,
     pub feeds: Arc<dyn FeedSource>,
     pub torrents: Arc<dyn TorrentIntake>,
-    /// Whether the shows of rules still air.
+    /// Airing status of the rules' shows.
     pub shows: Arc<dyn ShowStatuses>,
     pub hub: Hub,
 }
 
-/// Feeds, the rules that choose from them, and what is grabbed.
+/// Feeds, their rules, and the grabs.
 pub struct Rss {
     db: Db,
     ctx: Ctx,
@@ -71,22 +71,22 @@ pub struct Rss {
     torrents: Arc<dyn TorrentIntake>,
     shows: Arc<dyn ShowStatuses>,
     hub: Hub,
-    /// The compiled rules, and as of which change.
+    /// The compiled rules, with the number of the change they were read after.
     book: Mutex<(u64, Arc<LiveRules>)>,
-    /// Changes of rules so far.
+    /// Number of changes of rules so far.
     changes: Arc<AtomicU64>,
-    /// One change of rules at a time: names and paths are told apart by looking at all.
+    /// Serialises changes of rules: unique names and paths are checked against all rules.
     changing: Turn<()>,
-    /// One decision at a time: each looks at what the others decided.
+    /// Serialises decisions: each depends on the earlier ones.
     deciding: Turn<()>,
     sites: Sites,
-    /// Those who try rules, see [`trial`].
+    /// Limit on concurrent trials, see [`trial`].
     trials: Arc<Semaphore>,
-    /// Grabs that are being settled.
+    /// Ids of the grabs that are being settled.
     settling: Mutex<HashSet<String>>,
-    /// A feed may be due.
+    /// Wakes the poll loop: a feed may be due.
     due: Notify,
-    /// Something was decided.
+    /// Wakes the grab loop: a grab was decided.
     decided: Notify,
 }
 
@@ -114,7 +114,7 @@ impl Rss {
         })
     }
 
-    /// The enabled rules, compiled; read again after a change.
+    /// The compiled enabled rules; read again after a change.
     async fn rules_alive(&self) -> Result<Arc<LiveRules>, DbError> {
         let change = self.changes.load(Ordering::SeqCst);
         {
@@ -140,7 +140,7 @@ impl Rss {
                 (rule, candidates)
             })
             .collect();
-        // Many patterns take a while.
+        // Compiling many patterns takes a while.
         let compiled = JUDGEMENTS.run(move |_| {
             let live = enabled
                 .into_iter()
@@ -155,7 +155,7 @@ impl Rss {
         Ok(rules)
     }
 
-    /// Once a transaction that changes rules has committed they are read again.
+    /// Marks the compiled rules as outdated once the transaction commits.
     fn changes_rules(&self, tx: &mut Tx) {
         let changes = self.changes.clone();
         tx.after_commit(move || {
@@ -167,12 +167,12 @@ impl Rss {
         Ok(self.acting.judge(tx, caller.principal, NEEDED).await?)
     }
 
-    /// The same of who stores what grabs, or has it grab.
+    /// Checks the permissions of a user who stores a grabbing rule or triggers grabs.
     async fn judge_grabs(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, RssError> {
         Ok(self.acting.judge(tx, caller.principal, GRABS).await?)
     }
 
-    /// Judges who has a site or a client asked, before it is.
+    /// Checks the caller before a site or a client is asked.
     async fn admit(&self, caller: Caller<'_>) -> Result<(), RssError> {
         judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
         Ok(())

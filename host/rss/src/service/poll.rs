@@ -1,7 +1,7 @@
-//! The poll: reads feeds that are due, and shows the rules what is new.
+//! Poll loop: reads feeds that are due, and judges new items by the rules.
 //!
-//! Bounds: [`SITES`] sites at once, of each one request at a time with [`SPACING`] between two that the loop makes; [`DUE`] feeds
-//! a round. Of a feed one document is in memory, items beyond it are a chunk.
+//! Bounds: [`SITES`] sites at once, one request per site at a time with [`SPACING`] between two requests of
+//! the loop; [`DUE`] feeds per round. One document per feed is in memory, and beyond it one chunk of items.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -16,7 +16,7 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use super::items::{chunk_of, judge_all};
-use super::{Caller, Rss, there};
+use super::{Caller, Rss, lookups};
 use crate::error::RssError;
 use crate::lanes::READS;
 use crate::model::feed::{Feed, seconds};
@@ -24,22 +24,22 @@ use crate::model::history::{HistoryItem, guid_with_title};
 use crate::model::live::LiveRule;
 use crate::repo;
 
-/// How often it looks without having been told.
+/// Interval between two rounds while nothing wakes the loop.
 const INTERVAL: Duration = Duration::from_mins(1);
-/// Sites that are asked at once.
+/// Number of sites requested at once.
 const SITES: usize = 4;
-/// Between two requests to a site.
+/// Pause between two requests to one site.
 const SPACING: Duration = Duration::from_secs(1);
-/// Feeds that are read in one round.
+/// Number of feeds per round.
 const DUE: usize = 500;
-/// After a failure of the database.
+/// Pause after a database error.
 const PAUSE: Duration = Duration::from_secs(5);
-/// An item that is still shown is noted so often.
+/// Interval at which a still listed item is recorded as seen.
 const SEEN_EVERY: Duration = Duration::from_hours(24);
-/// Items that are looked up in one transaction, and judged before the next are.
+/// Items looked up and judged before the next ones are.
 const LOOKED_UP: usize = 500;
 
-/// Turns at asking a site, by host; those that nobody holds or waits for are dropped when the next is taken.
+/// Request lock of each site, by host; unused ones are dropped when the next is taken.
 #[derive(Default)]
 pub struct Sites(Mutex<HashMap<String, Weak<Turn<()>>>>);
 
@@ -61,17 +61,17 @@ impl Sites {
     }
 }
 
-/// What a look at a feed brought.
+/// Result of reading one feed.
 #[derive(Default)]
-pub(super) struct Looked {
+pub(super) struct FeedReading {
     pub new_items: u64,
-    /// What was decided.
+    /// Ids of the decided grabs.
     pub grabs: Vec<String>,
 }
 
-/// Why a feed was not read.
+/// Reason why a feed was not read.
 enum Unread {
-    /// A sentence, and the pause in seconds that the site asked for.
+    /// Error sentence, and the pause in seconds that the site asked for.
     Fetch(String, Option<u32>),
     Ours(RssError),
 }
@@ -82,7 +82,7 @@ impl<E: Into<RssError>> From<E> for Unread {
     }
 }
 
-/// Whether these are the same rules, as they were compiled.
+/// True when both lists hold the same compiled rules.
 fn is_same(rules: &[Arc<LiveRule>], others: &[Arc<LiveRule>]) -> bool {
     rules.len() == others.len()
         && rules
@@ -94,7 +94,7 @@ fn is_same(rules: &[Arc<LiveRule>], others: &[Arc<LiveRule>]) -> bool {
 impl Rss {
     pub const POLL: (&'static str, Duration) = ("rss_poll", INTERVAL);
 
-    /// Reads feeds that are due until it is stopped.
+    /// Reads due feeds until stopped.
     pub async fn poll_loop(self: Arc<Self>, stop: CancellationToken) {
         loop {
             let round = stop.run_until_cancelled(self.round()).await;
@@ -118,7 +118,7 @@ impl Rss {
         }
     }
 
-    /// Reads what is due; how long until something may be again.
+    /// Reads the due feeds; returns the time until the next one may be due.
     pub(super) async fn round(self: &Arc<Self>) -> Result<Duration, RssError> {
         if !self.db.mandate().holds() {
             return Ok(INTERVAL);
@@ -139,7 +139,7 @@ impl Rss {
         Ok(until.clamp(Duration::from_secs(1), INTERVAL))
     }
 
-    /// Reads the feeds of one site, one after the other. When the site asks to be left alone, all of them wait.
+    /// Reads the feeds of one site one after the other. When the site asks for a pause, all of them wait.
     async fn visit(self: &Arc<Self>, host: String, feeds: Vec<Feed>) {
         let mut left_alone: Option<Timestamp> = None;
         for (at, feed) in feeds.into_iter().enumerate() {
@@ -167,7 +167,7 @@ impl Rss {
         Ok(tx.commit().await?)
     }
 
-    /// Reads a feed now, because somebody asks for it.
+    /// Reads a feed now on request of a user.
     pub async fn refresh_for(self: &Arc<Self>, caller: Caller<'_>, id: &str) -> Result<(u64, u64), RssError> {
         self.admit(caller).await?;
         self.refresh(id).await
@@ -176,7 +176,7 @@ impl Rss {
     /// Reads a feed now.
     pub(super) async fn refresh(self: &Arc<Self>, id: &str) -> Result<(u64, u64), RssError> {
         let mut tx = self.db.begin_read().await?;
-        let feed = there::feed(&mut tx, id).await?;
+        let feed = lookups::feed(&mut tx, id).await?;
         drop(tx);
         match self.look(&feed, &feed.host()).await {
             Ok(looked) => Ok((looked.new_items, self.settle_all(looked.grabs).await)),
@@ -185,8 +185,8 @@ impl Rss {
         }
     }
 
-    /// Reads a feed and stores how that went.
-    async fn look(self: &Arc<Self>, feed: &Feed, host: &str) -> Result<Looked, Unread> {
+    /// Reads a feed and stores the result.
+    async fn look(self: &Arc<Self>, feed: &Feed, host: &str) -> Result<FeedReading, Unread> {
         let _turn = self.sites.take(host).await;
         let outcome = self.read(feed).await;
         if let Err(Unread::Fetch(reason, asked)) = &outcome {
@@ -208,7 +208,7 @@ impl Rss {
         outcome
     }
 
-    async fn read(self: &Arc<Self>, feed: &Feed) -> Result<Looked, Unread> {
+    async fn read(self: &Arc<Self>, feed: &Feed) -> Result<FeedReading, Unread> {
         let mut tx = self.db.begin_read().await?;
         let is_wanted = repo::history::is_wanted(&mut tx, &feed.id).await?;
         drop(tx);
@@ -220,7 +220,7 @@ impl Rss {
         let fetched = fetched.map_err(|error| Unread::Fetch(error.to_string(), error.retry_after()))?;
         let mut read = feed.clone();
         let looked = match fetched {
-            Fetched::NotModified => Looked::default(),
+            Fetched::NotModified => FeedReading::default(),
             Fetched::Body {
                 bytes,
                 content_type,
@@ -232,7 +232,7 @@ impl Rss {
                     document.items.pop();
                 }
                 read.warnings.clone_from(&document.warnings);
-                // Of a document that broke off the rest is still to be read: "not modified" must not hide it.
+                // The rest of a truncated document is still to be read: "not modified" must not hide it.
                 let whole = !document.torn;
                 (read.etag, read.last_modified) = (etag.filter(|_| whole), last_modified.filter(|_| whole));
                 self.take(feed, document.items).await?
@@ -248,10 +248,10 @@ impl Rss {
         Ok(looked)
     }
 
-    /// Shows the rules what is new, and stores it.
-    async fn take(self: &Arc<Self>, feed: &Feed, items: Vec<Item>) -> Result<Looked, RssError> {
-        let mut looked = Looked::default();
-        // Looked up before a rule judges: what the feed has shown before costs one look.
+    /// Judges the new items by the rules, and stores them.
+    async fn take(self: &Arc<Self>, feed: &Feed, items: Vec<Item>) -> Result<FeedReading, RssError> {
+        let mut looked = FeedReading::default();
+        // The lookup comes first, so items listed before cost one query.
         let mut met = HashSet::new();
         for (at, part) in items.chunks(LOOKED_UP).enumerate() {
             let new = self.unknown(feed, part, at * LOOKED_UP, &mut met).await?;
@@ -266,8 +266,8 @@ impl Rss {
         Ok(looked)
     }
 
-    /// The items that are new, or wanted again. `place`: that of the first in its document; `met`: keys that the document has
-    /// shown.
+    /// The items that are new, or wanted again. `place` is the position of the first one in its document;
+    /// `met` holds the keys that the document listed so far.
     async fn unknown(
         &self,
         feed: &Feed,
@@ -295,7 +295,7 @@ impl Rss {
             let guid = guid_of(item, &mut titles);
             let key = repo::history::key(&guid);
             if !met.insert(key.clone()) {
-                // Twice in one document.
+                // Listed twice in one document.
                 continue;
             }
             let place = i64::try_from(place).unwrap_or(i64::MAX);
@@ -331,15 +331,16 @@ impl Rss {
         self: &Arc<Self>,
         items: Vec<HistoryItem>,
         mut rules: Vec<Arc<LiveRule>>,
-        looked: &mut Looked,
+        looked: &mut FeedReading,
     ) -> Result<(), RssError> {
         let Some(feed_id) = items.first().map(|item| item.feed_id.clone()) else {
             return Ok(());
         };
         let mut judged = judge_all(items, rules.clone(), true).await?;
         let _turn = self.deciding.lock().await;
-        // A rule that changed meanwhile may have been shown the history before these are in it: whoever changes rules does so first,
-        // and reads the history in a turn like this one. So either that finds them there, or they are judged by what rules are now.
+        // A changed rule may have been applied to the history before these items are in it: a change of rules
+        // is stored first, and then reads the history in a turn like this one. So either the backfill finds
+        // these items, or they are judged by the changed rules here.
         let now = self.rules_alive().await?.of_feed(&feed_id);
         if !is_same(&rules, &now) {
             rules = now;
@@ -353,7 +354,7 @@ impl Rss {
         for (item, mut judgements) in judged {
             let is_again = item.regrab_requested_at.is_some();
             if !is_again && !repo::history::insert(&mut tx, &item).await? {
-                // Twice in one document, or another look was faster.
+                // Listed twice in one document, or another poll was faster.
                 continue;
             }
             new_items += u64::from(!is_again);
@@ -371,7 +372,7 @@ impl Rss {
         Ok(())
     }
 
-    /// The items that a feed shows now, without touching its history.
+    /// The items that a feed lists now, without changes to its history.
     pub(super) async fn shown_now(&self, feed: &Feed) -> Option<Vec<Item>> {
         let _turn = self.sites.take(&feed.host()).await;
         let fetched = self.feeds.fetch(&feed.url, &Validators::default()).await;
@@ -388,8 +389,8 @@ impl Rss {
     }
 }
 
-/// Key of an item. One that is told by a link that another title has is told by its title too; `titles`: those of the
-/// keys that are taken.
+/// Key of an item. An item identified by a link that another title uses is keyed by its title too; `titles`
+/// holds the titles of the taken keys.
 fn guid_of(item: &Item, titles: &mut HashMap<String, String>) -> String {
     let key = repo::history::key(&item.guid);
     let is_taken = match titles.get(&key) {

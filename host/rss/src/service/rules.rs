@@ -1,4 +1,5 @@
-//! Rules as people keep them. A rule grabs for who saved it last: they are judged when it is saved, and before each grab.
+//! Reading and changing rules. A rule grabs on behalf of the user who saved it last, whose permissions are
+//! checked at the save and before each grab.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use qm_kernel::PageQuery;
 use qm_ports::shows::ShowSnapshot;
 use serde_json::json;
 
-use super::{Caller, Rss, there};
+use super::{Caller, Rss, lookups};
 use crate::error::RssError;
 use crate::model::evaluation::Evaluation;
 use crate::model::live::targets;
@@ -17,7 +18,7 @@ use crate::repo;
 
 pub(super) const OBJECT: &str = "rss_rule";
 
-/// Every rule by its name, with the feeds it looks at.
+/// Every rule by name, with the ids of the feeds it judges.
 pub(super) async fn rules_with_targets(tx: &mut Tx) -> Result<Vec<(Rule, Vec<String>)>, DbError> {
     let mut rules = repo::rules::all(tx).await?;
     rules.sort_by_key(|rule| rule.name.to_lowercase());
@@ -33,13 +34,13 @@ pub(super) async fn rules_with_targets(tx: &mut Tx) -> Result<Vec<(Rule, Vec<Str
     Ok(with_targets.collect())
 }
 
-/// Feeds that a rule looks at.
+/// Ids of the feeds that a rule judges.
 pub(super) async fn targets_of(tx: &mut Tx, rule: &Rule) -> Result<Vec<String>, DbError> {
     let own = repo::candidates::of_rule(tx, &rule.id).await?;
     Ok(targets(rule, &own))
 }
 
-/// A rule as lists of all rules show it.
+/// A rule as a row of the list of all rules.
 pub struct Listed {
     pub rule: Rule,
     /// The feeds it looks at.
@@ -67,12 +68,12 @@ impl Rss {
         Ok(listed.collect())
     }
 
-    /// The feeds that a rule looks at.
+    /// The feeds that a rule judges.
     pub async fn targets_of(&self, rule: &Rule) -> Result<Vec<String>, RssError> {
         Ok(targets_of(&mut self.db.begin_read().await?, rule).await?)
     }
 
-    /// Makes a rule. Nothing is grabbed for it before it has something to match by.
+    /// Creates a rule. It grabs nothing before it has a condition.
     pub async fn create_rule(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -83,7 +84,7 @@ impl Rss {
         let mut rule = Rule::new(self.ctx.id(), feed_id.to_owned(), name, self.ctx.now());
         rule.apply(change);
         if rule.named_show().is_some() {
-            // A provider is not asked for just anybody.
+            // A provider is asked only for callers with the permission.
             self.admit(caller).await?;
         }
         let show = self.look_up(&rule).await;
@@ -133,7 +134,8 @@ impl Rss {
         }
     }
 
-    /// `None`: somebody else has made the rule one about another show meanwhile, and `show` is not the one to judge by.
+    /// Changes a rule; `None` when another request has changed its show meanwhile, so that `show` is
+    /// outdated.
     async fn change_rule(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -147,7 +149,7 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge_grabs(&mut tx, caller).await?;
-        let mut rule = there::rule(&mut tx, id).await?;
+        let mut rule = lookups::rule(&mut tx, id).await?;
         let before = rule.clone();
         rule.apply(change);
         if concerns_show {
@@ -159,7 +161,7 @@ impl Rss {
             }
             self.pass_gate(&mut tx, caller, &mut rule, show.as_ref()).await?;
         }
-        // What stands there already is not judged again: its roots may have changed since.
+        // A stored path is not checked again: its roots may have changed since.
         if rule.save_path != before.save_path || rule.storage_profile_id != before.storage_profile_id {
             complete(&mut rule, place)?;
         }
@@ -183,7 +185,7 @@ impl Rss {
         Ok(Some(rule))
     }
 
-    /// What is known of the show that a rule is about once it is changed; of a change that concerns no show nothing.
+    /// Airing status of the rule's show after the change; `None` when the change does not concern the show.
     async fn look_up_changed(
         &self,
         caller: Caller<'_>,
@@ -195,13 +197,13 @@ impl Rss {
         }
         let mut tx = self.db.begin_write().await?;
         self.judge(&mut tx, caller).await?;
-        let mut rule = there::rule(&mut tx, id).await?;
+        let mut rule = lookups::rule(&mut tx, id).await?;
         tx.commit().await?;
         rule.apply(change.clone());
         Ok(self.look_up(&rule).await)
     }
 
-    /// Deletes a rule, with its candidates and what it decided and did not do yet; returns it with the feeds that it looked at.
+    /// Deletes a rule, its candidates and its pending grabs; returns it with the feeds that it judged.
     /// Torrents stay.
     pub async fn delete_rule(
         self: &Arc<Self>,
@@ -211,7 +213,7 @@ impl Rss {
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
-        let rule = there::rule(&mut tx, id).await?;
+        let rule = lookups::rule(&mut tx, id).await?;
         let feed_ids = targets_of(&mut tx, &rule).await?;
         repo::rules::delete(&mut tx, id).await?;
         let told = json!({ "name": rule.name });
@@ -229,14 +231,15 @@ impl Rss {
         Ok((rule, feed_ids))
     }
 
-    /// A page of what a rule made of items, the newest first; empty where there is no such rule.
+    /// One page of a rule's evaluations, the newest first; empty for an unknown rule.
     pub async fn evaluations(&self, id: &str, page: PageQuery) -> Result<(Vec<Evaluation>, u64), RssError> {
         let mut tx = self.db.begin_read().await?;
-        there::rule(&mut tx, id).await?;
+        lookups::rule(&mut tx, id).await?;
         Ok(repo::evaluations::page(&mut tx, id, page).await?)
     }
 
-    /// Looks where a path leads, outside of any transaction: a disk may be slow. Nobody looks for a caller who may no longer.
+    /// Resolves a save path outside of any transaction, because a disk may be slow. Callers without the
+    /// permission are refused first.
     pub(super) async fn judge_place(
         &self,
         caller: Caller<'_>,
@@ -250,10 +253,11 @@ impl Rss {
     }
 }
 
-/// Where a path leads that torrents may be saved at, or why they may not; `None`: there is no path.
+/// Resolved save path or the reason of its refusal; `None`: no path was given.
 pub(super) type Place = Option<Result<String, String>>;
 
-/// Completes what a rule says apart from other rules: its path lies where torrents may be saved, its profile exists.
+/// Completes and checks the fields of a rule on their own: the save path must be allowed, the profile must
+/// exist.
 pub(super) fn complete(rule: &mut Rule, place: Place) -> Result<(), RssError> {
     if let Some(profile) = &rule.storage_profile_id {
         // The media area brings profiles, and with them the check of the path against their libraries.
@@ -265,7 +269,7 @@ pub(super) fn complete(rule: &mut Rule, place: Place) -> Result<(), RssError> {
     Ok(())
 }
 
-/// Refuses a rule whose name or save path another one has.
+/// Refuses a rule whose name or save path another rule has.
 async fn alone(tx: &mut Tx, rule: &Rule) -> Result<(), RssError> {
     let key = rule.name.trim().to_lowercase();
     for (id, name, path) in repo::rules::names(tx).await? {

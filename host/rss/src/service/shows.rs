@@ -1,5 +1,5 @@
-//! Rules on shows: one on a show that is over is stored only for whoever insists, and may; rules hear when a show's
-//! status has become another one.
+//! Rules on shows: a rule on a show that has ended is stored only for users who insist and have the
+//! permission; rules receive a changed status of their show.
 //!
 //! A show is looked up before the transaction of the change begins, for its provider may take seconds. Rules that come by
 //! an import are about no show.
@@ -21,10 +21,10 @@ use crate::events::RuleOfInactiveShow;
 use crate::model::rule::{Rule, TO_INSIST};
 use crate::repo;
 
-/// What sockets are told of a rule on a show that is over.
+/// Realtime message about a new rule on a show that has ended.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct EndedShowMessage<'a> {
     rule_name: &'a str,
     normalized_status: AiringStatus,
     provider: &'a str,
@@ -32,14 +32,15 @@ struct Told<'a> {
 }
 
 impl Rss {
-    /// What is known of the show that a rule is about; nothing of a rule that is about none.
+    /// Airing status of the rule's show; `None` for a rule without a show.
     pub(super) async fn look_up(&self, rule: &Rule) -> Option<ShowSnapshot> {
         let (provider, id) = rule.named_show()?;
         Some(self.shows.snapshot(&provider, &id).await)
     }
 
-    /// Stores with the rule what is known of its show. A show that is over is refused, unless the rule says that it is
-    /// wanted all the same and whoever stores it may say so; that is noted and told. Nothing is known where `show` is none.
+    /// Stores the airing status in the rule. A show that has ended is refused, unless the rule insists and
+    /// the caller has the override permission; then it is audited and announced. `show` is `None` for a rule
+    /// without a show.
     pub(super) async fn pass_gate(
         &self,
         tx: &mut Tx,
@@ -83,7 +84,7 @@ impl Rss {
         tx.publish(DomainEvent::new(&self.ctx, Cause::NONE, &rule.id, &event));
         let (hub, at) = (self.hub.clone(), self.ctx.now());
         tx.after_commit(move || {
-            let told = Told {
+            let told = EndedShowMessage {
                 rule_name: &event.rule_name,
                 normalized_status: event.normalized_status,
                 provider: &event.provider,
@@ -102,7 +103,7 @@ fn failed(error: &DbError) -> ShowError {
 #[async_trait]
 impl ShowRules for Rss {
     async fn show_changed(&self, show: &ShowSnapshot) -> Result<u64, ShowError> {
-        // Whoever changes a rule writes all of it.
+        // A change of a rule writes all its fields.
         let _turn = self.changing.lock().await;
         let mut tx = self.db.begin_write().await.map_err(|error| failed(&error))?;
         let count = repo::rules::show_told(&mut tx, show)

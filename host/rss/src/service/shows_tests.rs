@@ -1,4 +1,4 @@
-//! Rules on shows that are over, and what automation does to rules.
+//! Tests of rules on shows that have ended, and of the automation actions on rules.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn call(params: Value, context: Value) -> ActionCall {
     }
 }
 
-/// Plugins that provide these actions, and `pause`.
+/// Plugin registry with these actions and `pause`.
 struct Plugins(Vec<ActionKind>);
 
 #[async_trait]
@@ -137,7 +137,7 @@ db_test! {
             assert_eq!((rule.media_type, rule.show), (media_type, ShowSnapshot::default()), "{name}");
         }
         assert!(house.shows.asked.lock().unwrap().is_empty());
-        // Nobody can tell of it: stored, with the warning.
+        // No provider knows the show: stored, with a warning.
         let change = RuleChange { show_status_provider: Some(Some("nobody".into())), ..about("unsure", "tv", "7") };
         let rule = house.app.create_rule(house.caller(), &feed.id, change).await.unwrap();
         assert_eq!((rule.show.status.as_deref(), &rule.show.warnings[..]), (Some("unknown"), &["status_unconfirmed".to_owned()][..]));
@@ -167,7 +167,7 @@ db_test! {
         let changed = house.app.update_rule(house.caller(), &rule.id, insisting(other_show)).await.unwrap();
         assert_eq!((changed.show.status.as_deref(), changed.show.provider_id.as_deref()), (Some("canceled"), Some("2")));
         assert_eq!(house.heard.keys(), [TOLD]);
-        // What is no show any more keeps nothing of one.
+        // A rule that is no longer about a show keeps no status.
         let film = RuleChange { media_type: Some(Some("movie".into())), ..RuleChange::default() };
         let changed = house.app.update_rule(house.caller(), &rule.id, film).await.unwrap();
         assert_eq!(changed.show, ShowSnapshot::default());
@@ -194,7 +194,7 @@ db_test! {
         let error = house.app.update_rule(caller, &rule.id, other.clone()).await.unwrap_err();
         assert!(matches!(error, RssError::MayNotOverride), "{error}");
         house.app.update_rule(house.caller(), &rule.id, other).await.unwrap();
-        // Who may not change rules makes nobody ask a provider.
+        // A caller without the permission triggers no request to a provider.
         somebody.permissions = PermissionSet::empty();
         let caller = Caller { principal: &somebody, client: &client };
         house.shows.asked.lock().unwrap().clear();
@@ -252,7 +252,7 @@ db_test! {
         let run = async |action: &str, params: Value, context: &Value| {
             house.app.run(action, call(params, context.clone())).await
         };
-        // Nobody is named; half of a show; what is no text; a rule of the context is none.
+        // No rule named; half of a show; a value that is no text; a rule id in the context is ignored.
         for context in [json!({}), json!({ "provider": "provider_a" }), json!({ "provider": "provider_a", "providerShowId": 1 }),
             json!({ "ruleId": ids[0] })] {
             for action in ["disable_rss_rule", "convert_rule_to_backfill", "refresh_rss_show_status"] {
@@ -260,12 +260,12 @@ db_test! {
                 assert!(matches!(&error, ActionError::InvalidParams(text) if text.contains("provider and providerShowId")), "{error}");
             }
         }
-        // Twice is once.
+        // A repetition changes nothing.
         for _ in 0..2 {
             run("convert_rule_to_backfill", json!({}), &ended).await.unwrap();
             assert_eq!(state().await, [(true, false), (true, false), (true, true)]);
         }
-        // What the author entered goes before what happened, key by key; a rule before a show.
+        // Parameters of the action take precedence over the context, key by key; a rule over a show.
         run("disable_rss_rule", json!({ "providerShowId": "9" }), &ended).await.unwrap();
         assert_eq!(state().await, [(true, false), (true, false), (false, true)]);
         run("disable_rss_rule", json!({ "ruleId": ids[1] }), &ended).await.unwrap();
@@ -276,7 +276,7 @@ db_test! {
         assert_eq!(state().await, [(true, false), (false, false), (false, true)]);
         run("disable_rss_rule", json!({}), &ended).await.unwrap();
         assert_eq!(state().await, [(false, false), (false, false), (false, true)]);
-        // Disabled rules are not looked at any more.
+        // Disabled rules are not judged any more.
         assert_eq!(house.app.backfill(&ids[0]).await.unwrap().evaluated, 0);
     }
 

@@ -1,4 +1,4 @@
-//! From feeds to torrents, with sites and a client in memory.
+//! Tests from feeds to torrents, with sites and a client in memory.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use qm_ports::feed::FetchError;
 use qm_ports::intake::IntakeError;
 use serde_json::json;
 
-use super::poll::Looked;
+use super::poll::FeedReading;
 use crate::error::RssError;
 use crate::model::bundle::Mode;
 use crate::model::candidate::CandidateDraft;
@@ -70,12 +70,12 @@ db_test! {
         let page = PageQuery { page: 1, page_size: 50 };
         let log = house.app.evaluations(&two.id, page).await.unwrap().0;
         assert_eq!((log[0].action_taken.as_str(), log[0].torrent_hash.clone()), ("skipped_duplicate", Some(hash(1))));
-        // The rule has its release all the same: it asks for nothing worse, and never again for this.
+        // The rule holds its release all the same: it grabs nothing worse, and this one never again.
         house.sites.show(B, &[item("g3", SMALL, &hash(3))]);
         assert_eq!(house.app.refresh(&b.id).await.unwrap(), (1, 0));
         assert_eq!(house.app.backfill(&two.id).await.unwrap().downloaded, 0);
         assert_eq!((house.torrents.taken.lock().unwrap().len(), house.listed()), (2, vec![hash(1)]));
-        // Who asks for it themselves gets it.
+        // A user's own request gets it.
         let id = house.history(&b).await.into_iter().find(|item| item.item_guid == "g2").unwrap().id;
         assert!(house.app.download(house.caller(), &id, None).await.unwrap().item.downloaded);
     }
@@ -85,7 +85,7 @@ db_test! {
         let a = house.feed(A).await;
         house.rule(&a, "one", &[(SHOW, "1080p")]).await;
         house.sites.show(A, &[item("g1", FULL, &hash(1))]);
-        // The client has taken it, and nobody was there any more to hear of it.
+        // The client has taken it, but the answer was lost.
         house.torrents.faults.lock().unwrap().push_back((IntakeError::Engine("it does not answer".into()), true));
         assert_eq!(house.app.refresh(&a.id).await.unwrap(), (1, 0));
         let grab = house.history(&a).await.remove(0).grab.unwrap();
@@ -114,7 +114,7 @@ db_test! {
                    whoever saves it";
         assert_eq!((grab.state.as_str(), grab.error.as_deref()), ("pending", Some(why)));
         assert!(house.torrents.taken.lock().unwrap().is_empty(), "no client was asked");
-        // What a person asks for themselves is theirs.
+        // A user's own request needs no author.
         house.authors.are(Role::PowerUser);
         house.clock.advance(Duration::from_secs(31));
         house.app.settle_due().await.unwrap();
@@ -158,7 +158,7 @@ db_test! {
     async fn a_feed_that_fails_is_left_alone_for_a_while_and_shows_why(db: Db) {
         let house = House::new(&db);
         let a = house.feed(A).await;
-        // The older one is asked first.
+        // The older one is requested first.
         house.clock.advance(Duration::from_secs(1));
         let second = house.feed("https://a.test/other").await;
         house.rule(&a, "one", &[(SHOW, "1080p")]).await;
@@ -199,7 +199,7 @@ db_test! {
         let at = house.sites.asked_at.lock().unwrap().clone();
         assert_eq!(at.len(), 3, "all in one round");
         for pair in at.windows(2) {
-            // More on a busy machine, never less.
+            // It may be more on a busy machine, never less.
             assert!(pair[1] - pair[0] >= Duration::from_secs(1), "{:?}", pair[1] - pair[0]);
         }
     }
@@ -282,7 +282,7 @@ db_test! {
             ..qm_feeds::Item::default()
         };
         let item = HistoryItem::new(house.app.ctx.id(), &a.id, &shown, 0, house.app.ctx.now());
-        let mut looked = Looked::default();
+        let mut looked = FeedReading::default();
         house.app.take_chunk(vec![item], before, &mut looked).await.unwrap();
         assert_eq!((looked.new_items, looked.grabs.len()), (1, 1));
         assert!(house.history(&a).await[0].matched);
@@ -305,7 +305,7 @@ db_test! {
         assert_eq!((tried.results.len(), tried.matched, tried.looked_at), (500, 510, 510));
     }
 
-    /// Readers may try rules: however many do, others have their threads.
+    /// Readers may try rules: any number of trials leaves threads for others.
     async fn trials_wait_for_their_turn(db: Db) {
         let house = House::new(&db);
         let a = house.feed(A).await;

@@ -1,7 +1,7 @@
-//! Rules and candidates that are tried; nothing is stored.
+//! Trials of rules and candidates; nothing is stored.
 //!
-//! Bounds: [`MAX_TITLES`] sample titles; the newest [`MOST`] items of a history; [`SHOWN`] traces of an answer; [`AT_ONCE`] trials,
-//! for whoever may look at rules may try them, and judging takes a while.
+//! Bounds: [`MAX_TITLES`] sample titles; the newest [`MOST`] items of a history; [`SHOWN`] traces per answer;
+//! [`AT_ONCE`] trials at once, because readers may start them and judging takes a while.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use qm_matching::{Analysis, Candidate, Compiled, ListResult, Outcome, Verdict};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::rules::complete;
-use super::{Rss, there};
+use super::{Rss, lookups};
 use crate::error::RssError;
 use crate::lanes::JUDGEMENTS;
 use crate::model::candidate::{CandidateDraft, within_list};
@@ -21,22 +21,22 @@ use crate::model::rule::{Rule, RuleChange};
 use crate::repo;
 
 pub const MAX_TITLES: usize = 500;
-/// Trials that are judged at once, also of those who went away meanwhile.
+/// Number of concurrent trials, including those whose callers have gone.
 pub(super) const AT_ONCE: usize = 2;
 const MOST: usize = 5000;
 const SHOWN: usize = 500;
-/// Of items that do not match the newest ones are shown, with the reason.
+/// Largest number of non-matching items shown, the newest ones, with the reason.
 const SHOWN_UNMATCHED: usize = 50;
-/// Titles of a feed on which suggestions are tried.
+/// Number of titles of a feed on which suggestions are tried.
 const FEED_TITLES: usize = 30;
 
-/// What a list made of a title.
+/// Result of a candidate list on one title.
 pub struct Tried {
     pub title: String,
     pub evaluated: ListResult,
 }
 
-/// What a list made of the stored history.
+/// Result of a candidate list on the stored history.
 pub struct OnHistory {
     pub looked_at: usize,
     pub matched: usize,
@@ -44,7 +44,7 @@ pub struct OnHistory {
     pub results: Vec<(HistoryItem, ListResult)>,
 }
 
-/// What a rule would make of an item.
+/// Result of a previewed rule on one item.
 pub struct Previewed {
     pub item: HistoryItem,
     /// `None` where the rule has no candidates.
@@ -55,14 +55,14 @@ pub struct Previewed {
     pub is_upgrade: bool,
 }
 
-/// What a rule would make of the stored history.
+/// Result of a previewed rule on the stored history.
 pub struct Preview {
     pub looked_at: usize,
     pub matched: usize,
     pub would_grab: usize,
     /// Those that match, the newest first.
     pub results: Vec<Previewed>,
-    /// The newest that do not.
+    /// The newest items that do not match.
     pub unmatched: Vec<Previewed>,
 }
 
@@ -70,12 +70,12 @@ pub struct Preview {
 pub struct Suggested {
     pub analysis: Analysis,
     pub results: Vec<Tried>,
-    /// The candidate that matched the name itself.
+    /// The candidate that matched the name itself: id and name.
     pub winner: Option<(String, String)>,
 }
 
 impl Rss {
-    /// One candidate, a stored one or one of the body, on titles.
+    /// Tries one candidate on titles: a stored one, or one from the body.
     pub async fn try_candidate(
         &self,
         rule_id: &str,
@@ -109,7 +109,7 @@ impl Rss {
         Ok(outcomes.collect())
     }
 
-    /// What a rule prefers, on titles.
+    /// Tries the candidates of a rule on titles.
     pub async fn try_list(&self, rule_id: &str, titles: Vec<String>) -> Result<Vec<Tried>, RssError> {
         let titles = some_titles(titles)?;
         let (rule, list) = self.list_of(rule_id).await?;
@@ -117,7 +117,7 @@ impl Rss {
         self.try_on(list, titles).await
     }
 
-    /// What a rule prefers, on what its feeds have shown.
+    /// Tries the candidates of a rule on the items that its feeds have listed.
     pub async fn try_history(&self, rule_id: &str) -> Result<OnHistory, RssError> {
         let (rule, list) = self.list_of(rule_id).await?;
         let stored = self.candidates(rule_id).await?;
@@ -148,7 +148,7 @@ impl Rss {
         in_turn(turn, judge).await
     }
 
-    /// What a rule that is not stored would have grabbed of what its feeds have shown, had it been there from the beginning.
+    /// Replays the history on a rule that is not stored, and reports the items that it would have grabbed.
     pub async fn preview(
         &self,
         feed_id: &str,
@@ -180,7 +180,8 @@ impl Rss {
         in_turn(turn, move || play(&live, items)).await
     }
 
-    /// Suggestions made of a name, tried on samples and on what a feed has shown, else on the name itself.
+    /// Tries suggestions made of a name on sample titles and on the items of a feed, or else on the name
+    /// itself.
     pub async fn try_suggestions(
         &self,
         name: &str,
@@ -215,10 +216,10 @@ impl Rss {
         })
     }
 
-    /// A rule and what it prefers; of one without candidates its simple filter as one.
+    /// A rule and its candidates; the simple filter of a rule without candidates becomes one.
     async fn list_of(&self, rule_id: &str) -> Result<(Rule, Vec<Candidate>), RssError> {
         let mut tx = self.db.begin_read().await?;
-        let rule = there::rule(&mut tx, rule_id).await?;
+        let rule = lookups::rule(&mut tx, rule_id).await?;
         let stored = repo::candidates::of_rule(&mut tx, rule_id).await?;
         let mut list: Vec<Candidate> = stored
             .into_iter()
@@ -233,7 +234,7 @@ impl Rss {
         Ok((rule, list))
     }
 
-    /// The newest items of some feeds.
+    /// The newest items of these feeds.
     async fn newest(&self, feeds: &[String]) -> Result<Vec<HistoryItem>, RssError> {
         let mut tx = self.db.begin_read().await?;
         let mut items = Vec::new();
@@ -245,7 +246,7 @@ impl Rss {
         Ok(items)
     }
 
-    /// Waits until fewer than [`AT_ONCE`] try something.
+    /// Waits for one of the [`AT_ONCE`] places.
     async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         // Nobody closes it.
         self.trials.clone().acquire_owned().await.ok()
@@ -273,7 +274,7 @@ fn some_titles(mut titles: Vec<String>) -> Result<Vec<String>, RssError> {
     Ok(titles)
 }
 
-/// Judges on a thread that may take its time, and has the turn until that ends, whoever went away.
+/// Runs the judgement on a blocking thread and keeps the place until it ends, even if the caller has gone.
 async fn in_turn<T: Send + 'static>(
     turn: Option<OwnedSemaphorePermit>,
     judge: impl FnOnce() -> T + Send + 'static,
@@ -286,7 +287,7 @@ async fn in_turn<T: Send + 'static>(
     Ok(judging.await?)
 }
 
-/// Plays a rule on items, the oldest first, as if it had been there.
+/// Replays items on a rule, the oldest first.
 fn play(live: &LiveRule, items: Vec<HistoryItem>) -> Preview {
     let looked_at = items.len();
     let (mut results, mut unmatched) = (Vec::new(), Vec::new());

@@ -1,6 +1,7 @@
-//! Upkeep: forgets what is old.
+//! Removal of old history items, evaluations and grabs.
 //!
-//! Bounds: [`AT_ONCE`] rows a transaction; of a rule the newest [`KEPT`] evaluations stay, whatever their age.
+//! Bounds: [`AT_ONCE`] rows per transaction; the newest [`KEPT`] evaluations of each rule stay up to the age
+//! limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +15,9 @@ use crate::settings::{EVALUATION_DAYS, HISTORY_DAYS};
 
 const INTERVAL: Duration = Duration::from_hours(1);
 const AT_ONCE: usize = 1000;
-/// Evaluations of a rule.
+/// Largest number of evaluations kept per rule.
 const KEPT: usize = 5000;
-/// How long it is kept what came to nothing.
+/// Age at which unsuccessful grabs are deleted.
 const VAIN: Duration = Duration::from_hours(30 * 24);
 
 impl Rss {
@@ -37,7 +38,7 @@ impl Rss {
         }
     }
 
-    /// Forgets what is older than the settings say.
+    /// Deletes rows that are older than the settings say.
     pub(super) async fn forget(&self) -> Result<(), DbError> {
         let now = self.ctx.now();
         let mut tx = self.db.begin_read().await?;

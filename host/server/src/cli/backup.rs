@@ -70,7 +70,7 @@ pub async fn restore(file: &Path) -> Result<(), StartError> {
 /// The SQLite database; for PostgreSQL the command of its own tools, `tool` given the arguments that name it.
 fn sqlite(config: &Config, tool: impl FnOnce(String) -> String) -> Result<SqliteFile, StartError> {
     let url = config.database_url.expose();
-    match SqliteFile::of(url)? {
+    match SqliteFile::from_url(url)? {
         Some(file) => Ok(file),
         None => Err(StartError::PostgresTools(tool(postgres_arguments(url)?))),
     }

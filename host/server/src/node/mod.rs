@@ -133,7 +133,7 @@ impl Candidate<'_> {
         place = Place::of(&self.config.data_dir);
         let mandate = Mandate::until(Duration::ZERO);
         let mut waiting = Waiting {
-            node: Node::of(name.clone(), mandate.clone()),
+            node: Node::with_mandate(name.clone(), mandate.clone()),
             lease,
             place,
             standby: None,

@@ -24,7 +24,7 @@ const KEPT: usize = 5;
 pub async fn migrate(db: &Db, config: &Config, ctx: &Ctx) -> Result<(), StartError> {
     if let Some(outdated) = db.outdated().await?
         && let Some(version) = outdated.version
-        && let Some(file) = SqliteFile::of(config.database_url.expose())?
+        && let Some(file) = SqliteFile::from_url(config.database_url.expose())?
     {
         copy(
             &file,

@@ -1,10 +1,10 @@
-//! Which show is asked for, and which one of a provider's answer is meant.
+//! Lookup of a show, and choice among a provider's hits.
 
 use qm_ports::shows::ShowHit;
 
 use super::title::{normalized, similarity};
 
-/// A question.
+/// A lookup request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub title: String,
@@ -13,11 +13,11 @@ pub struct Asked {
     pub provider: Option<String>,
 }
 
-/// What is less alike is another show.
+/// Least similarity of a title.
 const LEAST: f64 = 0.6;
 
-/// The show with the very title (of several the one of the year, else the first), or the one whose title is most like it; of
-/// equally alike ones the one of the year, else the first.
+/// The show with exactly this title (of several the one of the year, else the first), or else the most
+/// similar one, with the same preference among equals.
 pub fn choose<'a>(hits: &'a [ShowHit], title: &str, year: Option<u32>) -> Option<&'a ShowHit> {
     let wanted = normalized(title);
     let of_year = |hit: &ShowHit| year.is_some() && hit.year == year;
@@ -72,7 +72,7 @@ mod tests {
             (&likes, "Harbor Nine", None, Some("1")),
             (&likes, "Harbor Nine", Some(2023), Some("2")),
             (&likes, "Quiet Web", None, None),
-            // Just as much alike as is needed, and a little less.
+            // Exactly the least similarity, and a little less.
             (&[("1", "abcxx", 0)], "abcde", None, Some("1")),
             (&[("1", "abxxx", 0)], "abcde", None, None),
             (&[("1", "!!", 0)], "??", None, None),

@@ -1,4 +1,4 @@
-//! What a show is and what its status means; no I/O.
+//! Shows and the meaning of their status; no I/O.
 
 pub mod hit;
 pub mod report;

@@ -1,4 +1,4 @@
-//! What is told of a show.
+//! Status report of a show.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 
 use super::title::normalized;
 
-/// A show that was renewed and has not aired for longer is on hiatus.
+/// Days without an episode after which a renewed show is on hiatus.
 const HIATUS_DAYS: i32 = 183;
-/// Characters that are kept of a text of a provider.
+/// Largest number of characters of a provider's text.
 const MAX_WORDS: usize = 300;
 const MAX_OVERVIEW: usize = 4000;
 const MAX_URL: usize = 2000;
 
-/// Nobody, as the provider of what nobody knows.
+/// Provider name when no provider knows the show.
 pub const NOBODY: &str = "none";
-/// The library of the service, whose word says only that a show exists.
+/// The service's own library, which only proves that a show exists.
 const LIBRARY: &str = "local";
 
-/// Nobody could say whether the show goes on.
+/// No provider could confirm the status.
 pub const UNCONFIRMED: &str = "status_unconfirmed";
-/// There is nobody to ask.
+/// No provider is configured.
 pub const NO_PROVIDER: &str = "no_provider_configured";
 const LOCAL_ONLY: &str = "local_only";
 
@@ -40,7 +40,7 @@ pub struct ShowStatus {
     pub original_status: Option<String>,
     pub normalized_status: AiringStatus,
     pub recommendation: Recommendation,
-    /// 0 to 1, two decimals.
+    /// 0 to 1, with two decimals.
     pub confidence: f64,
     pub first_air_date: Option<String>,
     pub last_air_date: Option<String>,
@@ -55,7 +55,8 @@ pub struct ShowStatus {
 }
 
 impl ShowStatus {
-    /// What a provider knows, judged. `trust` is the provider's, `asked` the title where it tells none.
+    /// Report from a provider's details. `trust` is the provider's confidence; `asked` is used when it
+    /// returns no title.
     pub fn known(
         (provider, id): (&str, &str),
         trust: f64,
@@ -101,7 +102,7 @@ impl ShowStatus {
         }
     }
 
-    /// A show that nobody could tell of, and why.
+    /// Report of an unknown show, with the reason.
     pub fn unknown(title: &str, warning: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -125,7 +126,7 @@ impl ShowStatus {
         }
     }
 
-    /// What rules keep of it.
+    /// The part that rules store.
     pub fn snapshot(&self, provider: &str, id: &str, checked_at: Timestamp) -> ShowSnapshot {
         ShowSnapshot {
             provider: provider.to_owned(),
@@ -142,7 +143,7 @@ impl ShowStatus {
     }
 }
 
-/// How long what is known of a show holds.
+/// Validity of a report, by status.
 pub const fn holds_for(status: AiringStatus) -> Duration {
     match status {
         AiringStatus::Continuing | AiringStatus::Returning | AiringStatus::Planned => {
@@ -178,7 +179,7 @@ fn status(details: &ShowDetails, now: Timestamp) -> AiringStatus {
     }
 }
 
-/// Whether no episode is announced, and the last one was long ago.
+/// True when no episode is announced and the last one was long ago.
 fn is_waiting(details: &ShowDetails, now: Timestamp) -> bool {
     if details.next_episode_air_date.as_deref().and_then(day).is_some() {
         return false;
@@ -194,7 +195,7 @@ fn today(now: Timestamp) -> Option<Date> {
     Some(instant.to_zoned(TimeZone::UTC).date())
 }
 
-/// A date of ten characters, as providers write it.
+/// A date of ten characters, in the form of providers.
 fn day(text: &str) -> Option<Date> {
     (text.len() == 10).then(|| text.parse().ok()).flatten()
 }
@@ -228,7 +229,7 @@ mod tests {
             ("Returning Series", "2031-03-01", "", Returning),
             ("returning", "", "", Returning),
             ("CONTINUING", "2020-01-01", "2031-09-01", Returning),
-            // 183 days ago, 184, and a date that is none.
+            // 183 days ago, 184, and an invalid date.
             ("Returning Series", "2030-09-28", "", Returning),
             ("Returning Series", "2030-09-27", "", OnHiatus),
             ("Returning Series", "2030-09-27", "soon", OnHiatus),

@@ -1,9 +1,9 @@
-//! Titles, compared.
+//! Comparison of titles.
 
-/// Characters of a title that is asked for.
+/// Largest number of characters of a requested title.
 pub const MAX_TITLE: usize = 300;
 
-/// Lower case, letters and digits of any script; everything else is one space between words.
+/// Lower case; letters and digits of any script, with one space between words.
 pub fn normalized(title: &str) -> String {
     let lower: String = title
         .chars()
@@ -17,7 +17,8 @@ pub fn normalized(title: &str) -> String {
     words.join(" ")
 }
 
-/// How alike two normalized titles are, from 0 to 1: 1 less the share of letters to be changed. Empty ones are not alike.
+/// Similarity of two normalized titles, from 0 to 1: 1 minus the share of changed letters. Empty ones are not
+/// similar.
 pub fn similarity(a: &str, b: &str) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 0.0;

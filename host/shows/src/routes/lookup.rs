@@ -1,4 +1,4 @@
-//! `/api/rss/show-status`: titles that are looked up.
+//! `/api/rss/show-status`: lookups of titles.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params};
@@ -7,7 +7,7 @@ use super::App;
 use crate::dto::{Batch, LookupQuery, ShowStatusView};
 use crate::service::Caller;
 
-/// Whether more episodes of a show are to come. A show that nobody can tell of is `unknown`.
+/// Airing status of a show: are more episodes expected? An unknown show has the status `unknown`.
 #[utoipa::path(
     get, path = "/api/rss/show-status/lookup", tag = "rss", params(Params::<LookupQuery>),
     responses((status = 200, body = ShowStatusView))

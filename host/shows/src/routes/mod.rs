@@ -13,9 +13,9 @@ use crate::service::Shows;
 
 type App = axum::extract::State<Arc<Shows>>;
 
-/// Requests of one address in 60 s, each with a question or two to every provider.
+/// Lookups per client address and minute; each may ask every provider once or twice.
 const LOOKUPS: u32 = 60;
-/// The same of fifty titles.
+/// The same limit for batches of fifty titles.
 const BATCHES: u32 = 6;
 
 /// All routes of this area, still without their state.

@@ -1,4 +1,4 @@
-//! Keeping what a provider said, and telling when it is something else than before.
+//! Storing providers' answers, and publishing changes.
 
 use qm_db::{DbError, Tx};
 use qm_kernel::event::{Cause, DomainEvent, Event};
@@ -13,17 +13,17 @@ use crate::events::{BecameActive, Canceled, Ended, StatusChanged};
 use crate::model::report::ShowStatus;
 use crate::repo;
 
-/// Why an answer could not be kept.
+/// Reason why an answer could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum KeepError {
     #[error(transparent)]
     Database(#[from] DbError),
-    /// What the rules say.
+    /// Error from the rules.
     #[error("the rules on the show could not be told: {0}")]
     Rules(ShowError),
 }
 
-/// A status that is another one.
+/// A changed status.
 struct Change {
     from: AiringStatus,
     rules_affected: u64,
@@ -31,8 +31,8 @@ struct Change {
 }
 
 impl Shows {
-    /// Keeps what a provider said of a show. When its status is another one, the rules hear of it first: should the server
-    /// die before the rest is committed, the next answer finds the old status here and tells them again.
+    /// Stores a provider's answer. The rules receive a changed status first: if the server crashes before the
+    /// commit, the next answer finds the old status here and notifies them again.
     pub(super) async fn keep(
         &self,
         (provider, id): (&str, &str),
@@ -48,7 +48,7 @@ impl Shows {
             rules_affected = rules.show_changed(&snapshot).await.map_err(KeepError::Rules)?;
         }
         let mut tx = self.db.begin_write().await?;
-        // Another one may have been quicker, and told it.
+        // Another request may have been faster, and published the change.
         let from = match repo::find(&mut tx, provider, id).await? {
             Some(kept) => kept.status.map(|kept| kept.normalized_status),
             None => None,
@@ -118,7 +118,7 @@ impl Shows {
         match to {
             AiringStatus::Ended => tell!(Ended),
             AiringStatus::Canceled => tell!(Canceled),
-            // That nobody knows any more is no sign of life.
+            // An unknown status is no sign of activity.
             AiringStatus::Unknown => {}
             _ if from.is_over() => tell!(BecameActive),
             _ => {}
@@ -126,7 +126,7 @@ impl Shows {
         Ok(())
     }
 
-    /// To consumers with the commit, to sockets after it.
+    /// Publishes to consumers with the commit, and to sockets after it.
     fn publish<E: Event>(&self, tx: &mut Tx, about: &str, event: &E) {
         tx.publish(DomainEvent::new(&self.ctx, Cause::NONE, about, event));
         let hub = self.hub.clone();

@@ -1,4 +1,4 @@
-//! Titles that people look up.
+//! Lookups of titles by users.
 
 use futures_util::{StreamExt as _, stream};
 use qm_kernel::{Permission, Timestamp};
@@ -12,16 +12,16 @@ use super::{Shows, details, search};
 use crate::model::hit::{Asked, choose};
 use crate::model::report::{NO_PROVIDER, ShowStatus, UNCONFIRMED};
 
-/// Questions of a batch that are asked at once.
+/// Concurrent lookups of a batch.
 const AT_ONCE: usize = 4;
 const ACTION: &str = "rss.show_status.lookup";
 
-/// What the providers said.
+/// Combined answer of the providers.
 enum Answer {
     Found(Box<ShowStatus>),
-    /// Nobody has the show, and why.
+    /// No provider has the show, with the reason.
     Nothing(&'static str),
-    /// Nobody has it among those that answered, and these did not.
+    /// No answering provider has it; these did not answer.
     Failed(String),
 }
 
@@ -43,7 +43,7 @@ struct Failed<'a> {
 }
 
 impl Shows {
-    /// The status of each show, in the order of the questions.
+    /// Status of each show, in the order of the requests.
     pub async fn lookup_all(&self, caller: Caller<'_>, asked: Vec<Asked>) -> Vec<ShowStatus> {
         stream::iter(asked)
             .map(|asked| async move { self.lookup(caller, &asked).await })
@@ -52,7 +52,7 @@ impl Shows {
             .await
     }
 
-    /// The status of a show: always an answer, `unknown` where nobody could say.
+    /// Status of a show; `unknown` when no provider knows it.
     pub async fn lookup(&self, caller: Caller<'_>, asked: &Asked) -> ShowStatus {
         let answer = self.ask(asked).await;
         let (status, error) = match answer {
@@ -63,7 +63,7 @@ impl Shows {
         if let Some(id) = &status.provider_show_id
             && let Err(error) = self.keep((&status.provider, id), &status, true).await
         {
-            // The answer is as good without being kept.
+            // The answer is valid without being stored.
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
                 "the status of a show was not kept"
@@ -97,7 +97,7 @@ impl Shows {
         }
     }
 
-    /// `None`: the provider has no show that is meant.
+    /// `None`: the provider has no matching show.
     async fn ask_one(
         &self,
         provider: &dyn ShowProvider,

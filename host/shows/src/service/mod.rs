@@ -1,4 +1,4 @@
-//! The area's use cases. [`Shows`] is what the server wires.
+//! Use cases of the area. The server constructs [`Shows`].
 
 mod keep;
 mod lookup;
@@ -17,10 +17,10 @@ use qm_realtime::Hub;
 
 pub use qm_platform::Caller;
 
-/// Time that a provider has for an answer.
+/// Time limit of a provider's answer.
 const PATIENCE: Duration = Duration::from_secs(PATIENCE_SECS);
 
-/// What the area needs of the house.
+/// Dependencies of the area, supplied by the server.
 pub struct ShowsDeps {
     pub ground: Ground,
     pub hub: Hub,
@@ -50,7 +50,8 @@ impl Shows {
         })
     }
 
-    /// Introduces who has the rules that are to hear of changes; the first one stays. Who has rules may know this area.
+    /// Sets the receiver of changes that owns the rules; only the first call counts. The owner may depend on
+    /// this area.
     pub fn use_rules(&self, rules: &Arc<dyn ShowRules>) {
         let _ = self.rules.set(Arc::downgrade(rules));
     }
@@ -59,7 +60,7 @@ impl Shows {
         self.rules.get().and_then(Weak::upgrade)
     }
 
-    /// The provider of this id, while it has what it needs.
+    /// The provider with this id, if it is ready.
     async fn provider(&self, id: &str) -> Option<&Arc<dyn ShowProvider>> {
         let provider = self.providers.iter().find(|provider| provider.id() == id)?;
         provider.is_ready().await.then_some(provider)

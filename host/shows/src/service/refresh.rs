@@ -1,4 +1,4 @@
-//! Shows that are asked anew: by the loop, by whoever stores a rule, on demand.
+//! Refreshing shows: by the loop, for stored rules, and on request.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,24 +16,24 @@ use crate::model::report::{ShowStatus, UNCONFIRMED, holds_for};
 use crate::repo::{self, Kept};
 
 const INTERVAL: Duration = Duration::from_hours(1);
-/// Shows that a run looks at, the longest unasked first.
+/// Shows examined per run, the longest unasked first.
 const LOOKED_AT: i64 = 500;
-/// Shows that a run asks their providers for.
+/// Shows requested from providers per run.
 const ASKED_FOR: usize = 100;
-/// A show that nobody asked for in this time, and no rule is about, is forgotten.
+/// Time after which a show without requests and rules is deleted.
 const FORGOTTEN_AFTER: Duration = Duration::from_hours(180 * 24);
 
-/// Why nothing is known of a show.
+/// Reason why a show is unknown.
 #[derive(Debug, thiserror::Error)]
 enum Unanswered {
-    /// There is nobody to ask, or they have no such show.
+    /// No provider, or none has the show.
     #[error(transparent)]
     Unknown(ShowError),
     #[error(transparent)]
     Failed(ShowError),
 }
 
-/// What a run did.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
     pub answered: usize,
@@ -45,7 +45,7 @@ impl Shows {
     /// Name and interval of the loop.
     pub const REFRESH: (&'static str, Duration) = ("shows.refresh", INTERVAL);
 
-    /// Asks for what is due, every hour, until it is told to stop.
+    /// Refreshes due shows hourly until stopped.
     pub async fn refresh_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut beats = Beats::every(INTERVAL);
         while stop.run_until_cancelled(beats.next()).await.is_some() {
@@ -87,7 +87,7 @@ impl Shows {
         Ok(done)
     }
 
-    /// Asks a show's provider now and keeps what it says.
+    /// Asks a show's provider now and stores the answer.
     async fn ask_again(&self, provider: &str, id: &str, is_asked: bool) -> Result<ShowStatus, Unanswered> {
         let source = self.provider(provider).await.ok_or_else(|| {
             Unanswered::Unknown(ShowError(format!("the provider \"{provider}\" is not set up")))
@@ -127,7 +127,7 @@ impl Shows {
         for kept in unasked {
             let show = (kept.provider, kept.id);
             if watched.contains(&show) {
-                // So that it is not in the way of others.
+                // Recorded, so that it does not delay others.
                 repo::asked(&mut tx, (&show.0, &show.1), self.ctx.now()).await?;
             } else {
                 repo::forget(&mut tx, (&show.0, &show.1)).await?;
@@ -178,7 +178,7 @@ impl ShowStatuses for Shows {
         }
         match self.ask_again(provider, provider_show_id, true).await {
             Ok(status) => status.snapshot(provider, provider_show_id, now),
-            // What was known is better than nothing.
+            // The old status is better than none.
             Err(_) => old.unwrap_or_else(|| {
                 ShowStatus::unknown("", UNCONFIRMED).snapshot(provider, provider_show_id, now)
             }),

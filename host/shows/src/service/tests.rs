@@ -1,4 +1,4 @@
-//! Lookups, what is kept, what is asked anew and what is told, on both databases.
+//! Tests of lookups, storage, refreshes and published changes, on both databases.
 
 use std::sync::atomic::Ordering;
 
@@ -36,7 +36,7 @@ db_test! {
         assert_eq!((told.provider.as_str(), told.recommendation), ("provider_a", Recommendation::NotRecommended));
         let told = house.look_up_of("quiet web", Some("titledb")).await;
         assert_eq!(told.provider, "titledb");
-        // One that lacks what it needs is passed over.
+        // A provider that is not ready is skipped.
         house.first.ready.store(false, Ordering::SeqCst);
         assert_eq!(house.look_up("quiet web").await.provider, "titledb");
         let audited = house.audited().await;
@@ -64,7 +64,7 @@ db_test! {
         let alone = House::alone(&db).await;
         assert_eq!(alone.look_up("Harbor Nine").await.warnings, ["no_provider_configured"]);
         assert_eq!(run(&alone).await, counts(0, 0, 0));
-        // One that fails: the next one answers, and where none does that is told.
+        // After a failure the next one answers; if none does, that is reported.
         house.first.ready.store(true, Ordering::SeqCst);
         house.first.broken.store(true, Ordering::SeqCst);
         let told = house.look_up("Harbor Nine").await;
@@ -92,7 +92,7 @@ db_test! {
             house.first.show("1", "Harbor Nine", text);
             assert_eq!(house.look_up("Harbor Nine").await.normalized_status, status);
             assert_eq!(house.look_up("Harbor Nine").await.normalized_status, status);
-            let told = house.told();
+            let told = house.take_events();
             let Some(from) = before.replace(status) else {
                 assert!(told.is_empty(), "the first answer changes nothing: {told:?}");
                 continue;
@@ -123,15 +123,15 @@ db_test! {
         house.look_up("Harbor Nine").await;
         house.first.show("1", "Harbor Nine", "Ended");
         house.rules.broken.store(true, Ordering::SeqCst);
-        // Whoever asks has the answer all the same.
+        // The caller gets the answer all the same.
         assert_eq!(house.look_up("Harbor Nine").await.normalized_status, AiringStatus::Ended);
-        assert!(house.told().is_empty());
+        assert!(house.take_events().is_empty());
         house.after(25);
         assert_eq!(run(&house).await, counts(0, 1, 0));
-        assert!(house.told().is_empty());
+        assert!(house.take_events().is_empty());
         house.rules.broken.store(false, Ordering::SeqCst);
         assert_eq!(run(&house).await, counts(1, 0, 0));
-        assert_eq!(house.told().len(), 2);
+        assert_eq!(house.take_events().len(), 2);
         assert_eq!(house.rules.told.lock().unwrap().len(), 1);
     }
 
@@ -167,7 +167,7 @@ db_test! {
         house.after(25);
         assert_eq!(run(&house).await, counts(0, 100, 0), "a hundred at once");
         house.after(1);
-        // Those that were not asked come first.
+        // Shows not asked yet come first.
         let second = run(&house).await;
         assert_eq!(second, counts(30, 70, 0));
         house.first.broken.store(true, Ordering::SeqCst);
@@ -199,10 +199,10 @@ db_test! {
             assert_eq!((unknown.status, unknown.gate(false)), (AiringStatus::Unknown, Gate::Open));
             assert_eq!((unknown.warnings, unknown.title), (vec!["status_unconfirmed".to_owned()], None));
         }
-        house.told();
+        house.take_events();
         house.first.show("1", "Harbor Nine", "Canceled");
         assert_eq!(house.app.refresh("provider_a", "1").await.unwrap().unwrap().status, AiringStatus::Canceled);
-        assert_eq!(house.told().len(), 2);
+        assert_eq!(house.take_events().len(), 2);
         for (provider, id) in [("provider_a", "9"), ("nobody", "1")] {
             assert_eq!(house.app.refresh(provider, id).await.unwrap(), None, "{provider} {id}");
         }

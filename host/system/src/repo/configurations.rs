@@ -1,4 +1,4 @@
-//! Table `plugin_configurations`: what an administrator entered for a plugin as a whole, encrypted.
+//! Table `plugin_configurations`: configuration of a plugin as a whole, encrypted.
 
 use async_trait::async_trait;
 use qm_db::{DbError, Tx, all, exec, opt, sql};
@@ -15,7 +15,7 @@ sql! {
 
 const FIELD: &str = "configuration";
 
-/// What is stored for the plugin, still encrypted.
+/// The encrypted configuration of a plugin.
 pub async fn find(tx: &mut Tx, plugin: &str) -> Result<Option<String>, DbError> {
     let found = opt!(tx, (String,), FIND, plugin).await?;
     Ok(found.map(|(sealed,)| sealed))
@@ -25,7 +25,7 @@ pub async fn put(tx: &mut Tx, plugin: &str, sealed: &str, at: Timestamp) -> Resu
     exec!(tx, PUT, plugin, sealed, at.ms()).await?.exactly(1)
 }
 
-/// The configurations of plugins, for a change of keys.
+/// Encrypted configurations of plugins, for a change of keys.
 pub struct SealedConfigurations;
 
 #[async_trait]

@@ -1,5 +1,5 @@
-//! Tables `plugin_pins` (whose an id is), `plugin_grants` (hosts of its own that a plugin may reach) and `plugin_capabilities`
-//! (interfaces it may use).
+//! Tables `plugin_pins` (the file that owns a plugin id), `plugin_grants` (hosts that a plugin may reach) and
+//! `plugin_capabilities` (interfaces that it may use).
 
 use qm_db::{DbError, Tx, all, exec, opt, sql};
 use qm_kernel::Timestamp;
@@ -17,27 +17,27 @@ sql! {
     GIVE = "UPDATE plugin_pins SET file = $2, pinned_at = $3 WHERE id = $1";
 }
 
-/// The file that has the id, and since when in milliseconds.
+/// File of the id, and the time of the pin in milliseconds.
 pub async fn pin_of(tx: &mut Tx, id: &str) -> Result<Option<(String, i64)>, DbError> {
     opt!(tx, (String, i64), FIND, id).await
 }
 
-/// Every id with its file, and since when in milliseconds.
+/// Every id with its file, and the time of the pin in milliseconds.
 pub async fn pins(tx: &mut Tx) -> Result<Vec<(String, String, i64)>, DbError> {
     all!(tx, (String, String, i64), LIST).await
 }
 
-/// Gives the id to the file, unless one has it.
+/// Pins the id to the file, unless it is pinned.
 pub async fn pin(tx: &mut Tx, id: &str, file: &str, at: Timestamp) -> Result<(), DbError> {
     exec!(tx, PIN, id, file, at.ms()).await.map(drop)
 }
 
-/// Gives the id to another file. False when nobody ever had it.
+/// Pins the id to another file. `false` when it was never pinned.
 pub async fn give(tx: &mut Tx, id: &str, file: &str, at: Timestamp) -> Result<bool, DbError> {
     Ok(exec!(tx, GIVE, id, file, at.ms()).await?.rows() == 1)
 }
 
-/// Every id with each of its hosts, in order of hosts.
+/// Every id with each of its granted hosts, sorted by host.
 pub async fn grants(tx: &mut Tx) -> Result<Vec<(String, String)>, DbError> {
     all!(tx, (String, String), GRANTS).await
 }
@@ -46,7 +46,7 @@ pub async fn grant(tx: &mut Tx, id: &str, host: &str, at: Timestamp) -> Result<(
     exec!(tx, GRANT, id, host, at.ms()).await.map(drop)
 }
 
-/// Every id with each of its capabilities.
+/// Every id with each of its granted capabilities.
 pub async fn capabilities(tx: &mut Tx) -> Result<Vec<(String, String)>, DbError> {
     all!(tx, (String, String), CAPABILITIES).await
 }
@@ -55,7 +55,7 @@ pub async fn allow(tx: &mut Tx, id: &str, capability: &str, at: Timestamp) -> Re
     exec!(tx, ALLOW, id, capability, at.ms()).await.map(drop)
 }
 
-/// Takes every host and every capability from the id.
+/// Revokes all grants of the id.
 pub async fn ungrant(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     exec!(tx, UNGRANT, id).await.map(drop)?;
     exec!(tx, DISALLOW, id).await.map(drop)

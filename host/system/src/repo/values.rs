@@ -1,4 +1,4 @@
-//! Table `plugin_values`: what plugins keep.
+//! Table `plugin_values`: key-value storage of plugins.
 
 use qm_db::{DbError, Tx, all, exec, one, opt, sql};
 
@@ -17,7 +17,7 @@ pub async fn get(tx: &mut Tx, plugin: &str, key: &str) -> Result<Option<String>,
     Ok(found.map(|(value,)| value))
 }
 
-/// Every key of the plugin, in no order.
+/// Every key of the plugin, unsorted.
 pub async fn keys(tx: &mut Tx, plugin: &str) -> Result<Vec<String>, DbError> {
     let found = all!(tx, (String,), KEYS, plugin).await?;
     Ok(found.into_iter().map(|(key,)| key).collect())
@@ -31,7 +31,7 @@ pub async fn remove(tx: &mut Tx, plugin: &str, key: &str) -> Result<(), DbError>
     exec!(tx, REMOVE, plugin, key).await.map(drop)
 }
 
-/// Keys of the plugin, and the bytes of all its keys and values.
+/// Number of keys of the plugin, and bytes of all its keys and values.
 pub async fn used(tx: &mut Tx, plugin: &str) -> Result<(i64, i64), DbError> {
     one!(tx, (i64, i64), USED, plugin).await
 }

@@ -1,4 +1,4 @@
-//! The audit trail as a list.
+//! Route of the audit trail.
 
 use axum::extract::State;
 use qm_kernel::{PageQuery, Timestamp};
@@ -13,7 +13,7 @@ use crate::error::SystemError;
 
 const MAX_PAGE: u64 = 200;
 
-/// Which rows are asked for.
+/// Filter and page of the audit trail.
 pub(super) struct AuditQuery {
     page: PageQuery,
     action: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct AuditQuery {
 impl FromQuery for AuditQuery {
     fn from_query(fields: &mut Fields<'_>) -> Self {
         let page = fields.page(MAX_PAGE);
-        // An action that no row can have, for what PostgreSQL's TEXT cannot hold.
+        // An action with NUL, which PostgreSQL's TEXT cannot hold, matches no row.
         let action = fields
             .string("action")
             .optional()
@@ -47,7 +47,7 @@ pub(super) struct AuditPage {
     page_size: u64,
 }
 
-/// What somebody did, or tried to do.
+/// An audited action.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AuditItem {
@@ -126,7 +126,7 @@ impl From<Target> for AuditTarget {
     }
 }
 
-/// Who did what to what, newest first.
+/// Audit trail, the newest entry first.
 #[utoipa::path(
     get,
     path = "/api/audit",

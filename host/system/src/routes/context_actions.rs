@@ -1,4 +1,5 @@
-//! What a caller may do with things, for toolbars. No boundary of rights: the routes that do it are.
+//! Route of the context actions, from which clients build toolbars. It is no access control: the routes of
+//! the actions are.
 
 use axum::extract::State;
 use qm_platform::area::ContextAction;
@@ -8,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::System;
 
-/// What the caller may do with things.
+/// Context actions of the caller.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ContextActions {
     /// In the order in which the areas list them.
@@ -16,7 +17,7 @@ pub(super) struct ContextActions {
     diagnostics: ContextDiagnostics,
 }
 
-/// How many are left out, and why.
+/// Number of withheld actions, by reason.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ContextDiagnostics {
     /// All that there are.
@@ -47,12 +48,12 @@ pub(super) struct ContextActionView {
     group: &'static str,
     /// The kinds of things it is about, e.g. `torrent`.
     entity_types: Vec<&'static str>,
-    /// How many things: `none`, `single`, `multi`, `any`.
+    /// Size of the selection: `none`, `single`, `multi`, `any`.
     arity: &'static str,
     /// For views of the running of things only.
     operations_only: bool,
     destructive: bool,
-    /// What a thing must be able to do.
+    /// Capability that the object needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     requires_entity_capability: Option<&'static str>,
@@ -88,7 +89,7 @@ impl From<&ContextAction> for ContextActionView {
     }
 }
 
-/// What the caller may do with torrents, files, jobs and media items, for toolbars.
+/// Actions that the caller may perform on torrents, files, jobs and media items, for toolbars.
 #[utoipa::path(
     get, path = "/api/context-actions/catalog", tag = "context-actions", responses((status = 200, body = ContextActions))
 )]

@@ -28,44 +28,44 @@ use crate::service::update::Updates;
 
 pub use standby::doorkeeper;
 
-/// The state of these routes.
+/// State of these routes.
 #[derive(Clone)]
 pub struct System {
     pub db: Db,
-    /// Judges who changes something here.
+    /// Checks the permissions of users who make changes.
     pub acting: Arc<dyn Acting>,
     pub audit: Audit,
     pub trail: AuditTrail,
     pub settings: Settings,
-    /// What clients draw their menu from, in the order they draw it.
+    /// Modules for the menu of clients, in order.
     pub modules: Arc<[&'static Module]>,
-    /// What people may do with things, of every area.
+    /// Context actions of all areas.
     pub context_actions: Arc<[&'static ContextAction]>,
-    /// The variables the server reads, with what it found.
+    /// Environment variables of the server, with their values.
     pub environment: Arc<[EnvEntry]>,
     pub plugins: Arc<PluginHost>,
     pub configurations: PluginConfigurations,
     pub ctx: Ctx,
-    /// The name the server was started with.
+    /// Configured product name.
     pub product: Arc<str>,
     pub build: Build,
-    /// When the process started.
+    /// Start of the process.
     pub started: Instant,
     pub health: Health,
     pub updates: Updates,
-    /// All that is counted, of every area.
+    /// Metrics of all areas.
     pub metrics: Registry,
     pub node: Node,
 }
 
-/// What a server tells of itself, active or not.
+/// State of the routes that a standby has too.
 #[derive(Clone)]
 pub struct Aside {
     pub db: Db,
     pub node: Node,
-    /// When the process started.
+    /// Start of the process.
     pub started: Instant,
-    /// What is counted.
+    /// Metrics of this server.
     pub metrics: Registry,
 }
 
@@ -80,7 +80,7 @@ impl FromRef<System> for Aside {
     }
 }
 
-/// The routes of a server that stands by: the same as it has when it is active, as far as they are about itself.
+/// Routes of a standby: the routes about itself that an active server has too.
 pub fn standby_routes() -> Routes<Aside> {
     Routes::new()
         .add(line!(system::live).public())

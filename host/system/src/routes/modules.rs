@@ -1,4 +1,4 @@
-//! Which areas there are.
+//! Routes of the modules.
 
 use axum::extract::State;
 use qm_kernel::Permission;
@@ -32,7 +32,7 @@ pub(super) struct EnabledModule {
     #[schema(value_type = Vec<String>)]
     permissions: Vec<Permission>,
     menu: Vec<MenuItem>,
-    /// What it can do, one word each.
+    /// Features, one word each.
     features: &'static [&'static str],
     /// Always `false`.
     locked: bool,
@@ -48,7 +48,7 @@ pub(super) struct MenuItem {
     #[schema(example = "Folder")]
     icon: &'static str,
     path: &'static str,
-    /// Who may see it.
+    /// Permission to see it.
     #[schema(value_type = String)]
     permission: Permission,
 }

@@ -1,4 +1,4 @@
-//! What plugins there are and how they fare; reading one's file again.
+//! Routes of the plugins: state, reload, grants and configuration.
 
 use axum::extract::State;
 use qm_db::Tx;
@@ -44,7 +44,7 @@ pub(super) async fn reload_plugin(
             AuditResult::Success,
             json!({ "version": plugin.version, "sha256": plugin.sha256 }),
         ),
-        // Nothing was there to be changed.
+        // No plugin, so nothing could change.
         Err(error @ PluginHostError::NoSuchPlugin(_)) => {
             tracing::debug!(%error);
             return Err(SystemError::from(PluginHostError::NoSuchPlugin(id)).into());
@@ -95,7 +95,7 @@ pub(super) async fn accept_plugin(
     Path(id): Path<String>,
     Body(Acceptance { file }): Body<Acceptance>,
 ) -> ApiResult<Created<Plugin>> {
-    // Before anything is told of files.
+    // Checked before the answer reveals files.
     judged(&system, &principal).await?;
     system
         .plugins
@@ -120,7 +120,7 @@ pub(super) async fn accept_plugin(
     Ok(Created(plugin.into()))
 }
 
-/// What a plugin may use of what it asks for.
+/// Grants of a plugin.
 #[derive(ToSchema)]
 pub(super) struct Grants {
     /// Origins (`https://host`, `https://host:port`), each one the plugin asks for; an empty list takes all back.
@@ -156,7 +156,7 @@ pub(super) async fn grant_plugin(
     Path(id): Path<String>,
     Body(Grants { hosts, capabilities }): Body<Grants>,
 ) -> ApiResult<Json<Plugin>> {
-    // Before anything is told of the plugin.
+    // Checked before the answer reveals the plugin.
     judged(&system, &principal).await?;
     let wanted = Granted {
         hosts,
@@ -178,7 +178,7 @@ pub(super) async fn grant_plugin(
     Ok(Json(plugin.into()))
 }
 
-/// What an administrator entered for a plugin as a whole.
+/// Configuration of a plugin as a whole.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PluginConfiguration {
@@ -188,7 +188,7 @@ pub(super) struct PluginConfiguration {
     /// Each secret that is set is shown as `••••••••`.
     #[schema(value_type = Object)]
     config: Map<String, Value>,
-    /// Whether anybody entered it.
+    /// True when it was entered.
     configured: bool,
     /// Secrets to enter again, because an address changed; until then the plugin gets no configuration. Left out while there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -222,7 +222,7 @@ pub(super) async fn plugin_configuration(
     }))
 }
 
-/// What a plugin is to be configured with.
+/// Configuration to store for a plugin.
 #[derive(ToSchema)]
 pub(super) struct Configuration {
     /// In place of what was entered before. A secret that is left out, blank or the mask stays as long as the addresses do; `null`
@@ -255,13 +255,13 @@ pub(super) async fn configure_plugin(
     Path(id): Path<String>,
     Body(Configuration { config }): Body<Configuration>,
 ) -> ApiResult<Json<PluginConfiguration>> {
-    // Before anything is told of the plugin.
+    // Checked before the answer reveals the plugin.
     judged(&system, &principal).await?;
     let config_schema = system.plugins.configured_by(&id).map_err(SystemError::from)?;
     let change = Change {
         id: &id,
         action: "plugins.configure",
-        // Names alone: a value may be a secret, or look like one.
+        // Names only: a value may be a secret, or look like one.
         metadata: json!({ "fields": config.keys().collect::<Vec<_>>() }),
     };
     let (mut whole, mut secrets_wanted) = (Map::new(), Vec::new());
@@ -279,13 +279,13 @@ pub(super) async fn configure_plugin(
     }))
 }
 
-/// The caller by what is stored, not by what a token says: before anything is told or done.
+/// Checks the caller by the stored roles instead of the token, before any answer or action.
 async fn judged(system: &System, principal: &Principal) -> Result<Actor, SystemError> {
     let (acting, needed) = (&*system.acting, [Permission::SystemManage]);
     Ok(judge_alone(acting, &system.db, principal, &needed).await?)
 }
 
-/// A change of what is kept under a plugin's id.
+/// A change of data stored under a plugin's id.
 struct Change<'a> {
     id: &'a str,
     action: &'static str,
@@ -293,7 +293,7 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Makes it, with its audit row, in a transaction that judges the caller once more.
+    /// Makes the change with its audit row, in a transaction that checks the caller again.
     async fn make(
         self,
         system: &System,

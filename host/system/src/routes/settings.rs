@@ -1,4 +1,4 @@
-//! Settings, and the variables of the environment.
+//! Routes of the settings and the environment variables.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub(super) struct StoredSetting {
 #[derive(Serialize, ToSchema)]
 pub(super) struct Variable {
     key: &'static str,
-    /// What it belongs to, e.g. `Security`.
+    /// Group on the settings page, e.g. `Security`.
     group: &'static str,
     label: &'static str,
     description: &'static str,

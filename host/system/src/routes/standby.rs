@@ -1,4 +1,4 @@
-//! What a server answers that is not the one to ask.
+//! Answers of a standby server.
 
 use axum::http::{HeaderValue, Method, header};
 use axum::response::{IntoResponse as _, Response};
@@ -9,12 +9,12 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-/// When to ask again: a take-over takes some seconds.
+/// Time until the next try: a take-over takes some seconds.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
-/// What everybody is told that asks how the process is. Metrics need a permission as ever.
+/// Routes about the process that a standby answers too. Metrics still need their permission.
 const ALWAYS_OPEN: [&str; 3] = ["/api/system/live", "/api/system/ready", "/api/system/metrics"];
 
-/// A doorkeeper that lets requests in as long as the server is active.
+/// Doorkeeper that admits requests while the server is active.
 pub fn doorkeeper(node: &Node) -> Doorkeeper {
     let node = node.clone();
     Doorkeeper::new(move |method, path| {
@@ -26,13 +26,13 @@ pub fn doorkeeper(node: &Node) -> Doorkeeper {
     })
 }
 
-/// 503 `standby`.
+/// The answer 503 `standby`.
 fn refusal(sentence: &str) -> Response {
     let error = ApiError::new(ErrorKind::Unavailable, sentence.to_owned());
     answer(error.with_code(STANDBY))
 }
 
-/// 503 `standby` to who asks whether it is ready.
+/// The answer 503 `standby` of the readiness route.
 pub(super) fn not_ready(sentence: String, database: bool) -> Response {
     let body = NotReady {
         status_code: ErrorKind::Unavailable.status(),
@@ -51,13 +51,13 @@ fn answer(error: ApiError) -> Response {
     response
 }
 
-/// What a server answers that is not the one to ask: an error, and beside it what one that is ready says.
+/// Answer of a standby: an error, with the fields of the readiness answer.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NotReady {
     /// Always 503.
     status_code: u16,
-    /// Who is active, if that is known.
+    /// Name of the active server, if known.
     message: String,
     /// Always `Service Unavailable`.
     error: &'static str,
@@ -65,6 +65,6 @@ pub(super) struct NotReady {
     code: &'static str,
     /// Always `standby`.
     status: &'static str,
-    /// Whether the database answers.
+    /// True when the database answers.
     database: bool,
 }

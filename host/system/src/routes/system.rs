@@ -1,4 +1,4 @@
-//! Is it alive, is it ready, what is it.
+//! Routes for liveness, readiness and version.
 
 pub(super) mod health;
 pub(super) mod metrics;
@@ -12,7 +12,7 @@ use super::standby::{NotReady, not_ready};
 use super::{Aside, System};
 use crate::dto::{Live, Ready, Release};
 
-/// Whether the process answers.
+/// Liveness of the process.
 #[utoipa::path(get, path = "/api/system/live", tag = "system", responses((status = 200, body = Live)))]
 pub(super) async fn live(State(aside): State<Aside>) -> Json<Live> {
     Json(Live {
@@ -21,9 +21,9 @@ pub(super) async fn live(State(aside): State<Aside>) -> Json<Live> {
     })
 }
 
-/// Whether the server is the one to ask, and whether the database answers and can be written. Of several servers on one
-/// PostgreSQL those that stand by answer 503, with `status` and `code` `standby`; the active one always answers 200, and the
-/// body tells.
+/// Readiness: the server is active, and the database answers and is writable. Of several servers on one
+/// PostgreSQL the standbys answer 503, with `status` and `code` `standby`; the active one always answers 200,
+/// and the body tells the state.
 #[utoipa::path(
     get,
     path = "/api/system/ready",
@@ -34,7 +34,7 @@ pub(super) async fn ready(State(aside): State<Aside>) -> Response {
     let standing_by = aside.node.standing_by();
     let database = match &standing_by {
         None => aside.db.ping().await,
-        // A standby writes nothing, and that a database can be read is all it needs to wait.
+        // A standby writes nothing, so a readable database is enough.
         Some(_) => aside.db.answers().await,
     };
     match standing_by {

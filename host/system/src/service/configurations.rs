@@ -1,6 +1,6 @@
-//! What an administrator enters once for a plugin, by the JSON Schema that the plugin gave.
+//! Configuration of a plugin as a whole, entered by an administrator and checked by the plugin's JSON Schema.
 //!
-//! Invariant: a secret is stored encrypted, handed to its plugin in clear, and shown to nobody.
+//! Invariant: a secret is stored encrypted, passed to its plugin decrypted, and never shown.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ impl PluginConfigurations {
         Self { cipher, ctx }
     }
 
-    /// What is stored for the plugin, secrets in clear. None when nobody entered anything, when it was sealed with a key nobody
-    /// has any more, and while a secret has to be entered again.
+    /// The stored configuration with decrypted secrets. `None` when there is none, when it cannot be
+    /// decrypted, and while a secret must be entered again.
     pub async fn read(&self, tx: &mut Tx, plugin: &str) -> Result<Option<Map<String, Value>>, DbError> {
         let Some(mut stored) = self.stored(tx, plugin).await? else {
             return Ok(None);
@@ -41,7 +41,7 @@ impl PluginConfigurations {
         Ok(None)
     }
 
-    /// The same, and the secrets that have to be entered again.
+    /// The configuration for display, and the names of the secrets to enter again.
     pub(crate) async fn shown(
         &self,
         tx: &mut Tx,
@@ -68,8 +68,8 @@ impl PluginConfigurations {
         Ok(serde_json::from_str(clear.expose()).ok())
     }
 
-    /// Stores `given`, in place of all that was stored but the secrets it does not name, at the addresses that they were entered
-    /// for; answers what is stored now, and the secrets that have to be entered again.
+    /// Stores `given` in place of the present configuration. Omitted secrets are kept as long as their
+    /// addresses stay. Returns the stored configuration, and the names of the secrets to enter again.
     pub(crate) async fn enter(
         &self,
         tx: &mut Tx,
@@ -84,14 +84,14 @@ impl PluginConfigurations {
             before: &stored,
             sent: &given,
             places: (
-                &Places::of(Some(schema), &stored),
-                &Places::of(Some(schema), &whole),
+                &Places::in_config(Some(schema), &stored),
+                &Places::in_config(Some(schema), &whole),
             ),
         };
         let wanted = change.settle(&mut whole, wanted);
         let mut broken = config_schema::broken_or_unknown(schema, &whole).map_err(SystemError::Schema)?;
         if broken.is_empty() {
-            // A run would be refused for it, each time.
+            // Every run would be refused for it.
             let refused = Grants::from_config(schema, &whole).err();
             broken.extend(refused.map(|text| BrokenRule::of_grant(&text)));
         }
@@ -108,8 +108,8 @@ impl PluginConfigurations {
     }
 }
 
-/// The names among these that are secrets. One that holds a secret, however deep, is a secret as a whole: so are all that
-/// `properties` does not name when a secret stands elsewhere in the schema.
+/// Names of the secret properties. A property with a secret at any depth is secret as a whole; so are all
+/// properties missing in `properties` when a secret stands elsewhere in the schema.
 fn secrets<'a>(schema: &Value, names: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let elsewhere = schema
@@ -124,7 +124,7 @@ fn secrets<'a>(schema: &Value, names: impl Iterator<Item = &'a String>) -> BTree
     names.filter(is_secret).cloned().collect()
 }
 
-/// What is given, with the stored secrets that it leaves out, leaves blank or repeats as the mask. `null` takes one away.
+/// `given` with the stored secrets that it omits, leaves blank or sends as the mask. `null` removes a secret.
 fn merged(
     schema: &Value,
     mut stored: Map<String, Value>,
@@ -145,7 +145,7 @@ fn merged(
     given
 }
 
-/// The configuration as people see it: the mask instead of each secret that is set.
+/// The configuration for display: each set secret is masked.
 pub(crate) fn shown(schema: &Value, mut whole: Map<String, Value>) -> Map<String, Value> {
     for name in secrets(schema, whole.keys()) {
         if let Some(value) = whole.get_mut(&name) {

@@ -1,9 +1,9 @@
-//! What the server counts, as the text a Prometheus server reads.
+//! Metrics of the server in the Prometheus text format.
 //!
-//! Areas that count by themselves register with the server's one [`Registry`]. What is counted elsewhere already (the
-//! bus, the realtime channel, the plugins, the database's pools, the process) is read here when somebody asks, so that
-//! counting costs nothing while nobody does.
-//! Bounds: labels are names of the program's own, ids of plugins and of configured engines; never what a caller sent.
+//! Areas with their own counters register with the server's [`Registry`]. Numbers that exist elsewhere (event
+//! bus, realtime channel, plugins, database pools, process) are read here at each scrape, so that they cost
+//! nothing in between. Bounds: labels are names of our own, ids of plugins and of configured engines; never
+//! values from requests.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,15 +19,15 @@ use qm_realtime::Hub;
 use crate::dto::Build;
 use crate::service::health::process::Process;
 
-/// What the text is served as.
+/// Content type of the metrics.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Everything in `registry`, in the text format.
+/// All metrics of `registry` in the text format.
 pub fn render(registry: &Registry) -> Result<String, prometheus::Error> {
     TextEncoder::new().encode_to_string(&registry.gather())
 }
 
-/// What is read when somebody asks.
+/// Sources of the metrics that are read at each scrape.
 #[derive(Clone)]
 pub struct Sources {
     pub db: Db,
@@ -35,7 +35,7 @@ pub struct Sources {
     pub hub: Hub,
     pub plugins: Arc<PluginHost>,
     pub build: Build,
-    /// When the process started.
+    /// Start of the process.
     pub started: Instant,
 }
 
@@ -271,7 +271,7 @@ impl Sources {
     }
 }
 
-/// Work that blocks, by the lanes it is done in.
+/// Metrics of the lanes for blocking work.
 fn lanes(to: &mut Families) -> Result<(), prometheus::Error> {
     let lanes = qm_lanes::counts();
     let labels: Vec<[&str; 1]> = lanes.iter().map(|lane| [lane.lane]).collect();
@@ -291,7 +291,7 @@ fn lanes(to: &mut Families) -> Result<(), prometheus::Error> {
 }
 
 type Families = Vec<Box<dyn Collector>>;
-/// Values of the labels, and of the metric.
+/// Values of the labels, and value of the metric.
 type Row<'a> = (&'a [&'a str], u64);
 
 fn counters(
@@ -332,7 +332,7 @@ fn float_gauge(to: &mut Families, name: &str, help: &str, value: f64) -> Result<
     Ok(())
 }
 
-/// Makes its families anew each time it is asked: what is gone (an engine, a plugin) is gone from the text too.
+/// Collector that builds its families at each scrape, so that removed engines and plugins disappear.
 struct OnDemand {
     sources: Sources,
     descs: Vec<Desc>,

@@ -1,4 +1,4 @@
-//! What this area does beside its routes.
+//! Services of this area.
 
 pub mod configurations;
 pub mod health;

@@ -1,6 +1,7 @@
-//! Which file an id of a plugin belongs to, in the database: servers that share it agree, and a restart changes nothing.
+//! Pins of plugin ids to files, in the database: servers that share it agree, and a restart changes nothing.
 //!
-//! Invariant: an id gets another file only in a transaction that judged an administrator and holds the audit row of it.
+//! Invariant: an id is pinned to another file only in a transaction that checks an administrator and writes
+//! the audit row.
 
 use std::collections::HashMap;
 
@@ -12,11 +13,11 @@ use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::repo::pins as repo;
 
-/// The pins of one database.
+/// Pins of one database.
 pub struct PluginPins {
     db: Db,
     ctx: Ctx,
-    /// All of them as of the last look, for as long as nothing was written.
+    /// All pins and grants at the last read, valid until the database is written.
     known: Mutex<Known>,
 }
 
@@ -46,7 +47,7 @@ impl PluginPins {
 
     async fn find_or_pin(&self, id: &str, file: &str) -> Result<Pin, DbError> {
         let pin = |(file, at)| Pin { file, at };
-        // Nearly always it is there, and nobody has to wait for a write.
+        // The usual case is a read, without a write transaction.
         let mut tx = self.db.begin_read().await?;
         let found = repo::pin_of(&mut tx, id).await?;
         drop(tx);
@@ -62,7 +63,7 @@ impl PluginPins {
         Ok(pin(found.unwrap_or_else(|| (file.to_owned(), now.ms()))))
     }
 
-    /// What was read last, read anew if anything was written since.
+    /// The cached pins and grants, read again if the database was written since.
     async fn known(&self) -> Result<MappedMutexGuard<'_, Facts>, DbError> {
         let mut known = self.known.lock().await;
         if known.changes.any() {
@@ -115,15 +116,15 @@ impl Pins for PluginPins {
     }
 }
 
-/// Gives `id` to `file`, without what was granted to the former one. False when nobody ever had the id.
+/// Pins `id` to `file`, without the grants of the former file. `false` when the id was never pinned.
 pub async fn give(tx: &mut Tx, ctx: &Ctx, id: &str, file: &str) -> Result<bool, DbError> {
     let is_given = repo::give(tx, id, file, ctx.now()).await?;
-    // They were granted to what the other file did with them.
+    // They were granted for the code of the other file.
     repo::ungrant(tx, id).await?;
     Ok(is_given)
 }
 
-/// Grants this, and nothing else, to the plugin `id`.
+/// Replaces the grants of the plugin `id`.
 pub async fn grant(tx: &mut Tx, ctx: &Ctx, id: &str, granted: &Granted) -> Result<(), DbError> {
     repo::ungrant(tx, id).await?;
     for host in &granted.hosts {

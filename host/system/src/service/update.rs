@@ -1,9 +1,9 @@
-//! Whether there is a newer version: one look at the list of tags of the repository the operator named. Never applies
-//! anything, and without a repository never asks anybody.
+//! Check for newer versions: one request to the tag list of the configured repository. It never installs
+//! anything, and without a repository it makes no request.
 //!
 //! The list is a JSON array of objects with a `name`; the newest name of the form `1.2.3` or `v1.2.3` counts.
-//! Bounds: 10 s and 1 MiB a look, one look at a time, one a day by itself. The address is the operator's: it may be
-//! private, never link-local or a cloud's metadata; a redirect is not followed.
+//! Bounds: 10 s and 1 MiB per request, one request at a time, one a day automatically. The operator chooses
+//! the address: it may be private, but never link-local or a cloud's metadata; redirects are not followed.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,22 +25,22 @@ use crate::settings::{UPDATE_CHECK, UpdateCheck};
 const INTERVAL: Duration = Duration::from_hours(24);
 const TOTAL: Duration = Duration::from_secs(10);
 const MAX_LIST: usize = 1 << 20;
-/// Why the check stays off although it was switched on.
+/// Reason why the check stays off although it was switched on.
 const NOBODY: &str =
     "UPDATE_CHECK_URL is not set: there is no repository to ask. Set it and start the server again";
 
-/// What the check works with.
+/// Dependencies of the check.
 pub struct UpdateDeps {
     pub db: Db,
     pub settings: Settings,
     pub audit: Audit,
-    /// Judges who switches the check.
+    /// Checks the permission of the user who switches the check.
     pub acting: Arc<dyn Acting>,
     pub net: Net,
     pub ctx: Ctx,
-    /// `UPDATE_CHECK_URL`; `None` = there is nobody to ask.
+    /// `UPDATE_CHECK_URL`; `None`: no repository is configured.
     pub url: Option<String>,
-    /// The version that runs.
+    /// Version of the running server.
     pub current: &'static str,
 }
 
@@ -50,24 +50,24 @@ pub struct Updates(Arc<Inner>);
 
 struct Inner {
     deps: UpdateDeps,
-    /// Found by the last look.
+    /// Result of the last check.
     found: Mutex<Found>,
-    /// Held during a look.
+    /// Held during a check.
     looking: tokio::sync::Mutex<()>,
     wanted: Notify,
-    /// How long a look may take.
+    /// Time limit of a check.
     total: Duration,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Found {
-    /// Survives a look that failed.
+    /// Kept after a failed check.
     latest: Option<Version>,
     at: Option<Timestamp>,
     error: Option<String>,
 }
 
-/// How things stand.
+/// State of the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub current: &'static str,
@@ -94,7 +94,7 @@ impl Updates {
         }))
     }
 
-    /// Looks at the start, once a day, and when the check is switched on; each time only if it is switched on.
+    /// Checks at the start, once a day, and when the check is switched on; each time only if it is on.
     pub fn start(&self, background: &Background) {
         if self.0.deps.url.is_none() {
             return;
@@ -129,15 +129,15 @@ impl Updates {
         Ok(self.stand(self.is_enabled().await?))
     }
 
-    /// Looks now, whether or not the check is switched on.
+    /// Checks now, even if the check is switched off.
     pub async fn check(&self) -> Result<Standing, DbError> {
         let enabled = self.is_enabled().await?;
         self.look().await;
         Ok(self.stand(enabled))
     }
 
-    /// Switches the check on or off. Switched on it looks at once, in the background; where there is nobody to ask, the
-    /// answer's error says so.
+    /// Switches the check on or off. Switching on starts a check in the background; without a configured
+    /// repository the answer holds an error.
     pub async fn switch(
         &self,
         enabled: bool,
@@ -185,7 +185,7 @@ impl Updates {
             available: found.latest.is_some_and(newer),
             latest: found.latest.map(|version| version.to_string()),
             container: is_container(),
-            // Nobody is asked as long as nobody is named.
+            // Always off without a repository.
             enabled: enabled && deps.url.is_some(),
             checked_at: found.at,
             error: found.error,
@@ -212,7 +212,7 @@ impl Updates {
         }
     }
 
-    /// The newest version of the list. The error never holds the URL, which may hold a token.
+    /// The newest version in the list. The error never holds the URL, which may hold a token.
     async fn newest(&self, url: &str) -> Result<Option<Version>, String> {
         let body = tokio::time::timeout(self.0.total, self.fetch(url))
             .await
@@ -255,7 +255,7 @@ impl Updates {
     }
 }
 
-/// Whether the server runs in a container, by whatever runtime.
+/// True when the server runs in a container of any runtime.
 fn is_container() -> bool {
     Machine {
         exists: &|file| Path::new(file).exists(),
@@ -265,7 +265,7 @@ fn is_container() -> bool {
     .is_container()
 }
 
-/// What can be seen of the machine.
+/// View of the machine's files and variables.
 struct Machine<'a> {
     exists: &'a dyn Fn(&str) -> bool,
     read: &'a dyn Fn(&str) -> String,
@@ -273,8 +273,8 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Docker and Podman leave a file in every container, Kubernetes, LXC and systemd-nspawn a variable; all of them are
-    /// seen in where the root directory is put together from, or in the control group of the first process.
+    /// Docker and Podman leave a file in every container; Kubernetes, LXC and systemd-nspawn a variable; all
+    /// of them show in the mounts of the root directory, or in the control group of the first process.
     fn is_container(&self) -> bool {
         const MARKS: &[&str] = &["/.dockerenv", "/run/.containerenv"];
         const VARIABLES: &[&str] = &["container", "KUBERNETES_SERVICE_HOST"];
@@ -288,7 +288,7 @@ impl Machine<'_> {
             "/crio",
         ];
         let names_runtime = |text: &str| RUNTIMES.iter().any(|runtime| text.contains(runtime));
-        // Fifth field: where it is mounted.
+        // The fifth field is the mount point.
         let is_root = |mount: &&str| mount.split(' ').nth(4) == Some("/");
         MARKS.iter().any(|file| (self.exists)(file))
             || VARIABLES.iter().any(|name| (self.has_variable)(name))
@@ -305,12 +305,12 @@ struct Tag {
     name: String,
 }
 
-/// Three numbers, compared one by one.
+/// Three numbers, compared in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Version(u64, u64, u64);
 
 impl Version {
-    /// `1.2.3` or `v1.2.3`; anything else, such as a release candidate, is none.
+    /// Parses `1.2.3` or `v1.2.3`; any other form, such as a release candidate, is ignored.
     fn parse(name: &str) -> Option<Self> {
         let mut numbers = name.strip_prefix('v').unwrap_or(name).split('.').map(|part| {
             let digits = part.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,7 +1,7 @@
-//! What plugins keep, in the database: a restart changes nothing.
+//! Key-value storage of plugins in the database; it survives a restart.
 //!
-//! Bounds: those of [`qm_plugin_host::within`], judged in the transaction that writes; one write of plugins at a time, so that
-//! two that see nothing of each other cannot exceed them together.
+//! Bounds: those of [`qm_plugin_host::within`], checked in the transaction that writes; plugin writes are
+//! serialised, so that two concurrent ones cannot exceed the bounds together.
 
 use async_trait::async_trait;
 use qm_db::{Db, DbError};
@@ -12,14 +12,14 @@ use tokio::sync::Mutex;
 use crate::repo::values as repo;
 use crate::service::configurations::PluginConfigurations;
 
-/// The values of one database.
+/// Stored values of one database.
 pub struct PluginValues {
     db: Db,
     configurations: PluginConfigurations,
     writing: Mutex<()>,
 }
 
-/// Why nothing was written.
+/// Reason why nothing was written.
 enum Refusal {
     Bound(ValueError),
     Database(DbError),
@@ -61,7 +61,7 @@ impl PluginValues {
                 repo::put(&mut tx, plugin, key, value).await?;
                 let (keys, bytes) = repo::used(&mut tx, plugin).await?;
                 let size = |count: i64| usize::try_from(count).unwrap_or(usize::MAX);
-                // What was written goes with the transaction.
+                // The write is rolled back with the transaction.
                 within(size(keys), size(bytes)).map_err(Refusal::Bound)?;
             }
         }
@@ -75,7 +75,7 @@ fn unavailable(error: &DbError) -> ValueError {
         error = error as &dyn std::error::Error,
         "a value of a plugin cannot be reached"
     );
-    // Its own words are for the log.
+    // The database's own words are only logged.
     ValueError::Unavailable("the database does not answer".to_owned())
 }
 

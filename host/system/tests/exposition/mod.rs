@@ -1,4 +1,4 @@
-//! A strict reader of the Prometheus text format, version 0.0.4.
+//! Strict parser of the Prometheus text format, version 0.0.4.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ impl Exposition {
     }
 }
 
-/// Reads all of it or panics with the line that is wrong.
+/// Parses the whole text, or panics with the faulty line.
 pub fn read(text: &str) -> Exposition {
     assert!(text.ends_with('\n'), "the last line ends like every other");
     let mut read = Exposition::default();
@@ -53,7 +53,7 @@ pub fn read(text: &str) -> Exposition {
     read
 }
 
-/// The type of the family that `name` belongs to, which must be the one that was begun last.
+/// Type of the family of `name`, which must be the one begun last.
 fn family<'a>(read: &'a Exposition, current: &str, name: &str) -> Option<&'a str> {
     let kind = read.types.get(current)?;
     let part = name.strip_prefix(current)?;
@@ -73,7 +73,7 @@ fn is_name(name: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Nothing, or `{name="value",…}` with `\\`, `\"` and `\n` escaped.
+/// True for no labels, or `{name="value",…}` with `\\`, `\"` and `\n` escaped.
 fn labels_are_sound(text: &str) -> bool {
     let Some(mut rest) = text.strip_prefix('{') else {
         return text.is_empty();

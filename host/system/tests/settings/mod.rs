@@ -1,4 +1,4 @@
-//! Settings and the environment.
+//! Tests of the settings and environment routes.
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -45,7 +45,7 @@ sql! {
     AUDITED = "SELECT action, object_type, object_id, metadata FROM audit_logs ORDER BY created_at, id";
 }
 
-/// A variable that shows and one that does not, whatever it was given.
+/// One variable that is shown and one secret.
 pub(crate) fn environment() -> Vec<EnvEntry> {
     let entry = |key, secret| EnvEntry {
         key,
@@ -185,7 +185,7 @@ db_test! {
         assert_eq!((stored(&db).await, audited(&db).await.len()), (0, 0));
     }
 
-    /// As a page of settings does, which shows all of them and has one button.
+    /// A settings page shows all settings and saves them together.
     async fn the_whole_answer_can_be_sent_back(db: Db) {
         let service = Service::new(&db).await;
         put(&service, "test.apiKey", json!("hunter2")).await;
@@ -247,7 +247,7 @@ db_test! {
         assert_eq!((status, body), (StatusCode::OK, json!({ "key": key, "value": MASK })));
         let sealed = value!(&mut db.begin_read().await.unwrap(), String, STORED, key).await.unwrap();
         assert!(!sealed.contains("hunter2"), "{sealed}");
-        // What a client was shown and sends back changes nothing.
+        // Sending back the displayed values changes nothing.
         let (status, body) = patch(&service, &json!({ key: MASK, "test.a": 1 })).await;
         assert_eq!((status, &body[key]), (StatusCode::OK, &json!(MASK)));
         assert_eq!(value!(&mut db.begin_read().await.unwrap(), String, STORED, key).await.unwrap(), sealed);

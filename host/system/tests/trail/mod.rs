@@ -1,4 +1,4 @@
-//! The audit trail as a list, and the modules.
+//! Tests of the routes of the audit trail and the modules.
 
 use axum::http::StatusCode;
 use qm_db::{Db, db_test, exec, sql};
@@ -76,7 +76,7 @@ db_test! {
             let action = if at % 2 == 0 { "auth.login" } else { "users.update" };
             let entry = AuditEntry { action, object_id: Some(at.to_string()), ..AuditEntry::default() };
             audit.record_alone(&db, entry).await;
-            // Newest first goes by the instant.
+            // The order goes by the time.
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
         for (query, ids, total, page, size) in [

@@ -1,4 +1,4 @@
-//! What clients get.
+//! Answer bodies of the routes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -85,7 +85,7 @@ impl From<Options> for SettingsView {
     }
 }
 
-/// Whether titles can be asked for, and whence.
+/// Availability and source of titles.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TitledbStatus)]
@@ -114,7 +114,7 @@ pub struct Capabilities {
     pub methods: Methods,
 }
 
-/// What can be asked for.
+/// Available methods.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TitledbMethods)]
@@ -177,7 +177,7 @@ impl From<Status> for StatusView {
     }
 }
 
-/// What was found out about the configuration.
+/// Result of checking the configuration.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TitledbTested)]
@@ -186,7 +186,7 @@ pub struct TestView {
     pub available: bool,
 }
 
-/// What was found in a directory.
+/// Report on a directory.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TitledbReport)]
@@ -298,7 +298,7 @@ impl From<Import> for ImportView {
     }
 }
 
-/// Whether something has begun.
+/// True when the work has begun.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TitledbStarted)]
@@ -307,7 +307,7 @@ pub struct StartedView {
     pub dataset_path: Option<String>,
 }
 
-/// What a reset did.
+/// Result of a reset.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TitledbReset)]

@@ -1,4 +1,4 @@
-//! What clients send and get.
+//! Request and answer bodies of the routes of this area.
 
 pub mod answers;
 pub mod requests;

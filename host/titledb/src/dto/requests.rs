@@ -1,4 +1,4 @@
-//! What clients send.
+//! Queries and request bodies of the routes.
 
 use qm_kernel::secret::is_mask;
 use qm_web::{Fields, FromBody, FromQuery};
@@ -14,7 +14,7 @@ const MAX_KEY: usize = 1024;
 const MAX_LIST: usize = 500;
 const MAX_TITLE: usize = 500;
 
-/// What is to change of the settings; what is absent stays, and what is null is its default again.
+/// Changes of the settings; absent fields stay, and null restores the default.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[allow(
@@ -73,7 +73,7 @@ pub struct SettingsPatch {
 
 fn is_http(text: &str) -> bool {
     let text = text.trim();
-    // Whoever sees the settings would see a password in it.
+    // A user name or password in the URL would be shown with the settings.
     let is_plain = |url: url::Url| {
         matches!(url.scheme(), "http" | "https")
             && url.has_host()
@@ -109,7 +109,7 @@ impl FromBody for SettingsPatch {
             ("preferredLanguage", MAX_LIST),
         ] {
             if f.is_null(name) {
-                // Read, so that it is known.
+                // Parsed, so that it counts as a known member.
                 let _ = f.string(name).optional();
                 put(name, Some(Value::Null));
                 continue;
@@ -122,9 +122,9 @@ impl FromBody for SettingsPatch {
             put(
                 name,
                 match text {
-                    // The mask of a form.
+                    // The mask that a form sends back.
                     Some(key) if name == "apiKey" && is_mask(&key) => None,
-                    // A path that is blank is refused where paths are judged.
+                    // A blank path is refused by the path check.
                     Some(blank) if blank.is_empty() && name != "datasetPath" => Some(Value::Null),
                     other => other.map(Value::from),
                 },
@@ -224,7 +224,7 @@ impl FromBody for ImportRequest {
     }
 }
 
-/// Whether the files are imported again.
+/// True to import the files again.
 #[derive(ToSchema)]
 pub struct ResetRequest {
     pub reimport: Option<bool>,
@@ -238,7 +238,7 @@ impl FromBody for ResetRequest {
     }
 }
 
-/// What is looked for.
+/// Query of a search.
 pub struct SearchQuery {
     pub title: String,
     pub year: Option<i64>,
@@ -253,7 +253,7 @@ impl FromQuery for SearchQuery {
             .string("type")
             .one_of(&["movie", "tv", "episode", "any"])
             .optional();
-        // Taken, and not looked at: an episode is found by its name.
+        // Accepted and ignored: an episode is found by its name.
         let _ = f.integer("season").min(0).optional();
         let _ = f.integer("episode").min(0).optional();
         Self {

@@ -1,17 +1,17 @@
-//! Rows on their way from a file to a table.
+//! Batches of rows between a file and a table.
 
 use super::file::{Source, Table};
 
-/// One value.
+/// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cell {
     Null,
     Integer(i64),
-    /// Where it stands in the text of the batch.
+    /// Byte range in the text of the batch.
     Text(u32, u32),
 }
 
-/// Rows of one table. Their texts stand one behind another, so that a row costs no allocation.
+/// Rows of one table. Their texts are concatenated, so that a row needs no allocation.
 #[derive(Clone, Debug)]
 pub struct Batch {
     pub table: Table,
@@ -40,7 +40,7 @@ impl Batch {
         self.cells.is_empty()
     }
 
-    /// Bytes of text.
+    /// Size of the texts in bytes.
     pub fn size(&self) -> usize {
         self.text.len()
     }
@@ -55,7 +55,7 @@ impl Batch {
 
     fn push_text(&mut self, text: &str) -> Cell {
         let start = self.text.len() as u32;
-        // PostgreSQL's texts hold no NUL.
+        // PostgreSQL's TEXT cannot hold NUL.
         if text.contains('\0') {
             self.text.extend(text.chars().filter(|letter| *letter != '\0'));
         } else {
@@ -64,7 +64,7 @@ impl Batch {
         Cell::Text(start, self.text.len() as u32)
     }
 
-    /// Reads a line. `places` says which field each column of the table is. A row that is refused leaves nothing.
+    /// Adds a line. `places` holds the field of each table column. A refused row leaves nothing behind.
     pub fn push(&mut self, source: &Source, fields: &[&str], places: &[Option<usize>]) -> Result<(), String> {
         let (cells, text) = (self.cells.len(), self.text.len());
         let read = self.read(source, fields, places);
@@ -108,7 +108,7 @@ impl Batch {
         Ok(())
     }
 
-    /// The first value of the last row: what it stands for.
+    /// First value of the last row, its key.
     pub fn last_id(&self) -> Option<i64> {
         let start = self.cells.len().checked_sub(self.columns())?;
         match self.cells.get(start) {
@@ -130,7 +130,7 @@ impl Batch {
         }
     }
 
-    /// Takes the last row away.
+    /// Removes the last row.
     pub fn pop(&mut self) {
         let start = self.cells.len().saturating_sub(self.columns());
         let texts = self.cells[start..].iter().filter_map(|cell| match cell {
@@ -143,7 +143,7 @@ impl Batch {
     }
 }
 
-/// `8.7` as 87; at most one digit behind the point counts.
+/// `8.7` as 87; further decimals are cut.
 fn tenths(text: &str) -> Option<i64> {
     let value: f64 = text.parse().ok()?;
     (0.0..=100.0)

@@ -1,6 +1,6 @@
-//! The files of the data set: their columns, and the tables these go into.
+//! Files of the data set: their columns and tables.
 
-/// A table of the store, one a file.
+/// A table of the store; one per file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
     Titles,
@@ -12,17 +12,17 @@ pub enum Table {
     Principals,
 }
 
-/// What a column holds, and what becomes of it.
+/// Type of a column and its conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// `tt` and digits: the number.
+    /// `tt` and digits; stored as the number.
     Title,
-    /// `nm` and digits: the number.
+    /// `nm` and digits; stored as the number.
     Person,
     Integer,
-    /// A decimal, in tenths.
+    /// A decimal, stored in tenths.
     Tenths,
-    /// `1` is true.
+    /// `1` means true.
     Flag,
     Text,
 }
@@ -30,16 +30,16 @@ pub enum Shape {
 /// A column of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// As the header of the file names it.
+    /// Name in the header of the file.
     pub name: &'static str,
-    /// Its column in the table.
+    /// Name of the column in the table.
     pub stored: &'static str,
     pub shape: Shape,
-    /// A row without it is bad.
+    /// True when a row without it is invalid.
     pub required: bool,
 }
 
-const fn must(name: &'static str, stored: &'static str, shape: Shape) -> Column {
+const fn required(name: &'static str, stored: &'static str, shape: Shape) -> Column {
     Column {
         name,
         stored,
@@ -48,7 +48,7 @@ const fn must(name: &'static str, stored: &'static str, shape: Shape) -> Column 
     }
 }
 
-const fn may(name: &'static str, stored: &'static str, shape: Shape) -> Column {
+const fn optional(name: &'static str, stored: &'static str, shape: Shape) -> Column {
     Column {
         name,
         stored,
@@ -68,7 +68,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Name of the file without its ending.
+    /// File name without its ending.
     pub fn key(&self) -> &'static str {
         self.file.strip_suffix(".tsv.gz").unwrap_or(self.file)
     }
@@ -77,7 +77,7 @@ impl Source {
 impl Table {
     pub fn source(self) -> &'static Source {
         let found = SOURCES.iter().find(|source| source.table == self);
-        // Each table has its row below; a test looks.
+        // Each table has a row below, as a test checks.
         found.unwrap_or(&SOURCES[0])
     }
 }
@@ -89,15 +89,15 @@ pub const SOURCES: &[Source] = &[
         file: "title.basics.tsv.gz",
         stored: "titles",
         columns: &[
-            must("tconst", "id", Shape::Title),
-            may("titleType", "kind", Shape::Text),
-            must("primaryTitle", "title", Shape::Text),
-            may("originalTitle", "original", Shape::Text),
-            may("isAdult", "adult", Shape::Flag),
-            may("startYear", "start_year", Shape::Integer),
-            may("endYear", "end_year", Shape::Integer),
-            may("runtimeMinutes", "runtime", Shape::Integer),
-            may("genres", "genres", Shape::Text),
+            required("tconst", "id", Shape::Title),
+            optional("titleType", "kind", Shape::Text),
+            required("primaryTitle", "title", Shape::Text),
+            optional("originalTitle", "original", Shape::Text),
+            optional("isAdult", "adult", Shape::Flag),
+            optional("startYear", "start_year", Shape::Integer),
+            optional("endYear", "end_year", Shape::Integer),
+            optional("runtimeMinutes", "runtime", Shape::Integer),
+            optional("genres", "genres", Shape::Text),
         ],
     },
     Source {
@@ -105,9 +105,9 @@ pub const SOURCES: &[Source] = &[
         file: "title.ratings.tsv.gz",
         stored: "ratings",
         columns: &[
-            must("tconst", "id", Shape::Title),
-            must("averageRating", "rating", Shape::Tenths),
-            must("numVotes", "votes", Shape::Integer),
+            required("tconst", "id", Shape::Title),
+            required("averageRating", "rating", Shape::Tenths),
+            required("numVotes", "votes", Shape::Integer),
         ],
     },
     Source {
@@ -115,14 +115,14 @@ pub const SOURCES: &[Source] = &[
         file: "title.akas.tsv.gz",
         stored: "akas",
         columns: &[
-            must("titleId", "title_id", Shape::Title),
-            must("ordering", "ordering", Shape::Integer),
-            must("title", "title", Shape::Text),
-            may("region", "region", Shape::Text),
-            may("language", "language", Shape::Text),
-            may("types", "types", Shape::Text),
-            may("attributes", "attributes", Shape::Text),
-            may("isOriginalTitle", "is_original", Shape::Flag),
+            required("titleId", "title_id", Shape::Title),
+            required("ordering", "ordering", Shape::Integer),
+            required("title", "title", Shape::Text),
+            optional("region", "region", Shape::Text),
+            optional("language", "language", Shape::Text),
+            optional("types", "types", Shape::Text),
+            optional("attributes", "attributes", Shape::Text),
+            optional("isOriginalTitle", "is_original", Shape::Flag),
         ],
     },
     Source {
@@ -130,9 +130,9 @@ pub const SOURCES: &[Source] = &[
         file: "title.crew.tsv.gz",
         stored: "crew",
         columns: &[
-            must("tconst", "id", Shape::Title),
-            may("directors", "directors", Shape::Text),
-            may("writers", "writers", Shape::Text),
+            required("tconst", "id", Shape::Title),
+            optional("directors", "directors", Shape::Text),
+            optional("writers", "writers", Shape::Text),
         ],
     },
     Source {
@@ -140,10 +140,10 @@ pub const SOURCES: &[Source] = &[
         file: "title.episode.tsv.gz",
         stored: "episodes",
         columns: &[
-            must("tconst", "id", Shape::Title),
-            must("parentTconst", "parent", Shape::Title),
-            may("seasonNumber", "season", Shape::Integer),
-            may("episodeNumber", "episode", Shape::Integer),
+            required("tconst", "id", Shape::Title),
+            required("parentTconst", "parent", Shape::Title),
+            optional("seasonNumber", "season", Shape::Integer),
+            optional("episodeNumber", "episode", Shape::Integer),
         ],
     },
     Source {
@@ -151,12 +151,12 @@ pub const SOURCES: &[Source] = &[
         file: "name.basics.tsv.gz",
         stored: "persons",
         columns: &[
-            must("nconst", "id", Shape::Person),
-            must("primaryName", "name", Shape::Text),
-            may("birthYear", "birth", Shape::Integer),
-            may("deathYear", "death", Shape::Integer),
-            may("primaryProfession", "professions", Shape::Text),
-            may("knownForTitles", "known_for", Shape::Text),
+            required("nconst", "id", Shape::Person),
+            required("primaryName", "name", Shape::Text),
+            optional("birthYear", "birth", Shape::Integer),
+            optional("deathYear", "death", Shape::Integer),
+            optional("primaryProfession", "professions", Shape::Text),
+            optional("knownForTitles", "known_for", Shape::Text),
         ],
     },
     Source {
@@ -164,18 +164,18 @@ pub const SOURCES: &[Source] = &[
         file: "title.principals.tsv.gz",
         stored: "principals",
         columns: &[
-            must("tconst", "title_id", Shape::Title),
-            must("ordering", "ordering", Shape::Integer),
-            must("nconst", "person_id", Shape::Person),
-            may("category", "category", Shape::Text),
-            may("job", "job", Shape::Text),
-            may("characters", "characters", Shape::Text),
+            required("tconst", "title_id", Shape::Title),
+            required("ordering", "ordering", Shape::Integer),
+            required("nconst", "person_id", Shape::Person),
+            optional("category", "category", Shape::Text),
+            optional("job", "job", Shape::Text),
+            optional("characters", "characters", Shape::Text),
         ],
     },
 ];
 
-/// Types of titles that are films, series and episodes; what a search is narrowed to. A store holds them as numbers: `KINDS` of
-/// `ops::read` goes up when a type becomes another one.
+/// Kinds of titles for searches: films, series and episodes. A store holds them as numbers: raise `KINDS` in
+/// `ops::read` when a type moves to another kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     Other = 0,
@@ -185,8 +185,8 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// By the word of the data set.
-    pub fn of(kind: &str) -> Self {
+    /// Kind of a title type of the data set.
+    pub fn from_title_type(kind: &str) -> Self {
         match kind {
             "movie" | "tvMovie" | "short" | "video" | "tvShort" | "tvSpecial" => Sort::Movie,
             "tvSeries" | "tvMiniSeries" => Sort::Tv,
@@ -196,24 +196,24 @@ impl Sort {
     }
 }
 
-/// `tt` and seven digits at least.
+/// Id with `tt` and at least seven digits.
 pub fn title_id(number: i64) -> String {
     format!("tt{number:07}")
 }
 
-/// `nm` and seven digits at least.
+/// Id with `nm` and at least seven digits.
 pub fn person_id(number: i64) -> String {
     format!("nm{number:07}")
 }
 
-/// The number of an id with this prefix: up to ten digits.
+/// Number in an id with this prefix: up to ten digits.
 pub fn number_of(id: &str, prefix: &str) -> Option<i64> {
     let digits = id.strip_prefix(prefix)?;
     let fits = (1..=10).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit());
     fits.then(|| digits.parse().ok()).flatten()
 }
 
-/// The number of a title as clients name it: `tt` and five to ten digits.
+/// Number in a title id from a client: `tt` and five to ten digits.
 pub fn named_title(id: &str) -> Option<i64> {
     number_of(id, "tt").filter(|_| (7..=12).contains(&id.len()))
 }
@@ -241,10 +241,13 @@ mod tests {
     #[test]
     fn whatever_people_keep_as_a_film_is_one() {
         for kind in ["movie", "tvMovie", "short", "video", "tvShort", "tvSpecial"] {
-            assert_eq!(Sort::of(kind), Sort::Movie, "{kind}");
+            assert_eq!(Sort::from_title_type(kind), Sort::Movie, "{kind}");
         }
         assert_eq!(
-            (Sort::of("videoGame"), Sort::of("tvEpisode")),
+            (
+                Sort::from_title_type("videoGame"),
+                Sort::from_title_type("tvEpisode")
+            ),
             (Sort::Other, Sort::Episode)
         );
     }

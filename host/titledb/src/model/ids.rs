@@ -1,14 +1,14 @@
-//! A set of ids of titles, small enough for all there are.
+//! Compact set of title ids.
 
 use std::collections::HashSet;
 
-/// Ids below this are bits, in pages that are made when they are needed: ids are numbered one by one.
+/// Ids below this are bits in pages allocated on demand: ids are numbered consecutively.
 const DENSE: i64 = 1 << 28;
 const PAGE_BITS: i64 = 1 << 16;
-/// Ids beyond, of which the data set has none today.
+/// Limit of ids above that; the present data set has none.
 const MOST_SPARSE: usize = 1_000_000;
 
-/// Bounds: 32 MiB of bits, a million ids beyond.
+/// Bounds: 32 MiB of bits, a million ids above.
 #[derive(Default)]
 pub struct IdSet {
     pages: Vec<Option<Box<[u64]>>>,
@@ -16,7 +16,7 @@ pub struct IdSet {
 }
 
 impl IdSet {
-    /// Ids that are too many are forgotten.
+    /// Adds an id; ids beyond the limits are dropped.
     pub fn insert(&mut self, id: i64) {
         if !(0..DENSE).contains(&id) {
             if self.sparse.len() < MOST_SPARSE {

@@ -1,4 +1,4 @@
-//! An import as people see it.
+//! State of an import.
 
 use qm_kernel::Timestamp;
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub enum Status {
 }
 
 impl Status {
-    pub fn of(word: &str) -> Self {
+    pub fn from_word(word: &str) -> Self {
         match word {
             "pending" => Status::Pending,
             "running" => Status::Running,
@@ -41,7 +41,7 @@ pub struct Import {
     /// The directory of the files.
     pub source_path: String,
     pub job_id: Option<String>,
-    /// Somebody asked it to end.
+    /// True when a user has asked it to stop.
     pub stop_requested: bool,
     pub started_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,

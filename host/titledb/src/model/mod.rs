@@ -1,8 +1,7 @@
-//! Words and rules of the area, without I/O.
+//! Data types and pure rules of this area.
 
 pub mod batch;
 pub mod file;
-pub mod grams;
 pub mod ids;
 pub mod import;
 pub mod options;
@@ -12,3 +11,4 @@ pub mod report;
 pub mod score;
 pub mod status;
 pub mod titles;
+pub mod trigrams;

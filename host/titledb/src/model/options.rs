@@ -1,4 +1,4 @@
-//! The settings as they are stored: an object, of which what is missing or makes no sense stands for its default.
+//! Stored settings: a JSON object; missing or invalid members take their defaults.
 
 use qm_platform::origins::take_wanted;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ pub type Stored = Map<String, Value>;
 
 pub const BASE_URL: &str = "https://datasets.imdbws.com/";
 pub const MIN_YEARS: (i64, i64) = (1874, 2200);
-/// Largest file that is downloaded, in bytes, unless the settings say otherwise.
+/// Default size limit of a downloaded file in bytes.
 const MAX_FILE: i64 = 4 << 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Mode {
 impl Mode {
     pub const WORDS: &'static [&'static str] = &["disabled", "dataset", "official_api", "hybrid"];
 
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "disabled" => Mode::Disabled,
             "dataset" => Mode::Dataset,
@@ -51,7 +51,7 @@ impl Mode {
     }
 }
 
-/// The settings, the API key as it is stored.
+/// The settings; the API key is encrypted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     pub mode: Mode,
@@ -80,7 +80,7 @@ pub struct Options {
 }
 
 impl Options {
-    pub fn of(stored: &Stored) -> Self {
+    pub fn from_stored(stored: &Stored) -> Self {
         let text = |name: &str| {
             let text = stored.get(name).and_then(Value::as_str).map(str::trim);
             text.filter(|text| !text.is_empty()).map(str::to_owned)
@@ -98,7 +98,7 @@ impl Options {
         };
         Self {
             mode: text("mode")
-                .and_then(|word| Mode::of(&word))
+                .and_then(|word| Mode::from_word(&word))
                 .unwrap_or(Mode::Disabled),
             api_base_url: text("apiBaseUrl"),
             sealed_key: text("apiKey"),
@@ -126,7 +126,7 @@ impl Options {
         }
     }
 
-    /// Kinds of rows that an import by them leaves out, each with the setting that brings it.
+    /// Kinds of rows that an import with these settings leaves out, each with the setting that includes it.
     pub fn left_out(&self) -> Vec<String> {
         let plan = self.plan();
         let is_whole = plan.strategy == Strategy::Full;
@@ -169,7 +169,7 @@ impl Options {
             .collect()
     }
 
-    /// What an import takes by them.
+    /// The selection of an import with these settings.
     pub fn plan(&self) -> Plan {
         let words = |list: &Option<String>| -> Vec<String> {
             let list = list.as_deref().unwrap_or_default();
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_stands_for_its_default() {
-        let of = |stored: Value| Options::of(stored.as_object().unwrap());
+        let of = |stored: Value| Options::from_stored(stored.as_object().unwrap());
         let defaults = of(json!({}));
         assert_eq!(defaults.mode, Mode::Disabled);
         assert!(defaults.import_akas && !defaults.import_tv_shows);

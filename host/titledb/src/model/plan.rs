@@ -1,4 +1,4 @@
-//! What of a data set is imported.
+//! Selection of the rows to import, and the progress of an import.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ use super::file::{SOURCES, Source, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// Films, with series where they are asked for; of other files what stands for a title that is kept.
+    /// Films, with series if selected; of other files the rows of selected titles.
     OptimizedMovies,
-    /// Every file there is, and every row.
+    /// Every present file and every row.
     Full,
 }
 
@@ -23,7 +23,7 @@ impl Strategy {
     }
 }
 
-/// What is imported, as the settings have it when an import begins.
+/// Selection of an import, fixed at its begin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     pub strategy: Strategy,
@@ -32,12 +32,12 @@ pub struct Plan {
     pub akas: bool,
     pub crew: bool,
     pub people: bool,
-    /// Lower case; both empty: names of every region and language.
+    /// Lower case; when both are empty, names of every region and language.
     pub regions: Vec<String>,
     pub languages: Vec<String>,
 }
 
-/// Why a row is left out.
+/// Reason to leave out a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
     Kind,
@@ -47,7 +47,7 @@ pub enum Skip {
     Aka,
 }
 
-/// Columns of titles and names of titles that a plan looks at.
+/// Columns that a plan reads.
 const KIND: usize = 1;
 const ADULT: usize = 4;
 const START_YEAR: usize = 5;
@@ -55,7 +55,7 @@ const REGION: usize = 3;
 const LANGUAGE: usize = 4;
 
 impl Plan {
-    /// The files it takes, in their order.
+    /// The files it needs, in import order.
     pub fn sources(&self) -> impl Iterator<Item = &'static Source> + '_ {
         SOURCES.iter().filter(|source| self.takes(source.table))
     }
@@ -74,12 +74,12 @@ impl Plan {
         }
     }
 
-    /// Whether rows of other files are kept only with their title.
+    /// True when rows of other files are kept only with their title.
     pub fn needs_titles(&self) -> bool {
         self.strategy == Strategy::OptimizedMovies
     }
 
-    /// Why the last row of a batch is left out; `known` tells whether a title is kept.
+    /// Reason to leave out the last row of a batch, if any; `known` tells if a title was kept.
     pub fn skips(&self, batch: &Batch, known: impl Fn(i64) -> bool) -> Option<Skip> {
         let optimized = self.strategy == Strategy::OptimizedMovies;
         match batch.table {
@@ -122,7 +122,7 @@ impl Plan {
     }
 }
 
-/// What an import has read.
+/// Counts of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
@@ -133,16 +133,16 @@ pub struct Stats {
     pub skipped_min_year: u64,
     pub skipped_parent_missing: u64,
     pub skipped_aka_filtered: u64,
-    /// Rows that make no sense.
+    /// Number of invalid rows.
     pub errors: u64,
     pub duration_ms: u64,
-    /// Files, without their endings.
+    /// Names of the files without their endings.
     pub datasets: Vec<String>,
-    /// The first of the rows that make no sense, each with its file, its line and the reason.
+    /// The first invalid rows, each with file, line and reason.
     pub examples: Vec<String>,
 }
 
-/// Examples of bad rows that are kept.
+/// Number of invalid rows kept as examples.
 pub const EXAMPLES: usize = 10;
 
 impl Stats {
@@ -178,51 +178,51 @@ impl Stats {
     }
 }
 
-/// How far a store has been loaded; written with every batch, in the same transaction.
+/// Progress of a store; written with every batch, in the same transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Loaded {
-    /// What the files and the plan were: another set, or another plan, is begun anew.
+    /// Identity of files and plan: with another one the import starts anew.
     pub fingerprint: String,
-    /// The system it was written on, since it was started: a power cut may have damaged what was not synced.
+    /// Boot id of the machine that wrote it: a power cut may have damaged unsynced data.
     pub boot: String,
-    /// The files that are in, without their endings.
+    /// Names of the finished files, without their endings.
     pub done: Vec<String>,
-    /// Lines of the next file that were read, its header included.
+    /// Lines read of the next file, including its header.
     pub lines: u64,
     pub stage: Stage,
     pub stats: Stats,
-    /// Titles that are in.
+    /// Number of titles loaded.
     pub titles: u64,
-    /// The newest of the files, as milliseconds since 1970.
+    /// Modification time of the newest file, in Unix milliseconds.
     pub dataset_date: Option<i64>,
     pub strategy: Option<Strategy>,
-    /// Names that are found by the lists of their runs; `None` in a store of a version that made no such lists.
+    /// Number of names in the posting lists; `None` in a store of a version without such lists.
     pub names: Option<i64>,
 }
 
-/// What is done to a store after the files are in.
+/// Step of an import after the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     #[default]
     Files,
-    /// The names of titles that somebody voted for; up to this title, the most votes first.
+    /// Names of titles with votes, most votes first; up to this title.
     Rated {
         votes: i64,
         id: i64,
         rank: i64,
     },
-    /// The names of the others; up to this title.
+    /// Names of the other titles; up to this title.
     Unrated {
         id: i64,
         rank: i64,
     },
-    /// The lists of names by their runs; from this block on.
+    /// Posting lists of names; from this block on.
     Lists {
         block: i64,
     },
-    /// The indexes of the lists.
+    /// Indexes of the posting lists.
     Index,
     Complete,
 }

@@ -1,20 +1,20 @@
-//! Lists of names by the runs they have: made block by block of names, and asked.
+//! Posting lists: the names that contain each run of letters, in blocks of names.
 //!
-//! A name is its rank. A list holds the steps from one to the next, seven bits a byte.
+//! A name is stored as its rank. A list holds the differences between successive ranks, seven bits per byte.
 
 use std::collections::HashMap;
 
-use super::grams::{Question, Run};
+use super::trigrams::{Question, Run};
 
-/// Names of a block. Tests have several of them.
+/// Names per block. Tests use several blocks.
 pub const BLOCK: i64 = if cfg!(test) { 1 << 12 } else { 1 << 18 };
 
-/// The block of a name.
+/// Block of a name.
 pub const fn block(rank: i64) -> i64 {
     rank / BLOCK
 }
 
-/// The lists of one block.
+/// Posting lists of one block.
 #[derive(Default)]
 pub struct Lists(HashMap<Run, List>);
 
@@ -26,12 +26,12 @@ struct List {
 }
 
 impl Lists {
-    /// Takes a name, which has a greater rank than those before.
+    /// Adds a name, with a higher rank than all before.
     pub fn add(&mut self, rank: i64, runs: &[Run]) {
         let rank = rank % BLOCK;
         for run in runs {
             let list = self.0.entry(*run).or_default();
-            // The first one by its own number, which may be 0.
+            // The first difference is the rank itself, which may be 0.
             let mut step = (rank - list.last).unsigned_abs();
             while step >= 0x80 {
                 list.bytes.push(step as u8 | 0x80);
@@ -43,7 +43,7 @@ impl Lists {
         }
     }
 
-    /// In the order of the runs: how many names have it, and which.
+    /// In the order of the runs: run, number of names, encoded list.
     pub fn done(self) -> Vec<(Run, u64, Vec<u8>)> {
         let lists = self.0.into_iter();
         let mut lists: Vec<_> = lists.map(|(run, list)| (run, list.names, list.bytes)).collect();
@@ -52,7 +52,7 @@ impl Lists {
     }
 }
 
-/// The ranks within a block. Bytes that are no list end it.
+/// Decodes the ranks within a block. Invalid bytes end it.
 fn read(bytes: &[u8]) -> Vec<u32> {
     let mut ranks = Vec::with_capacity(bytes.len());
     let (mut last, mut step, mut shift) = (0_u32, 0_u32, 0);
@@ -72,7 +72,7 @@ fn read(bytes: &[u8]) -> Vec<u32> {
     ranks
 }
 
-/// What is in both, which are sorted.
+/// Intersection of two sorted lists.
 fn both(one: &[u32], other: &[u32]) -> Vec<u32> {
     let (short, long) = if one.len() < other.len() {
         (one, other)
@@ -100,7 +100,7 @@ fn both(one: &[u32], other: &[u32]) -> Vec<u32> {
     found
 }
 
-/// The names of a block that answer a question, by their ranks, in order. A run without a list is in none of them.
+/// Ranks of the names in a block that match a query, in order. A run without a list occurs in none of them.
 pub fn answer(question: &Question, block: i64, lists: &HashMap<Run, Vec<u8>>) -> Vec<i64> {
     let known: HashMap<Run, Vec<u32>> = question
         .runs()
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(read(&[5, 0x80]), [5]);
     }
 
-    /// Random lists and questions against looking at every name.
+    /// Random lists and queries, compared with checking every name.
     #[test]
     fn answers_are_those_of_looking_at_all() {
         let mut dice = Dice::new(3);

@@ -1,23 +1,23 @@
-//! What was found in a directory of files, and what was removed.
+//! Reports on a directory of files, and on a reset.
 
 use std::path::PathBuf;
 
 use super::file::Source;
 
-/// A file as it lies there.
+/// A file in the directory.
 #[derive(Clone, Debug)]
 pub struct Examined {
     pub source: &'static Source,
     pub size: Option<u64>,
-    /// Milliseconds since 1970.
+    /// Unix milliseconds.
     pub modified: Option<i64>,
     pub gzip_ok: bool,
     pub header_ok: bool,
-    /// What is wrong with it; none for one that is not there.
+    /// Fault of the file; `None` for a missing one.
     pub error: Option<String>,
 }
 
-/// What was found in a directory.
+/// Report on a directory.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub directory: PathBuf,
@@ -40,10 +40,10 @@ impl Report {
     }
 }
 
-/// What a reset removed, and what it began.
+/// Result of a reset.
 #[derive(Clone, Debug)]
 pub struct Cleared {
     pub titles: u64,
-    /// Whether an import was asked for and has begun, and of which directory.
+    /// If a new import was requested: true when it has begun, and its directory.
     pub reimport: Option<(bool, Option<PathBuf>)>,
 }

@@ -1,17 +1,17 @@
-//! How well a title answers what was asked for.
+//! Score of a title for a search.
 
 use super::file::Sort;
 
-/// What is looked for.
+/// A search.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Normalised.
+    /// Normalised name.
     pub name: String,
     pub year: Option<i64>,
     pub sort: Option<Sort>,
 }
 
-/// 0 to 1 in hundredths: the best likeness of `names` (normalised), the year, the type.
+/// Score from 0 to 1 in hundredths: best similarity of `names` (normalised), the year, and the type.
 pub fn confidence<'a>(
     wanted: &Wanted,
     names: impl Iterator<Item = &'a str>,

@@ -1,9 +1,9 @@
-//! How titledb stands.
+//! Status of the area.
 
 use super::import::Import;
 use super::options::Mode;
 
-/// Whether titles can be asked for, and whence.
+/// Availability and source of titles.
 #[derive(Clone, Debug)]
 pub struct Status {
     pub mode: Mode,

@@ -1,12 +1,12 @@
-//! Titles as they are told to others.
+//! Titles in answers.
 
 use super::file::Sort;
 
-/// A title with what people thought of it.
+/// A title with its rating.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Title {
     pub id: i64,
-    /// The word of the data set, e.g. `tvSeries`; empty where it is not known.
+    /// Type in the data set, e.g. `tvSeries`; empty when unknown.
     pub kind: String,
     pub title: String,
     pub original: Option<String>,
@@ -16,14 +16,14 @@ pub struct Title {
     /// Minutes.
     pub runtime: Option<i64>,
     pub genres: Vec<String>,
-    /// Tenths.
+    /// Rating in tenths.
     pub rating: Option<i64>,
     pub votes: Option<i64>,
 }
 
 impl Title {
     pub fn sort(&self) -> Sort {
-        Sort::of(&self.kind)
+        Sort::from_title_type(&self.kind)
     }
 }
 
@@ -33,11 +33,11 @@ pub struct Found {
     pub title: Title,
     /// 0 to 1, hundredths.
     pub confidence: f64,
-    /// As they are compared: those that were found, and its own.
+    /// Normalised names: those that matched, and its own.
     pub names: Vec<String>,
 }
 
-/// A title with everything that is told of it by its id.
+/// A title with all data that are shown for its id.
 #[derive(Clone, Debug)]
 pub struct Whole {
     pub title: Title,
@@ -55,7 +55,7 @@ pub struct Episode {
     pub year: Option<i64>,
 }
 
-/// Somebody who had a part in a title.
+/// A person's part in a title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credit {
     pub person: i64,
@@ -65,7 +65,7 @@ pub struct Credit {
     pub characters: Option<String>,
 }
 
-/// A list as the data set has it.
+/// A comma-separated list of the data set.
 pub fn list(text: Option<&str>) -> Vec<String> {
     let items = text.unwrap_or_default().split(',').map(str::trim);
     items.filter(|item| !item.is_empty()).map(str::to_owned).collect()

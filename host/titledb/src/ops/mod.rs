@@ -1,4 +1,4 @@
-//! What touches files: reading the data set.
+//! File access of this area.
 
 pub mod open;
 pub mod read;

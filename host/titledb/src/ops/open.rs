@@ -1,7 +1,9 @@
-//! Files of the data set, by a handle of their directory: no link is followed, no pipe waited for, and only regular files are
-//! opened. Whoever may write into the directory leads nobody out of it.
+//! Files of the data set, opened relative to the handle of their directory: links are not followed, pipes not
+//! waited for, and only regular files are opened. So nobody with write access to the directory can lead the
+//! service out of it.
 //!
-//! A directory is absolute and has no link in it, as it comes from [`guarded`](crate::service::Titledb::guarded).
+//! A directory path is absolute and without links, as [`guarded`](crate::service::Titledb::guarded) returns
+//! it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,16 +15,16 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
-/// Why a file was not opened.
+/// Reason why a file was not opened.
 #[derive(Debug)]
 pub enum Unopened {
     Missing,
-    /// A link, a pipe, a socket, a device, a directory.
+    /// A link, a pipe, a socket, a device, or a directory.
     Irregular,
     Io(io::Error),
 }
 
-/// Opens a regular file right in a directory.
+/// Opens a regular file directly in a directory.
 pub fn open(directory: &Path, name: &str) -> Result<File, Unopened> {
     let opened = qm_confined::open_directory(directory)
         .and_then(|directory| qm_confined::open_content(directory, OsStr::new(name)));
@@ -34,7 +36,7 @@ pub fn open(directory: &Path, name: &str) -> Result<File, Unopened> {
     }
 }
 
-/// State of a file that is known without opening it.
+/// Metadata of a file, known without opening it.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     /// Bytes.
@@ -42,7 +44,8 @@ pub struct Known {
     pub modified: SystemTime,
 }
 
-/// Size and date of what has that name right in a directory, of a link itself; none where nothing has it.
+/// Size and date of the entry with this name directly in a directory (of a link itself); `None` if there is
+/// none.
 pub fn look(directory: &Path, name: &str) -> Option<Known> {
     let directory = qm_confined::open_directory(directory).ok()?;
     let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -55,21 +58,21 @@ pub fn look(directory: &Path, name: &str) -> Option<Known> {
     })
 }
 
-/// What becomes of what a file that is written to holds.
+/// Treatment of the present content of a file that is opened to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     Anew,
-    /// What it holds stays, and what comes stands behind it.
+    /// New data is appended.
     Behind,
 }
 
-/// Makes the directory where it is missing.
+/// Creates the directory if it is missing.
 pub fn make(directory: &Path) -> io::Result<()> {
     qm_confined::make_directory(directory)?;
     Ok(())
 }
 
-/// Opens a regular file right in a directory to write to it; makes it where there is none.
+/// Opens a regular file directly in a directory to write to it; creates it if missing.
 pub fn open_to_write(directory: &Path, name: &str, written: Written) -> io::Result<File> {
     let directory: OwnedFd = qm_confined::open_directory(directory)?;
     let behind = if written == Written::Behind {
@@ -90,13 +93,13 @@ pub fn open_to_write(directory: &Path, name: &str, written: Written) -> io::Resu
     Ok(file)
 }
 
-/// Gives what is called `from` right in a directory another name there, in place of what had it.
+/// Renames an entry directly in a directory, replacing one with the new name.
 pub fn rename(directory: &Path, from: &str, to: &str) -> io::Result<()> {
     let directory = qm_confined::open_directory(directory)?;
     Ok(renameat(&directory, from, &directory, to)?)
 }
 
-/// Removes what has that name right in a directory, a link itself.
+/// Removes an entry directly in a directory (a link itself).
 pub fn remove(directory: &Path, name: &str) -> io::Result<()> {
     let directory = qm_confined::open_directory(directory)?;
     Ok(unlinkat(directory, name, AtFlags::empty())?)

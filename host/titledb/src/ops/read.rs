@@ -1,10 +1,11 @@
-//! Reading a file of the data set: gzip, a header, lines of fields with tabs between them.
+//! Reader of a data set file: gzip, a header, lines of tab-separated fields.
 //!
-//! No message says what stands in a file that is none of the data set: who may name a file may not read it.
+//! No error message contains text of a foreign file: a caller who may name a file may not be allowed to read
+//! it.
 //!
-//! Bounds: a line of 1 MiB; batches of [`BATCH_ROWS`] rows or [`BATCH_BYTES`] of text, of which a few wait; a file is read
-//! and expanded as far as its [`Reach`] goes. Whether somebody asked to stop is looked at for every [`BUFFER`] bytes of
-//! either, also inside of a line.
+//! Bounds: a line of 1 MiB; batches of [`BATCH_ROWS`] rows or [`BATCH_BYTES`] of text, of which a few wait; a
+//! file is read and expanded up to its [`Reach`]. A stop is checked every [`BUFFER`] bytes of either, also
+//! inside a line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -27,29 +28,29 @@ const BATCH_BYTES: usize = 4 << 20;
 const MAX_LINE: usize = 1 << 20;
 const BUFFER: usize = 256 << 10;
 
-/// How far a file is read.
+/// Limits of reading a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
-    /// Bytes of the file itself.
+    /// Largest number of bytes of the compressed file.
     pub packed: u64,
-    /// Bytes that they expand to.
+    /// Largest number of bytes after expansion.
     pub expanded: u64,
 }
 
 impl Reach {
-    /// The largest file of IMDb expands to some 4 GiB.
+    /// For a whole file; IMDb's largest expands to about 4 GiB.
     pub const WHOLE: Reach = Reach {
         packed: u64::MAX,
         expanded: 64 << 30,
     };
-    /// Room for a header of the most, and what is read ahead.
+    /// For the longest header, with the bytes that are read ahead.
     pub const HEADER: Reach = Reach {
         packed: 2 << 20,
         expanded: 2 << 20,
     };
 }
 
-/// Why a read went no further.
+/// Reason why a read ended early.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 enum Halt {
     #[error("it was stopped")]
@@ -58,7 +59,7 @@ enum Halt {
     TooLarge,
 }
 
-/// A read that ends where it may go no further, or is to stop.
+/// A reader with a limit and a stop signal.
 struct Bounded<R> {
     inner: R,
     left: u64,
@@ -82,7 +83,7 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// What is wrong with a file.
+/// Fault of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
     #[error("{file} is not there")]
@@ -95,7 +96,7 @@ pub enum FileFault {
         "{file} begins with a line of more than 1 MiB, and not with the names of its columns; download it again"
     )]
     LongHeader { file: &'static str },
-    /// More than its [`Reach`].
+    /// It exceeds its [`Reach`].
     #[error("{file} expands to more than a file of the data set does; download it again")]
     TooLarge { file: &'static str },
     #[error("it was stopped")]
@@ -107,7 +108,7 @@ pub enum FileFault {
         file: &'static str,
         columns: Vec<&'static str>,
     },
-    /// None of the files came.
+    /// None of the files could be downloaded.
     #[error("The data set cannot be downloaded: {0}")]
     Download(String),
     #[error("{file} cannot be read")]
@@ -118,16 +119,16 @@ pub enum FileFault {
     },
 }
 
-/// Rows that were read, with how far the file was read then.
+/// Parsed rows, and the position in the file.
 pub struct Piece {
     pub batch: Batch,
-    /// Lines read, the header included.
+    /// Lines read, including the header.
     pub lines: u64,
-    /// What was read since the piece before.
+    /// Counts since the previous piece.
     pub stats: Stats,
 }
 
-/// Counts the bytes of the file that were read.
+/// A file that counts the bytes read from it.
 struct Counted {
     file: File,
     read: Arc<AtomicU64>,
@@ -141,16 +142,16 @@ impl Read for Counted {
     }
 }
 
-/// An open file, behind its header.
+/// An open file after its header.
 pub struct Opened {
     source: &'static Source,
     lines: BufReader<Bounded<MultiGzDecoder<BufReader<Bounded<Counted>>>>>,
-    /// The field of each column of the table.
+    /// Field of each table column.
     places: Vec<Option<usize>>,
     line: Vec<u8>,
 }
 
-/// Opens a file and reads its header; `read` counts its bytes.
+/// Opens a file and parses its header; `read` counts its bytes.
 pub fn open(
     directory: &Path,
     source: &'static Source,
@@ -189,7 +190,7 @@ pub fn open(
     Ok(opened)
 }
 
-/// Why a read failed: because it was to end, or else what `other` makes of it.
+/// Converts an I/O error: a stop or a limit, or else the result of `other`.
 fn halted(
     file: &'static str,
     error: io::Error,
@@ -214,7 +215,7 @@ fn damaged(file: &'static str, error: io::Error) -> FileFault {
     }
 }
 
-/// A line as it was found.
+/// Result of reading a line.
 enum Line {
     Read,
     TooLong,
@@ -250,7 +251,7 @@ impl Opened {
         }
     }
 
-    /// The next line, without its end. One that is too long is passed over, or else the rest is left where it is.
+    /// Reads the next line, without its end. A line that is too long is skipped, or else left unread.
     fn next_line(&mut self, passes_over: bool) -> Result<Line, FileFault> {
         let file = self.source.file;
         self.line.clear();
@@ -287,8 +288,8 @@ impl Opened {
         }
     }
 
-    /// Reads the rest in pieces. The first `skipped` lines were read before; their titles stand in `kept` already. Ends
-    /// early where `sink` takes no more (false).
+    /// Reads the rest in pieces. The first `skipped` lines were read before, and their titles are in `kept`.
+    /// Ends early when `sink` returns false.
     pub fn read(
         mut self,
         plan: &Plan,
@@ -335,7 +336,7 @@ impl Opened {
                     },
                 }
             }
-            // What is skipped counts too: a stop, and the place to go on from, must not wait for rows that are kept.
+            // Skipped rows count too: a stop, and the stored position, must not wait for kept rows.
             let is_full = batch.rows() >= BATCH_ROWS
                 || batch.size() >= BATCH_BYTES
                 || stats.rows_scanned >= 50 * BATCH_ROWS as u64;
@@ -375,7 +376,7 @@ fn memchr(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == b'\n')
 }
 
-/// Looks at every file of a directory: at its size, its first bytes and its header.
+/// Examines every file of a directory: size, first bytes and header.
 pub fn examine(directory: &Path, cancel: &Cancel) -> Vec<Examined> {
     let examine = |source: &'static Source| {
         let known = look(directory, source.file);
@@ -410,7 +411,7 @@ fn since_1970(at: std::time::SystemTime) -> i64 {
         .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// A file that is to be imported.
+/// A file to import.
 #[derive(Clone, Debug)]
 pub struct Present {
     pub source: &'static Source,
@@ -418,7 +419,7 @@ pub struct Present {
     pub modified: i64,
 }
 
-/// The files of a plan that are there, in their order.
+/// The present files of a plan, in order.
 pub fn present(directory: &Path, plan: &Plan) -> Vec<Present> {
     let found = plan.sources().filter_map(|source| {
         let known = look(directory, source.file)?;
@@ -431,21 +432,21 @@ pub fn present(directory: &Path, plan: &Plan) -> Vec<Present> {
     found.collect()
 }
 
-/// Edition of how types of titles are sorted: a store of another one is not gone on with, and is imported anew.
+/// Version of the mapping from title types to kinds: a store of another version is imported anew.
 const KINDS: u32 = 2;
 
-/// Says which files, by which plan: a store that was loaded from others is not gone on with.
+/// Identity of files and plan: a store loaded from others is not continued.
 pub fn fingerprint(directory: &Path, files: &[Present], plan: &Plan) -> String {
     let files: Vec<String> = files
         .iter()
         .map(|file| format!("{} {} {}", file.source.file, file.size, file.modified))
         .collect();
-    // A plan is plain data.
+    // A plan always serialises.
     let plan = serde_json::to_string(plan).unwrap_or_default();
     format!("{KINDS}\n{}\n{}\n{plan}", directory.display(), files.join("\n"))
 }
 
-/// What tells one start of the system from another.
+/// Identifier of the machine's present boot.
 pub fn boot() -> String {
     std::fs::read_to_string(PathBuf::from("/proc/sys/kernel/random/boot_id"))
         .map(|id| id.trim().to_owned())

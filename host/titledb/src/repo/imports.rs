@@ -60,7 +60,7 @@ impl From<Row> for Import {
         let at = |ms: Option<i64>| ms.map(Timestamp::from_ms);
         Self {
             id: row.id,
-            status: Status::of(&row.status),
+            status: Status::from_word(&row.status),
             source_path: row.source_path,
             job_id: row.job_id,
             stop_requested: row.stop_requested,
@@ -81,13 +81,13 @@ impl From<Row> for Import {
     }
 }
 
-/// The newest 50, the newest first.
+/// The newest 50 imports, the newest first.
 pub async fn newest(tx: &mut Tx) -> Result<Vec<Import>, DbError> {
     let rows = qm_db::all!(tx, Row, NEWEST).await?;
     Ok(rows.into_iter().map(Import::from).collect())
 }
 
-/// The one that is pending or running.
+/// The pending or running import.
 pub async fn active(tx: &mut Tx) -> Result<Option<Import>, DbError> {
     Ok(qm_db::opt!(tx, Row, ACTIVE).await?.map(Import::from))
 }
@@ -96,7 +96,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Import>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Import::from))
 }
 
-/// Adds one that is pending; false where one is active.
+/// Adds a pending import; `false` when one is active.
 pub async fn insert(tx: &mut Tx, id: &str, path: &str, now: Timestamp) -> Result<bool, DbError> {
     let _ = qm_db::exec!(tx, PRUNE).await?;
     Ok(qm_db::exec!(tx, INSERT, id, path, now.ms()).await?.rows() == 1)
@@ -110,7 +110,7 @@ pub async fn ask_to_stop(tx: &mut Tx, id: &str, now: Timestamp) -> Result<(), Db
     qm_db::exec!(tx, STOP, id, true, now.ms()).await?.exactly(1)
 }
 
-/// It runs from now on; false where it is no longer active.
+/// Marks an import as running; `false` when it is no longer active.
 pub async fn begin(
     tx: &mut Tx,
     id: &str,

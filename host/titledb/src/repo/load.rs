@@ -1,4 +1,4 @@
-//! Rows into tables of the store: many in one statement on SQLite, by COPY on PostgreSQL.
+//! Bulk insertion into tables of the store: many rows per statement on SQLite, COPY on PostgreSQL.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -10,9 +10,9 @@ use crate::model::batch::{Batch, Cell};
 use crate::model::file::{Source, Table};
 use crate::model::ids::IdSet;
 
-/// Rows of one statement on SQLite.
+/// Rows per statement on SQLite.
 const AT_ONCE: usize = 100;
-/// Bytes of one message of a COPY.
+/// Bytes per message of a COPY.
 const MESSAGE: usize = 256 << 10;
 
 const IDS: Statement = Statement {
@@ -22,7 +22,8 @@ const IDS: Statement = Statement {
 #[cfg(test)]
 pub const STATEMENTS: &[Statement] = &[IDS];
 
-/// Adds the rows. On SQLite a row whose key is there already is left out; on PostgreSQL that is seen when keys are made.
+/// Inserts the rows. On SQLite a row with an existing key is left out; on PostgreSQL duplicates are found
+/// when the keys are created.
 pub async fn add(tx: &mut Tx, batch: &Batch) -> Result<(), DbError> {
     if batch.is_empty() {
         return Ok(());
@@ -115,7 +116,7 @@ fn insert_text(source: &Source, rows: usize) -> String {
     )
 }
 
-/// The text for [`AT_ONCE`] rows, made once a table.
+/// Statement for [`AT_ONCE`] rows, built once per table.
 fn full_text(source: &'static Source) -> &'static str {
     static TEXTS: [OnceLock<String>; 7] = [const { OnceLock::new() }; 7];
     let place = match source.table {
@@ -130,7 +131,7 @@ fn full_text(source: &'static Source) -> &'static str {
     TEXTS[place].get_or_init(|| insert_text(source, AT_ONCE))
 }
 
-/// The ids of titles that are in.
+/// Ids of the loaded titles.
 pub async fn ids(tx: &mut Tx) -> Result<IdSet, DbError> {
     let mut ids = IdSet::default();
     let mut after = -1;

@@ -1,7 +1,7 @@
-//! The table `titledb_imports`, and the tables of the store.
+//! Table `titledb_imports`, and the tables of the store.
 //!
-//! The store is made by this area and not by a migration, so its statements are no constants of `sql!`: a test of this folder
-//! prepares each of them on a store of either kind.
+//! The store is created by this area and not by a migration, so its statements are not declared with `sql!`:
+//! a test in this folder prepares each of them on both kinds of stores.
 
 pub mod imports;
 pub mod load;

@@ -1,16 +1,16 @@
-//! Tables `names` and `series`, made of titles and their other names when those are in.
+//! Tables `names` and `series`, built from titles and their alternative names after those are loaded.
 
 use qm_db::private::Connection;
 use qm_db::{Backend, DbError, FromRow, Statement, Tx};
 
 use super::schema::{backend, script};
 
-/// Titles of one step.
+/// Titles per step.
 pub const STEP: i64 = 2000;
-/// Rows of one statement on SQLite.
+/// Rows per statement on SQLite.
 const AT_ONCE: usize = 200;
 
-/// The most votes first, behind a place. The two texts name the same titles.
+/// Most votes first, after a position. The two texts select the same titles.
 const RATED: Statement = Statement {
     text: "SELECT c.votes, c.id, t.kind, t.title, t.original, t.start_year FROM (SELECT votes, id FROM ratings \
         WHERE (votes, id) < ($1, $2) ORDER BY votes DESC, id DESC LIMIT 2000) c LEFT JOIN titles t ON t.id = c.id \
@@ -33,7 +33,7 @@ const UNRATED_AKAS: Statement = Statement {
 #[cfg(test)]
 pub const STATEMENTS: &[Statement] = &[RATED, RATED_AKAS, UNRATED, UNRATED_AKAS];
 
-/// A title with the names it is to be found by. Of a title that is not there nothing but its id is known.
+/// A title with its names. Of a missing title only the id is known.
 #[derive(FromRow)]
 pub struct Named {
     pub votes: i64,
@@ -44,7 +44,7 @@ pub struct Named {
     pub start_year: Option<i64>,
 }
 
-/// Other names, by title.
+/// Alternative names by title id.
 type Akas = Vec<(i64, String)>;
 
 pub async fn rated(tx: &mut Tx, votes: i64, id: i64) -> Result<(Vec<Named>, Akas), DbError> {
@@ -59,7 +59,7 @@ pub async fn unrated(tx: &mut Tx, after: i64) -> Result<(Vec<Named>, Akas), DbEr
     Ok((titles, akas))
 }
 
-/// A name of a title, by its place among all: those of titles with more votes come first.
+/// A name of a title with its rank: names of titles with more votes come first.
 pub struct NewName {
     pub rank: i64,
     pub title_id: i64,
@@ -131,7 +131,7 @@ async fn postgres(
     let year = |year: Option<i64>| year.map_or_else(|| "\\N".to_owned(), |year| year.to_string());
     let mut text = String::new();
     for name in names {
-        // Letters, digits and spaces alone: nothing to escape.
+        // Only letters, digits and spaces: nothing to escape.
         let _ = writeln!(
             text,
             "{}\t{}\t{}\t{}\t{}",
@@ -161,17 +161,18 @@ async fn postgres(
     copy.finish().await.map(drop)
 }
 
-/// The indexes that PostgreSQL makes once names are in, each in a transaction of its own. On SQLite they are those of the tables.
+/// Indexes that PostgreSQL creates after the names are loaded, each in its own transaction. SQLite creates
+/// them with the tables.
 pub const INDEXES: &[&str] = &[
     "CREATE UNIQUE INDEX IF NOT EXISTS names_key ON names (rank)",
     "CREATE INDEX IF NOT EXISTS series_key ON series (key)",
 ];
-/// By which lists of names are found, and how long they are, on both databases.
+/// Index to find the posting lists and their lengths, on both databases.
 pub const LISTS: &str = "CREATE UNIQUE INDEX IF NOT EXISTS postings_key ON postings (run, block, names)";
 pub const ANALYZE: &str =
     "ANALYZE titles; ANALYZE ratings; ANALYZE akas; ANALYZE episodes; ANALYZE names; ANALYZE series";
 
-/// Runs a statement on PostgreSQL alone.
+/// Runs a statement on PostgreSQL only.
 pub async fn index(tx: &mut Tx, text: &str) -> Result<(), DbError> {
     match backend(tx) {
         Backend::Sqlite => Ok(()),

@@ -1,4 +1,4 @@
-//! Table `postings`: which names have which runs of letters.
+//! Table `postings`: posting lists of names by runs of letters.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use qm_db::private::Connection;
 use qm_db::{Backend, DbError, FromRow, Statement, Tx};
 
 use super::schema::backend;
-use crate::model::grams::Run;
+use crate::model::trigrams::Run;
 
-/// Rows of one statement on SQLite.
+/// Rows per statement on SQLite.
 const AT_ONCE: usize = 100;
-/// Bytes of one message to PostgreSQL.
+/// Bytes per message to PostgreSQL.
 const MESSAGE: usize = 256 << 10;
 
 const NAMES: Statement = Statement {
@@ -33,7 +33,7 @@ const LISTS_POSTGRES: Statement = Statement {
         AND block >= $2 AND block < $3",
 };
 
-/// Those that SQLite knows, those that PostgreSQL knows, and those of both.
+/// Statements of SQLite, of PostgreSQL, and of both.
 #[cfg(test)]
 pub const STATEMENTS: [&[Statement]; 3] = [
     &[COUNTS_SQLITE, LISTS_SQLITE],
@@ -41,7 +41,7 @@ pub const STATEMENTS: [&[Statement]; 3] = [
     &[NAMES],
 ];
 
-/// A name by its place.
+/// A name with its rank.
 #[derive(FromRow)]
 pub struct Ranked {
     pub rank: i64,
@@ -50,12 +50,12 @@ pub struct Ranked {
     pub sort: i64,
 }
 
-/// Names behind a place, up to another one.
+/// Names with ranks above `after`, up to `last`.
 pub async fn names(tx: &mut Tx, after: i64, last: i64) -> Result<Vec<Ranked>, DbError> {
     qm_db::all!(tx, Ranked, NAMES, after, last).await
 }
 
-/// Adds the lists of a block: of each run how many names have it, and which.
+/// Adds the posting lists of a block: run, number of names, encoded list.
 pub async fn add(tx: &mut Tx, block: i64, lists: &[(Run, u64, Vec<u8>)]) -> Result<(), DbError> {
     let done = match tx.connection() {
         Connection::Sqlite(connection) => sqlite(connection, block, lists).await,
@@ -98,7 +98,7 @@ async fn postgres(
         .await?;
     let mut text = String::with_capacity(MESSAGE + (64 << 10));
     for (run, names, ranks) in lists {
-        // A backslash is written twice there.
+        // COPY needs a doubled backslash.
         let _ = write!(text, "{run}\t{block}\t{names}\t\\\\x");
         for byte in ranks {
             let _ = write!(text, "{byte:02x}");
@@ -113,7 +113,7 @@ async fn postgres(
     copy.finish().await.map(drop)
 }
 
-/// How many names have each of these runs.
+/// Number of names with each of these runs.
 pub async fn counts(tx: &mut Tx, runs: &[Run]) -> Result<HashMap<Run, u64>, DbError> {
     let runs = serde_json::json!(runs).to_string();
     let rows = match backend(tx) {
@@ -124,7 +124,7 @@ pub async fn counts(tx: &mut Tx, runs: &[Run]) -> Result<HashMap<Run, u64>, DbEr
     Ok(counts.collect())
 }
 
-/// The lists of these runs, by blocks of which there are some between `from` and, not itself, `to`.
+/// Posting lists of these runs, for the blocks from `from` up to but excluding `to`.
 pub async fn lists(
     tx: &mut Tx,
     runs: &[Run],

@@ -1,6 +1,7 @@
-//! The tables of the store, and how they are made and removed.
+//! Creating and removing the tables of the store.
 //!
-//! On PostgreSQL keys are made after the rows are in: PostgreSQL loads a table without an index several times as fast.
+//! On PostgreSQL keys are created after the rows are loaded: a table without an index loads several times as
+//! fast.
 
 use qm_db::private::Connection;
 use qm_db::{Backend, DbError, Statement, Tx};
@@ -8,7 +9,7 @@ use sqlx::Executor as _;
 
 use crate::model::plan::Loaded;
 
-/// The schema of the complete store on PostgreSQL, and of the one that is being loaded.
+/// Schemas on PostgreSQL: of the complete store, and of the one being loaded.
 pub const LIVE: &str = "titledb";
 pub const NEXT: &str = "titledb_next";
 const OLD: &str = "titledb_old";
@@ -54,8 +55,8 @@ CREATE TABLE IF NOT EXISTS titledb_next.postings (run BIGINT NOT NULL, block BIG
 ALTER TABLE titledb_next.postings ALTER COLUMN ranks SET STORAGE EXTERNAL;
 ";
 
-/// Made when the files are in. Each is a transaction of its own; a unique one that meets a row twice is made after the later
-/// of them is deleted.
+/// Keys created after the files are loaded, each in its own transaction; before a unique key the later of
+/// duplicate rows are deleted.
 pub const KEYS: &[Key] = &[
     Key::unique("titles", "id"),
     Key::unique("ratings", "id"),
@@ -123,7 +124,7 @@ pub async fn script(tx: &mut Tx, text: &str) -> Result<(), DbError> {
     done.map_err(|error| tx.failed(error))
 }
 
-/// Makes the tables that are not there yet.
+/// Creates the missing tables.
 pub async fn make(tx: &mut Tx) -> Result<(), DbError> {
     let text = match backend(tx) {
         Backend::Sqlite => SQLITE,
@@ -132,7 +133,7 @@ pub async fn make(tx: &mut Tx) -> Result<(), DbError> {
     script(tx, text).await
 }
 
-/// Makes an index, unless it is there.
+/// Creates an index, unless it exists.
 pub async fn key(tx: &mut Tx, key: Key) -> Result<(), DbError> {
     let Key {
         name,
@@ -141,7 +142,7 @@ pub async fn key(tx: &mut Tx, key: Key) -> Result<(), DbError> {
         unique,
     } = key;
     let text = match (backend(tx), unique) {
-        // The keys of tables are theirs from the beginning.
+        // SQLite creates keys with the tables.
         (Backend::Sqlite, true) => return Ok(()),
         (Backend::Sqlite, false) => format!("CREATE INDEX IF NOT EXISTS {name} ON {table} ({columns})"),
         (Backend::Postgres, true) => {
@@ -152,7 +153,7 @@ pub async fn key(tx: &mut Tx, key: Key) -> Result<(), DbError> {
     script(tx, &text).await
 }
 
-/// Keeps the first of rows that have a key twice, on PostgreSQL; on SQLite there are none.
+/// Deletes all but the first of rows with the same key, on PostgreSQL; SQLite has none.
 pub async fn keep_first(tx: &mut Tx, key: Key) -> Result<(), DbError> {
     let (table, columns) = (key.table, key.columns);
     script(
@@ -165,19 +166,19 @@ pub async fn keep_first(tx: &mut Tx, key: Key) -> Result<(), DbError> {
     .await
 }
 
-/// How far the store is loaded; `None` where nothing was begun.
+/// Progress of the store; `None` before the first step.
 pub async fn loaded(tx: &mut Tx) -> Result<Option<Loaded>, DbError> {
     let state = qm_db::opt!(tx, (String,), READ).await?;
     Ok(state.and_then(|(state,)| serde_json::from_str(&state).ok()))
 }
 
 pub async fn set_loaded(tx: &mut Tx, loaded: &Loaded) -> Result<(), DbError> {
-    // Plain data.
+    // It always serialises.
     let state = serde_json::to_string(loaded).unwrap_or_default();
     qm_db::exec!(tx, WRITE, state).await?.exactly(1)
 }
 
-/// On PostgreSQL: puts the store that was loaded into the place of the one before. Renaming waits for no reader.
+/// PostgreSQL: replaces the complete store by the loaded one. Renaming waits for no reader.
 pub async fn swap(tx: &mut Tx) -> Result<(), DbError> {
     let text = format!(
         "SET LOCAL lock_timeout = '90ms'; \
@@ -188,7 +189,7 @@ pub async fn swap(tx: &mut Tx) -> Result<(), DbError> {
     script(tx, &text).await
 }
 
-/// On PostgreSQL: removes what `which` names, with all that is in it. It waits a little for readers, and fails then.
+/// PostgreSQL: drops a schema with its content. It waits briefly for readers, and then fails.
 async fn drop_schema(tx: &mut Tx, which: &str) -> Result<(), DbError> {
     let text = format!("SET LOCAL lock_timeout = '90ms'; DROP SCHEMA IF EXISTS {which} CASCADE");
     script(tx, &text).await
@@ -206,7 +207,7 @@ pub async fn drop_live(tx: &mut Tx) -> Result<(), DbError> {
     drop_schema(tx, LIVE).await
 }
 
-/// On PostgreSQL: whether there is a complete store.
+/// PostgreSQL: true when there is a complete store.
 pub async fn has_live(tx: &mut Tx) -> Result<bool, DbError> {
     const HAS: Statement = Statement {
         text: "SELECT CAST(COUNT(*) AS BIGINT) FROM pg_namespace WHERE nspname = 'titledb'",
@@ -214,7 +215,7 @@ pub async fn has_live(tx: &mut Tx) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, HAS).await? > 0)
 }
 
-/// The rows of a table.
+/// Number of rows of a table.
 #[cfg(test)]
 pub async fn count(tx: &mut Tx, table: &str) -> Result<i64, DbError> {
     let text = format!("SELECT COUNT(*) FROM {table}");

@@ -1,4 +1,4 @@
-//! Names by their places, those of the titles with the most votes first, and series by their keys.
+//! Names by rank (titles with the most votes first), and series by key.
 
 use qm_db::{Backend, DbError, FromRow, Statement, Tx};
 
@@ -15,11 +15,11 @@ const SERIES: Statement = Statement {
     text: "SELECT id FROM series WHERE key = $1 ORDER BY id LIMIT 200",
 };
 
-/// Those that SQLite knows, those that PostgreSQL knows, and those of both.
+/// Statements of SQLite, of PostgreSQL, and of both.
 #[cfg(test)]
 pub const STATEMENTS: [&[Statement]; 3] = [&[NAMES_SQLITE], &[NAMES_POSTGRES], &[SERIES]];
 
-/// A name that may answer.
+/// A name that may match.
 #[derive(Clone, Debug, FromRow)]
 pub struct Hit {
     pub title_id: i64,
@@ -28,7 +28,7 @@ pub struct Hit {
     pub sort: i64,
 }
 
-/// The names at some places, in order.
+/// Names with these ranks, in order.
 pub async fn names(tx: &mut Tx, ranks: &[i64]) -> Result<Vec<Hit>, DbError> {
     let ranks = serde_json::json!(ranks).to_string();
     match backend(tx) {
@@ -37,7 +37,7 @@ pub async fn names(tx: &mut Tx, ranks: &[i64]) -> Result<Vec<Hit>, DbError> {
     }
 }
 
-/// The series of a key.
+/// Ids of the series with this key.
 pub async fn series(tx: &mut Tx, key: &str) -> Result<Vec<i64>, DbError> {
     let rows = qm_db::all!(tx, (i64,), SERIES, key).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())

@@ -1,4 +1,4 @@
-//! Titles by their ids, with their episodes and the people who had a part in them.
+//! Titles by id, with their episodes and credits.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,8 @@ const FIND: Statement = Statement {
     text: "SELECT t.id, t.kind, t.title, t.original, t.adult, t.start_year, t.end_year, t.runtime, t.genres, r.rating, r.votes \
         FROM titles t LEFT JOIN ratings r ON r.id = t.id WHERE t.id = $1",
 };
-/// Of a list, on SQLite: a search judges more than a hundred titles, and asking for each costs more than finding them.
+/// Finds a list of titles: a search judges more than a hundred, and single queries would cost more than the
+/// search.
 const FIND_SQLITE: Statement = Statement {
     text: "SELECT t.id, t.kind, t.title, t.original, t.adult, t.start_year, t.end_year, t.runtime, t.genres, r.rating, r.votes \
         FROM json_each($1) w CROSS JOIN titles t ON t.id = w.value LEFT JOIN ratings r ON r.id = t.id",
@@ -50,7 +51,7 @@ const CREDITS: Statement = Statement {
         LEFT JOIN persons n ON n.id = p.person_id WHERE p.title_id = $1 ORDER BY p.ordering LIMIT 200",
 };
 
-/// Those that SQLite knows, those that PostgreSQL knows, and those of both.
+/// Statements of SQLite, of PostgreSQL, and of both.
 #[cfg(test)]
 pub const STATEMENTS: [&[Statement]; 3] = [
     &[FIND_SQLITE, PERSONS_SQLITE],
@@ -95,7 +96,7 @@ pub async fn find(tx: &mut Tx, id: i64) -> Result<Option<Title>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Title::from))
 }
 
-/// The titles of a list that there are, in no order.
+/// The existing titles of a list, unordered.
 pub async fn find_all(tx: &mut Tx, ids: &[i64]) -> Result<Vec<Title>, DbError> {
     let ids = serde_json::json!(ids).to_string();
     let rows = match backend(tx) {
@@ -105,14 +106,14 @@ pub async fn find_all(tx: &mut Tx, ids: &[i64]) -> Result<Vec<Title>, DbError> {
     Ok(rows.into_iter().map(Title::from).collect())
 }
 
-/// The lists of directors and of writers.
+/// Ids of directors and of writers.
 pub async fn crew(tx: &mut Tx, id: i64) -> Result<(Vec<String>, Vec<String>), DbError> {
     let row = qm_db::opt!(tx, (Option<String>, Option<String>), CREW, id).await?;
     let (directors, writers) = row.unwrap_or_default();
     Ok((list(directors.as_deref()), list(writers.as_deref())))
 }
 
-/// The names of people of a list that are known, by their numbers.
+/// Known names of people, by id.
 pub async fn persons(tx: &mut Tx, ids: &[i64]) -> Result<HashMap<i64, String>, DbError> {
     let ids = serde_json::json!(ids).to_string();
     let rows = match backend(tx) {
@@ -131,7 +132,7 @@ struct EpisodeRow {
     year: Option<i64>,
 }
 
-/// In their order; 50,000 at most.
+/// Episodes in order; at most 50,000.
 pub async fn episodes(tx: &mut Tx, parent: i64) -> Result<Vec<Episode>, DbError> {
     let rows = qm_db::all!(tx, EpisodeRow, EPISODES, parent).await?;
     let episodes = rows.into_iter().map(|row| Episode {
@@ -144,20 +145,20 @@ pub async fn episodes(tx: &mut Tx, parent: i64) -> Result<Vec<Episode>, DbError>
     Ok(episodes.collect())
 }
 
-/// The seasons of a series; one that says nothing of a season is none, and there is one for it.
+/// Seasons of a series; `None` stands for episodes without a season.
 pub async fn seasons(tx: &mut Tx, parent: i64) -> Result<Vec<Option<i64>>, DbError> {
     let rows = qm_db::all!(tx, (Option<i64>,), SEASONS, parent).await?;
     Ok(rows.into_iter().map(|(season,)| season).collect())
 }
 
-/// True if an episode of this season is of the year, or of one beside it.
+/// True if the season has an episode from this year or an adjacent one.
 pub async fn is_season_of(tx: &mut Tx, parent: i64, season: i64, year: i64) -> Result<bool, DbError> {
     let (from, to) = (year.saturating_sub(1), year.saturating_add(1));
     let episodes = qm_db::value!(tx, i64, SEASON_OF_YEAR, parent, season, from, to).await?;
     Ok(episodes > 0)
 }
 
-/// The series that a title is an episode of.
+/// The series of an episode.
 pub async fn parent(tx: &mut Tx, id: i64) -> Result<Option<i64>, DbError> {
     Ok(qm_db::opt!(tx, (i64,), PARENT, id).await?.map(|(parent,)| parent))
 }
@@ -171,7 +172,7 @@ struct CreditRow {
     characters: Option<String>,
 }
 
-/// In their order; 200 at most.
+/// Credits in order; at most 200.
 pub async fn credits(tx: &mut Tx, id: i64) -> Result<Vec<Credit>, DbError> {
     let rows = qm_db::all!(tx, CreditRow, CREDITS, id).await?;
     let credits = rows.into_iter().map(|row| Credit {

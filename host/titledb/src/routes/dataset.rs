@@ -1,4 +1,4 @@
-//! The data set: looked at, imported, stopped, updated, removed.
+//! Routes of the data set: validate, import, stop, update, reset.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json};

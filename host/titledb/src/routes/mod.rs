@@ -16,7 +16,7 @@ use crate::service::Titledb;
 
 type App = State<Arc<Titledb>>;
 
-/// Searches of one address in 60 s.
+/// Searches per client address and minute.
 const SEARCHES: u32 = 30;
 
 /// All routes of this area, still without their state.

@@ -1,4 +1,4 @@
-//! The routes as a client sees them, over jobs that really run and a server of files.
+//! Tests of the routes, with running jobs and a file server.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -50,10 +50,10 @@ impl Site {
         let mut tx = db.begin_write().await.unwrap();
         let _ = qm_db::exec!(&mut tx, ADD_USER).await.unwrap();
         tx.commit().await.unwrap();
-        Self::at(db, folder, &at).await
+        Self::in_directory(db, folder, &at).await
     }
 
-    async fn at(db: &Db, folder: tempfile::TempDir, at: &Path) -> Self {
+    async fn in_directory(db: &Db, folder: tempfile::TempDir, at: &Path) -> Self {
         let ctx = Ctx::system();
         let root = at.join("media");
         std::fs::create_dir_all(&root).unwrap();
@@ -119,7 +119,7 @@ impl Site {
         self.ask("ADMINISTRATOR", method, path, body).await
     }
 
-    /// The newest import, once it has ended.
+    /// The newest import, after it has ended.
     async fn ended(&self) -> Value {
         for _ in 0..600 {
             let (_, imports) = self.admin("GET", "/dataset/imports", None).await;
@@ -161,7 +161,8 @@ async fn actions(db: &Db) -> Vec<String> {
     rows.into_iter().map(|row| row.action).collect()
 }
 
-/// Serves the files of a directory: whole, from a place on, or not again. The first answer of each file ends in the middle.
+/// File server for a directory: whole files, ranges, and "not modified". The first answer for each file
+/// breaks off in the middle.
 async fn files(directory: PathBuf) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -218,7 +219,7 @@ async fn files(directory: PathBuf) -> (String, Arc<Mutex<Vec<String>>>) {
 
 const FULL: &str = "full";
 
-/// Titles of one name and others: running, over, no series, series that end by themselves.
+/// Titles of one name and others: running, ended, no series, series that end by themselves.
 const SHOWS: &str =
     "tconst\ttitleType\tprimaryTitle\toriginalTitle\tisAdult\tstartYear\tendYear\truntimeMinutes\tgenres
 tt0000101\ttvSeries\tHarbor Nine\tHarbor Nine\t0\t1999\t2004\t40\tDrama
@@ -289,7 +290,7 @@ db_test! {
         let (_, after) = site.admin("GET", "/status", None).await;
         assert_eq!((&after["available"], &after["datasetTitleCount"]), (&json!(true), &json!(3000)));
 
-        // Every tenth title is found by its name, by a part of it, and with a letter that is wrong.
+        // Some titles, searched by name, by a part of it, and with a wrong letter.
         for number in (10..3000).step_by(430) {
             let name = title_name(7, number);
             let id = format!("tt{number:07}");
@@ -395,7 +396,7 @@ db_test! {
         write_file(&site.root, "title.akas.tsv.gz", AKAS);
         write_file(&site.root, "title.episode.tsv.gz", EPISODES);
         write_file(&site.root, "title.ratings.tsv.gz", RATINGS);
-        // Names of other countries are imported unless somebody says otherwise.
+        // Alternative names of other countries are imported by default.
         site.configure(json!({ "mode": "dataset", "importTvShows": true })).await;
         assert_eq!(site.import().await["status"], "completed");
         let titles: &dyn TitleData = &*site.titledb;
@@ -423,12 +424,12 @@ db_test! {
             ("The Desk", None, &[1, 7], Some("tt0000211")),
             ("The Desk", None, &[1], None),
             ("The Desk", Some(2015), &[], None),
-            // The year of a release is that of its season, and the year of a folder that of the show.
+            // The year of a release is that of its season; the year of a folder that of the show.
             ("The Desk", Some(2012), &[7], Some("tt0000211")),
             ("The Desk", Some(2009), &[7], None),
             ("The Desk", Some(2012), &[1, 7], None),
             ("TheDesk", Some(2005), &[], Some("tt0000211")),
-            // Its episodes are not known.
+            // Its episodes are unknown.
             ("Pier", None, &[], None),
             ("The Dusk", Some(2001), &[], None),
         ] {
@@ -442,7 +443,7 @@ db_test! {
         assert!(left_out.contains("short films") && left_out.contains("before 1970") && !left_out.contains("importTvShows"), "{left_out}");
         site.configure(json!({ "mode": "disabled" })).await;
         assert_eq!(series("Контора", None, &[]).await, SeriesAnswer::default());
-        // Of all that is imported short films are identified too.
+        // With a full import short films are identified too.
         site.configure(json!({ "mode": "dataset", "importStrategy": FULL })).await;
         assert_eq!(site.import().await["status"], "completed");
         let question = TitleQuestion { title: "Kurz".to_owned(), year: None, kind: Some(TitleKind::Movie) };
@@ -503,7 +504,7 @@ db_test! {
         site.configure(json!({ "apiKey": "••••••••", "minVotes": 3 })).await;
         let (_, tested) = site.admin("POST", "/test", None).await;
         assert_eq!(tested, json!({ "apiConfigured": true, "available": true }));
-        // The key stays with the origin that it was entered for.
+        // The key stays with the origin it was entered for.
         for (url, kept) in [("https://API.example/deeper", true), ("https://other.example/", false), ("https://api.example/", false)] {
             site.configure(json!({ "apiBaseUrl": url, "apiKey": "••••••••" })).await;
             let (_, shown) = site.admin("GET", "/settings", None).await;

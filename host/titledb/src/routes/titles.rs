@@ -1,4 +1,4 @@
-//! Settings, status, and titles.
+//! Routes of settings, status and titles.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
@@ -10,7 +10,7 @@ use crate::error::TitledbError;
 use crate::service::Caller;
 use crate::service::search::Question;
 
-/// Whether titles can be asked for, whence, and the newest import.
+/// Availability and source of titles, and the newest import.
 #[utoipa::path(
     get, path = "/api/media/providers/titledb/status", tag = "titledb", responses((status = 200, body = StatusView))
 )]
@@ -44,7 +44,7 @@ pub async fn change_titledb_settings(
     Ok(Json(app.change(caller, patch.change).await?.into()))
 }
 
-/// Whether the API is configured, and titles can be asked for. Nothing is sent anywhere.
+/// Checks if the API is configured, and if titles are available. Nothing is sent anywhere.
 #[utoipa::path(
     post, path = "/api/media/providers/titledb/test", tag = "titledb",
     responses((status = 201, body = TestView), faults::Test)

@@ -1,8 +1,8 @@
-//! Getting the files: by the URL guard, only what is newer than what is there, going on where a download was cut off.
+//! Download of the files through the URL guard: only newer files, and broken downloads are resumed.
 //!
-//! Beside a file lies a `.part` while it comes, and a `.tag` that says which version of it the server called it: what has
-//! another tag is begun anew. A file that fails leaves the one that was there; that none came is an error.
-//! Bounds: a file of `maxFileBytes`, half an hour, a minute of silence.
+//! During a download a file has a `.part` beside it, and a `.tag` with the server's version (ETag): a part of
+//! another version is discarded. A failed download leaves the old file; it is an error only if no file could
+//! be downloaded. Bounds: `maxFileBytes` per file, half an hour, a minute of silence.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -26,12 +26,12 @@ use crate::ops::read::FileFault;
 const TOTAL: Duration = Duration::from_mins(30);
 const SILENCE: Duration = Duration::from_mins(1);
 const PIECE: usize = 256 << 10;
-/// Endings of what comes, and of which version it is of.
+/// Endings of the partial file, and of the file with its version.
 const PART: &str = ".part";
 const TAG: &str = ".tag";
 const LONGEST_TAG: u64 = 4096;
 
-/// Why a file did not come.
+/// Reason why a file was not downloaded.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error(transparent)]
@@ -52,15 +52,15 @@ enum Fault {
     Lane(#[from] LaneError),
 }
 
-/// How a file came.
+/// Result of a download.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Came {
     New,
-    /// The server has no newer one.
+    /// The server has no newer version.
     Same,
 }
 
-/// Gets every file that the plan of the settings takes.
+/// Downloads every file that the plan of the settings needs.
 pub async fn download(
     titledb: &Titledb,
     directory: &Path,
@@ -142,7 +142,7 @@ impl One<'_> {
         format!("{}{ending}", self.source.file)
     }
 
-    /// Removes a file beside the one that is got.
+    /// Removes an auxiliary file.
     async fn remove(&self, ending: &str) -> Result<(), Fault> {
         let (directory, name) = (self.directory.to_owned(), self.name(ending));
         on_disk(move || remove(&directory, &name)).await
@@ -176,7 +176,7 @@ impl One<'_> {
             304 => return Ok(Came::Same),
             200 => 0,
             206 if begun.size > 0 => begun.size,
-            // What lies there does not fit what the server has: the next try begins anew.
+            // The partial file does not match the server's: the next try begins anew.
             416 => {
                 self.remove(PART).await?;
                 return Err(Fault::Status(416));
@@ -195,7 +195,7 @@ impl One<'_> {
         Ok(Came::New)
     }
 
-    /// What lies there. The directory is made.
+    /// State of the partial file. Creates the directory.
     async fn begun(&self) -> Result<Begun, Fault> {
         let (directory, file) = (self.directory.to_owned(), self.source.file);
         on_disk(move || {
@@ -203,7 +203,7 @@ impl One<'_> {
             let known = |ending: &str| look(&directory, &format!("{file}{ending}"));
             let mut tag = String::new();
             if let Ok(kept) = open(&directory, &format!("{file}{TAG}")) {
-                // One that is no text, or longer than any, names nothing.
+                // An invalid or overlong tag counts as none.
                 let read = kept.take(LONGEST_TAG).read_to_string(&mut tag);
                 read.map_or_else(|_| tag.clear(), drop);
             }
@@ -216,7 +216,7 @@ impl One<'_> {
         .await
     }
 
-    /// Opens a file beside the one that is got.
+    /// Opens an auxiliary file.
     fn opening(&self, ending: &str, written: Written) -> impl FnOnce() -> io::Result<File> + Send + use<> {
         let directory = self.directory.to_owned();
         let name = self.name(ending);
@@ -261,7 +261,8 @@ impl One<'_> {
         .await
     }
 
-    /// Gives a whole file its name, and the date that the server says: the next request asks for what is newer.
+    /// Renames the complete file, and sets the date that the server sent: the next request asks for a newer
+    /// one.
     async fn keep(&self, file: File, modified: Option<SystemTime>) -> Result<(), Fault> {
         let (part, tag, whole) = (self.name(PART), self.name(TAG), self.name(""));
         let directory = self.directory.to_owned();
@@ -270,7 +271,7 @@ impl One<'_> {
                 file.set_modified(modified)?;
             }
             rename(&directory, &part, &whole)?;
-            // Of the next version it would say nothing.
+            // It would be wrong for the next version.
             let _ = remove(&directory, &tag);
             Ok(())
         })
@@ -278,17 +279,17 @@ impl One<'_> {
     }
 }
 
-/// What lies there of a file, and beside it.
+/// State of a file and its partial download.
 struct Begun {
-    /// Bytes that came.
+    /// Bytes of the partial file.
     size: u64,
-    /// What the server called the version that they are of.
+    /// Version (ETag) of the partial file.
     tag: String,
-    /// When the whole file was changed that is there.
+    /// Modification time of the complete file.
     modified: Option<SystemTime>,
 }
 
-/// Does what touches the directory, which may be on a disk that hangs.
+/// Runs file work on a blocking thread, because the disk may hang.
 async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, Fault> {

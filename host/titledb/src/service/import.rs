@@ -1,4 +1,4 @@
-//! Asking for imports, stopping them, and removing what was imported.
+//! Starting and stopping imports, and removing the imported data.
 
 use std::path::{Path, PathBuf};
 
@@ -21,10 +21,10 @@ const NEEDED: &[Permission] = &[Permission::MediaManagerTitledbImportDataset];
 pub const INTERRUPTED: &str = "Interrupted by a server restart.";
 
 impl Titledb {
-    /// Looks at the files of a directory without importing them. A blank path is that of the settings; the service's own
-    /// where they have none, which they have from then on.
+    /// Examines the files of a directory without importing them. A blank path means the directory of the
+    /// settings; if they have none, the service's own, which is stored then.
     pub async fn validate(&self, caller: Caller<'_>, path: Option<&str>) -> Result<Report, TitledbError> {
-        // A disk is looked at, and a setting may be written.
+        // The check reads a disk and may write a setting.
         judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
         let path = path.map(str::trim).filter(|path| !path.is_empty());
         let directory = match path {
@@ -115,7 +115,7 @@ impl Titledb {
         }
     }
 
-    /// Begins an import. One that is active is answered instead, and nothing begins.
+    /// Starts an import. If one is active, that one is returned and nothing starts.
     pub async fn import(&self, caller: Caller<'_>, path: &str) -> Result<Import, TitledbError> {
         judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
         let directory = self.guarded(path).await?;
@@ -123,7 +123,7 @@ impl Titledb {
         Ok(import)
     }
 
-    /// Downloads and imports what is new; false where an import is active.
+    /// Downloads and imports newer files; `false` when an import is active.
     pub async fn update(&self, caller: Option<Caller<'_>>) -> Result<(bool, Option<PathBuf>), TitledbError> {
         let directory = self.directory().await?;
         let (_, fresh) = self.ask(caller, &directory, Task::Update).await?;
@@ -189,7 +189,7 @@ impl Titledb {
         Ok(enqueued)
     }
 
-    /// Asks the active import to end, which it does after the batch it is at.
+    /// Asks the active import to stop, which it does after its present batch.
     pub async fn stop(&self, caller: Caller<'_>) -> Result<Import, TitledbError> {
         self.settle().await?;
         let mut tx = self.db.begin_write().await?;
@@ -208,7 +208,7 @@ impl Titledb {
         stopped.ok_or(TitledbError::NotRunning)
     }
 
-    /// Removes what was imported, and what of an import that did not end. The history stays.
+    /// Removes the imported data, also of an unfinished import. The history stays.
     pub async fn reset(&self, caller: Caller<'_>, reimport: bool) -> Result<Cleared, TitledbError> {
         self.settle().await?;
         let directory = self.directory().await?;
@@ -242,7 +242,7 @@ impl Titledb {
         Ok(repo::imports::newest(&mut self.db.begin_read().await?).await?)
     }
 
-    /// Ends the import of a job that has ended, or was cancelled, without a word about it.
+    /// Closes imports whose job ended or was cancelled without a report.
     pub async fn settle(&self) -> Result<(), TitledbError> {
         let mut tx = self.db.begin_read().await?;
         let Some(active) = repo::imports::active(&mut tx).await? else {

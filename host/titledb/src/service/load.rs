@@ -1,8 +1,8 @@
-//! Loading a store: files, keys, names, indexes, and the exchange for the one before.
+//! Loading a store: files, keys, names, indexes, and the exchange with the present store.
 //!
-//! Each batch is one transaction of the store, with how far it is: whoever is killed goes on behind the last one. The store
-//! that searches read is not touched before the next one is complete.
-//! Bounds: two batches wait while a third is read and a fourth is written.
+//! Each batch is one transaction of the store together with the progress, so a killed import continues behind
+//! the last batch. The store in use stays untouched until the new one is complete. Bounds: two batches wait
+//! while a third is read and a fourth is written.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use tokio::sync::mpsc;
 use super::store::Store;
 use crate::lanes::{COMPUTE, FILES, IMPORTS, LOOKS};
 use crate::model::file::Sort;
-use crate::model::grams::{self, Run};
 use crate::model::ids::IdSet;
 use crate::model::plan::{Loaded, Plan, Stage};
 use crate::model::postings::{BLOCK, Lists, block as block_of};
+use crate::model::trigrams::{self, Run};
 use crate::ops::read::{self, FileFault, Piece, Present, Reach};
 use crate::repo::names::{self, Named, NewName, NewSeries};
 use crate::repo::{load, postings, schema};
 use qm_titles::{key, normalise};
 
 const WAITING: usize = 2;
-/// Without anything to write for so long, it is looked at whether to stop.
+/// Interval of the stop check while there is nothing to write.
 const SILENCE: Duration = Duration::from_millis(500);
-/// Share of the files in all of the work, in percent.
+/// Share of the files in the whole work, in percent.
 const FILES_PERCENT: f64 = 70.0;
 const NAMES_PERCENT: f64 = 18.0;
 const LISTS_PERCENT: f64 = 10.0;
-/// Names that are read at a time to be put on lists.
+/// Names read at a time for the posting lists.
 const NAMES_AT_ONCE: i64 = 1 << 14;
 
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub enum LoadError {
     File(#[from] FileFault),
     #[error(transparent)]
     Database(#[from] DbError),
-    /// Somebody asked it to end.
+    /// A user asked it to stop.
     #[error("it was stopped")]
     Stopped,
     #[error("{0}")]
@@ -52,17 +52,17 @@ pub enum LoadError {
 impl From<LaneError> for LoadError {
     fn from(error: LaneError) -> Self {
         match error {
-            // The process ends; the next one goes on with it.
+            // The process ends; the next one continues the import.
             LaneError::Stopped => LoadError::Stopped,
             other => LoadError::Failed(other),
         }
     }
 }
 
-/// Hears how far a load is, and ends it.
+/// Receives the progress of a load, and can end it.
 #[async_trait]
 pub trait Watch: Send + Sync {
-    /// After each step; `percent` of all work. An error ends the load; what is loaded stays.
+    /// Called after each step; `percent` of the whole work. An error ends the load; loaded data stays.
     async fn step(&self, percent: f64, phase: &str, loaded: &Loaded) -> Result<(), LoadError>;
 }
 
@@ -73,12 +73,12 @@ struct Loading<'a> {
     began: Instant,
     /// Milliseconds of earlier runs.
     before: u64,
-    /// Bytes of all files, and of those that were read.
+    /// Bytes of all files, and bytes read so far.
     total: u64,
     read: u64,
 }
 
-/// Loads what a plan takes of the files of a directory, or goes on with that, and makes it the complete store.
+/// Loads the planned files of a directory, or continues, and publishes the store.
 pub async fn load(
     store: &Store,
     directory: &Path,
@@ -94,7 +94,7 @@ pub async fn load(
         .into());
     }
     let fingerprint = read::fingerprint(directory, &files, plan);
-    // A server that was killed after the exchange and before it could say so; or nothing is newer than what is there.
+    // The server was killed right after the exchange, or the files have not changed.
     if let Some(live) = store.live().await?
         && live.loaded.fingerprint == fingerprint
     {
@@ -123,7 +123,7 @@ pub async fn load(
     Ok(loaded)
 }
 
-/// The files of a plan that are there, in their order.
+/// The present files of a plan, in order.
 pub async fn present(directory: &Path, plan: &Plan) -> Result<Vec<Present>, LoadError> {
     let (directory, plan) = (directory.to_owned(), plan.clone());
     Ok(LOOKS.run(move |_| read::present(&directory, &plan)).await?)
@@ -152,7 +152,7 @@ impl Loading<'_> {
         Ok(())
     }
 
-    /// Reads a file in a lane, and writes what it reads. Given up, the reading ends as well.
+    /// Reads a file in a lane, and writes its rows. Dropping the future ends the reading too.
     async fn file(
         &mut self,
         directory: &Path,
@@ -173,7 +173,7 @@ impl Loading<'_> {
         })?;
         loop {
             let Ok(piece) = tokio::time::timeout(SILENCE, pieces.recv()).await else {
-                // Inside of what is passed over; somebody may have asked to stop meanwhile.
+                // Within skipped rows; a stop may have been requested meanwhile.
                 self.watch
                     .step(self.percent(&bytes), source.file, &self.loaded)
                     .await?;
@@ -206,7 +206,7 @@ impl Loading<'_> {
         Ok(kept)
     }
 
-    /// Of all work, with what was read of the file that is read now.
+    /// Percentage of the whole work, including the file being read.
     fn percent(&self, bytes: &AtomicU64) -> f64 {
         let done = (self.read + bytes.load(Ordering::Relaxed)) as f64 / self.total as f64;
         done.min(1.0) * FILES_PERCENT
@@ -260,14 +260,14 @@ impl Loading<'_> {
         tx.commit().await
     }
 
-    /// A statement of PostgreSQL, in a transaction of its own.
+    /// Runs a statement on PostgreSQL in its own transaction.
     async fn statement(&self, text: &'static str) -> Result<(), DbError> {
         let mut tx = self.db.begin_write().await?;
         names::index(&mut tx, text).await?;
         tx.commit().await
     }
 
-    /// Names of all titles, a step of [`names::STEP`] titles a transaction.
+    /// Builds the names of all titles, [`names::STEP`] titles per transaction.
     async fn names(&mut self) -> Result<(), LoadError> {
         let mut titles: u64 = 0;
         loop {
@@ -312,7 +312,7 @@ impl Loading<'_> {
         }
     }
 
-    /// Lists of names by their runs, a block of names a transaction.
+    /// Builds the posting lists, one block of names per transaction.
     async fn lists(&mut self) -> Result<(), LoadError> {
         if !matches!(self.loaded.stage, Stage::Lists { .. }) {
             return Ok(());
@@ -355,7 +355,7 @@ impl Loading<'_> {
     }
 }
 
-/// The lists of the names of a block, up to the last name of all.
+/// Posting lists of the names of a block, up to the last rank.
 async fn lists_of(tx: &mut Tx, block: i64, last: i64) -> Result<Vec<(Run, u64, Vec<u8>)>, LoadError> {
     let end = last.min((block + 1) * BLOCK - 1);
     let (mut lists, mut after) = (Lists::default(), block * BLOCK - 1);
@@ -364,7 +364,7 @@ async fn lists_of(tx: &mut Tx, block: i64, last: i64) -> Result<Vec<(Run, u64, V
         let names = postings::names(tx, after, until).await?;
         let adding = COMPUTE.run(move |_| {
             for name in &names {
-                lists.add(name.rank, &grams::runs_of(&name.name, name.year, name.sort));
+                lists.add(name.rank, &trigrams::runs_of(&name.name, name.year, name.sort));
             }
             lists
         });
@@ -374,7 +374,7 @@ async fn lists_of(tx: &mut Tx, block: i64, last: i64) -> Result<Vec<(Run, u64, V
     Ok(lists.done())
 }
 
-/// The names of titles behind a place, each once a title, and the last place.
+/// Names of titles, each name once per title, and the last rank.
 fn name_all(
     found: Vec<Named>,
     mut akas: Vec<(i64, String)>,
@@ -386,7 +386,7 @@ fn name_all(
         let Some(title) = named.title else {
             continue;
         };
-        let sort = Sort::of(named.kind.as_deref().unwrap_or_default());
+        let sort = Sort::from_title_type(named.kind.as_deref().unwrap_or_default());
         if sort == Sort::Tv {
             let key = key(&title);
             if !key.is_empty() {

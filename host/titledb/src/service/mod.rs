@@ -1,4 +1,4 @@
-//! The use cases of this area.
+//! Use cases of this area.
 
 pub mod download;
 pub mod import;
@@ -30,7 +30,7 @@ use serde::Serialize;
 
 use store::Store;
 
-/// What the area is given.
+/// Dependencies of this area, supplied by the server.
 pub struct TitledbDeps {
     pub ground: Ground,
     pub hub: Hub,
@@ -38,7 +38,7 @@ pub struct TitledbDeps {
     pub net: Net,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<PathBuf>,
-    /// `DATA_DIR`: where the store lies on SQLite, and the files where the settings name no directory.
+    /// `DATA_DIR`: place of the store on SQLite, and of the files where the settings name no directory.
     pub data_dir: PathBuf,
 }
 
@@ -59,7 +59,7 @@ pub struct Titledb {
 }
 
 impl Titledb {
-    /// Its type of jobs is registered; nothing runs before the jobs do.
+    /// Creates the area and registers its job type; nothing runs before the jobs start.
     pub fn new(deps: TitledbDeps) -> Arc<Self> {
         let titledb = Arc::new(Self {
             store: Store::new(deps.ground.db.clone(), deps.data_dir.clone()),

@@ -1,41 +1,41 @@
-//! Names of titles that answer, by the lists of runs they have.
+//! Search for names by their posting lists.
 //!
-//! Blocks are asked in their order, more of them at a time: most answers are in the first ones. What the lists find is looked
-//! at, name by name, until there is enough.
-//! Bounds: [`LOOKED`] names are looked at for one answer.
+//! Blocks are searched in order, a few at first: most answers are in the first ones. The candidates of the
+//! lists are checked name by name until there are enough. Bounds: [`LOOKED`] names are checked per answer.
 
 use qm_db::{DbError, Tx};
 use qm_titles::similarity;
 
 use crate::lanes::COMPUTE;
-use crate::model::grams::{self, Counts, Narrow, Question};
 use crate::model::plan::Loaded;
 use crate::model::postings;
+use crate::model::trigrams::{self, Counts, Narrow, Question};
 use crate::repo::search::Hit;
 use crate::repo::{postings as lists, search};
 
-/// Names of one statement, at first and later.
+/// Names per statement, at first and later.
 const FIRST: usize = 150;
 const AT_ONCE: usize = 500;
-/// Names that are looked at for those that hold a name or are it, and for those that are like it, of which most are not.
+/// Largest number of checked names, for equal and containing names, and for similar ones, most of which fail
+/// the check.
 const LOOKED: usize = 10_000;
 const LOOKED_ALIKE: usize = 1_500;
-/// Blocks that are asked at first; then three times as many.
+/// Blocks searched at first; then three times as many each.
 const BLOCKS: i64 = 2;
-/// Least likeness of a name that is like another.
+/// Least similarity of a similar name.
 const ALIKE: f64 = 0.6;
 
-/// Which names answer.
+/// Kind of match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Same,
-    /// They hold it; of fewer than three letters, as a word.
+    /// The name contains the text; fewer than three letters must be a whole word.
     Holding,
-    /// They are written otherwise.
+    /// The name is similar.
     Alike,
 }
 
-/// A name that is looked for in a store.
+/// A search in a store.
 pub struct Names<'a> {
     name: &'a str,
     narrow: Narrow,
@@ -44,7 +44,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// `name`: normalised, not empty.
+    /// `name` is normalised and not empty.
     pub async fn new(
         tx: &mut Tx,
         loaded: &Loaded,
@@ -54,7 +54,7 @@ impl<'a> Names<'a> {
         let names = loaded.names.unwrap_or(0);
         let counts = Counts {
             names: names.unsigned_abs(),
-            runs: lists::counts(tx, &grams::all_runs(name, narrow)).await?,
+            runs: lists::counts(tx, &trigrams::all_runs(name, narrow)).await?,
         };
         Ok(Self {
             name,
@@ -64,12 +64,12 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// Up to `most` names, those of the titles with the most votes first.
+    /// Up to `most` matching names, those of titles with the most votes first.
     pub async fn find(&self, tx: &mut Tx, way: Way, most: usize) -> Result<Vec<Hit>, DbError> {
         let question = match way {
-            Way::Same => grams::exactly(self.name, self.narrow, &self.counts),
-            Way::Holding => grams::holding(self.name, self.narrow, &self.counts),
-            Way::Alike => match grams::like(self.name, self.narrow, &self.counts) {
+            Way::Same => trigrams::exactly(self.name, self.narrow, &self.counts),
+            Way::Holding => trigrams::holding(self.name, self.narrow, &self.counts),
+            Way::Alike => match trigrams::like(self.name, self.narrow, &self.counts) {
                 Some(question) => question,
                 None => return Ok(Vec::new()),
             },
@@ -88,7 +88,7 @@ impl<'a> Names<'a> {
         Ok(found)
     }
 
-    /// Looks at names until enough of them answer.
+    /// Checks names until there are enough matches.
     async fn look(
         &self,
         tx: &mut Tx,
@@ -116,7 +116,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The places of the names of some blocks that have the runs of a question.
+/// Ranks of the names in some blocks that match a query.
 async fn ranks(tx: &mut Tx, question: &Question, blocks: (i64, i64)) -> Result<Vec<i64>, DbError> {
     let lists = lists::lists(tx, &question.runs(), blocks).await?;
     let question = question.clone();

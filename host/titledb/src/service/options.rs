@@ -1,4 +1,4 @@
-//! The settings of the area, as people read and change them.
+//! Reading and changing the settings of the area.
 
 use qm_db::DbError;
 use qm_kernel::Permission;
@@ -15,10 +15,10 @@ pub(super) const NEEDED: &[Permission] = &[Permission::MediaManagerTitledbConfig
 
 const KEY: &str = "apiKey";
 
-/// A change: members by name, `null` for one that is to be its default again.
+/// A change: members by name; `null` restores the default.
 pub type Change = Vec<(&'static str, Value)>;
 
-/// Puts a change in place. A key that was entered for another origin is dropped.
+/// Applies a change. A key that was entered for another origin is dropped.
 fn put(stored: &mut Map<String, Value>, change: Change) {
     let before = stored.clone();
     let sent: Map<String, Value> = change
@@ -34,7 +34,12 @@ fn put(stored: &mut Map<String, Value>, change: Change) {
     }
     let schema = json!({ "properties": { "apiKey": { "writeOnly": true } }, "additionalProperties": false });
     let url = |stored: &Map<String, Value>| {
-        Places::of_url(Options::of(stored).api_base_url.as_deref().unwrap_or_default())
+        Places::of_url(
+            Options::from_stored(stored)
+                .api_base_url
+                .as_deref()
+                .unwrap_or_default(),
+        )
     };
     let places = (&url(&before), &url(stored));
     let change = origins::Change {
@@ -58,15 +63,15 @@ impl Titledb {
 
     pub(super) async fn options_for_work(&self) -> Result<Options, DbError> {
         let mut tx = self.db.begin_read().await?;
-        let mut options = Options::of(&self.settings.get(&mut tx, &TITLEDB).await?);
-        // What no key opens is as good as none.
+        let mut options = Options::from_stored(&self.settings.get(&mut tx, &TITLEDB).await?);
+        // A key that cannot be decrypted counts as none.
         options.sealed_key = options
             .sealed_key
             .filter(|sealed| self.cipher.decrypt(sealed).is_some());
         Ok(options)
     }
 
-    /// Makes the change; a directory in it is resolved, and a key sealed.
+    /// Stores the change; resolves a directory in it, and encrypts a key.
     pub async fn change(&self, caller: Caller<'_>, mut change: Change) -> Result<Options, TitledbError> {
         judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
         for (name, value) in &mut change {
@@ -108,7 +113,7 @@ impl Titledb {
         self.options().await
     }
 
-    /// The settings name this directory from now on, where they named none.
+    /// Stores this directory in the settings if they name none.
     pub(super) async fn remember_directory(
         &self,
         caller: Caller<'_>,
@@ -118,7 +123,7 @@ impl Titledb {
         let mut tx = self.db.begin_write().await?;
         let actor = self.acting.judge(&mut tx, caller.principal, needed).await?;
         let mut stored = self.settings.get(&mut tx, &TITLEDB).await?;
-        if Options::of(&stored).dataset_path.is_none() {
+        if Options::from_stored(&stored).dataset_path.is_none() {
             let path = directory.to_string_lossy().into_owned();
             stored.insert("datasetPath".to_owned(), path.into());
             self.settings.put(&mut tx, &TITLEDB, &stored).await?;

@@ -1,7 +1,8 @@
-//! Directories that callers name: inside a storage root or the service's own, whatever links lead elsewhere.
+//! Check of directories that callers name: inside a storage root or the service's own directory, after links
+//! are resolved.
 //!
-//! A path that comes out has no link in it; work there goes through the handles of [`crate::ops::open`], which follow none that
-//! was put there meanwhile.
+//! A checked path has no links; later work uses the handles of [`crate::ops::open`], which do not follow
+//! links created meanwhile.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,11 +10,11 @@ use super::Titledb;
 use crate::error::TitledbError;
 use crate::lanes::LOOKS;
 
-/// Directory of the files in the data directory, unless the settings name another.
+/// Default directory of the files, within the data directory.
 const OWN: &str = "titledb-datasets";
 
 impl Titledb {
-    /// The directory of the files when nobody named one, links resolved.
+    /// The default directory, with links resolved.
     pub async fn own_directory(&self) -> Result<PathBuf, TitledbError> {
         let (own, roots) = (self.data_dir.join(OWN), self.file_roots.clone());
         LOOKS
@@ -21,7 +22,8 @@ impl Titledb {
             .await?
     }
 
-    /// The directory that `path` names, links resolved as far as it exists. A disk that hangs holds up this alone.
+    /// The directory at `path`, with links resolved as far as it exists. A hanging disk delays only this
+    /// lane.
     pub async fn guarded(&self, path: &str) -> Result<PathBuf, TitledbError> {
         let (path, roots, own) = (path.to_owned(), self.file_roots.clone(), self.data_dir.join(OWN));
         LOOKS.run(move |_| guarded(&path, &roots, &own)).await?
@@ -60,7 +62,7 @@ fn guarded(path: &str, roots: &[PathBuf], own: &Path) -> Result<PathBuf, Titledb
     Err(outside(roots))
 }
 
-/// The path with the links of what exists of it resolved; none where it leads in circles, or through a file.
+/// Resolves the links of the existing part of a path; `None` for a loop of links, or a path through a file.
 fn resolve(path: &Path) -> Option<PathBuf> {
     qm_confined::resolve(path).ok()
 }

@@ -1,4 +1,4 @@
-//! The port by which other areas ask for titles.
+//! Port by which other areas query titles.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -58,7 +58,7 @@ fn matched(found: Found) -> TitleMatch {
 }
 
 impl Titledb {
-    /// The number of a title, where the data set is used at all.
+    /// Number of a title, if the data set is in use.
     async fn usable(&self, id: &str) -> Result<Option<i64>, TitleDataError> {
         let options = self.options().await.map_err(fault)?;
         Ok(named_title(id).filter(|_| options.mode.uses_dataset()))

@@ -1,6 +1,6 @@
-//! Looking for titles: names that are the one asked for, names that hold it, and where those are few, names that are like it.
+//! Search for titles: equal names, names that contain the text, and if those are few, similar names.
 //!
-//! Bounds: [`NAMES`] names of each of the three, [`TITLES`] titles that are judged.
+//! Bounds: [`NAMES`] names of each kind, [`TITLES`] judged titles.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,25 @@ use super::names::{Names, Way};
 use super::store::Live;
 use crate::error::TitledbError;
 use crate::model::file::{Sort, named_title, number_of};
-use crate::model::grams::Narrow;
 use crate::model::options::Options;
 use crate::model::score::{Wanted, confidence};
 use crate::model::titles::{Found, Whole};
+use crate::model::trigrams::Narrow;
 use crate::repo::search::Hit;
 use crate::repo::titles;
 use qm_titles::normalise;
 
-/// Names of each way that are looked at, those of titles with more votes first.
+/// Names of each kind, those of titles with more votes first.
 const NAMES: usize = 120;
 const TITLES: usize = 120;
-/// Titles that are answered.
+/// Largest number of titles in an answer.
 pub const ANSWERED: usize = 20;
-/// Fewer titles than this: names that are like the one asked for are looked at too.
+/// Number of titles below which similar names are searched too.
 const FEW: usize = 3;
-/// People of one kind that are named with a title.
+/// Largest number of people of one kind with a title.
 const PEOPLE: usize = 50;
 
-/// What is looked for, as it was asked.
+/// A search request.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     pub title: String,
@@ -38,7 +38,7 @@ pub struct Question {
 }
 
 impl Titledb {
-    /// The best first; none where the settings do not want the data set used, or there is none.
+    /// Finds titles, the best first; none when the data set is disabled or missing.
     pub async fn search(&self, asked: &Question) -> Result<Vec<Found>, TitledbError> {
         let options = self.options().await?;
         if !options.mode.uses_dataset() {
@@ -52,7 +52,7 @@ impl Titledb {
         Ok(found)
     }
 
-    /// A title by its id, with its directors and writers by name.
+    /// A title by id, with the names of its directors and writers.
     pub async fn whole(&self, id: &str) -> Result<Option<Whole>, TitledbError> {
         let number = named_title(id).ok_or(TitledbError::InvalidId)?;
         let Some(live) = self.store.live().await? else {
@@ -71,7 +71,7 @@ impl Titledb {
     }
 }
 
-/// The names of people; an id where the name is not known.
+/// Names of people; the id where the name is unknown.
 async fn named(tx: &mut Tx, ids: Vec<String>) -> Result<Vec<String>, DbError> {
     let number = |id: &str| number_of(id, "nm");
     let ids: Vec<String> = ids.into_iter().take(PEOPLE).collect();
@@ -84,7 +84,7 @@ async fn named(tx: &mut Tx, ids: Vec<String>) -> Result<Vec<String>, DbError> {
     Ok(ids.into_iter().map(name).collect())
 }
 
-/// Everything that is found, the best first.
+/// All matching titles, the best first.
 pub async fn find(live: &Live, asked: &Question, options: &Options) -> Result<Vec<Found>, DbError> {
     let name = normalise(&asked.title);
     if name.is_empty() {
@@ -103,7 +103,7 @@ pub async fn find(live: &Live, asked: &Question, options: &Options) -> Result<Ve
     let names = Names::new(&mut tx, &live.loaded, &name, narrow).await?;
     let mut hits = names.find(&mut tx, Way::Holding, NAMES).await?;
     if hits.len() == NAMES {
-        // The very name may be behind them.
+        // The exactly equal name may rank behind them.
         let mut same = names.find(&mut tx, Way::Same, NAMES).await?;
         same.append(&mut hits);
         hits = same;
@@ -122,7 +122,7 @@ pub async fn find(live: &Live, asked: &Question, options: &Options) -> Result<Ve
     Ok(found)
 }
 
-/// The titles of names, ranked. The likeness counts by every name that was found and by the title's own.
+/// Titles of these names, ranked by every matched name and the title's own.
 pub(super) async fn judge(
     tx: &mut Tx,
     wanted: &Wanted,

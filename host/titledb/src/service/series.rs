@@ -1,6 +1,6 @@
-//! Series that folders and files are of: those whose name is the same, in any language.
+//! Identification of series from folders and files: series with the same name in any language.
 //!
-//! Bounds: two searches, [`KEYED`] series of one key, and the seasons of those that are equal.
+//! Bounds: two searches, [`KEYED`] series per key, and the seasons of equal candidates.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,14 +19,14 @@ use crate::model::titles::Found;
 use crate::repo::search::Hit;
 use crate::repo::{search, titles};
 
-/// Series of one key that are looked at.
+/// Largest number of series per key.
 const KEYED: usize = 25;
 
-/// Seasons of series, by the series; one without episodes has none.
+/// Seasons by series id; a series without episodes has none.
 type Seasons = HashMap<i64, HashSet<Option<i64>>>;
 
 impl Titledb {
-    /// The series that is meant, and what was found, see [`qm_ports::titledb::TitleData::series`].
+    /// The identified series, and all candidates; see [`qm_ports::titledb::TitleData::series`].
     pub async fn series_of(&self, asked: &SeriesQuestion) -> Result<(Option<i64>, Vec<Found>), TitledbError> {
         let options = self.options().await?;
         let named = Qualified::of(&asked.title);
@@ -44,7 +44,7 @@ impl Titledb {
         add(&mut found, find(&live, &question, &options).await?);
         let mut id = picked(&live, asked, &found).await?;
         if id.is_none() && question.year.is_some() {
-            // Of other years it is suggested; the year of a release is that of its season.
+            // A candidate of another year is only suggested; the year of a release is that of its season.
             let anytime = Question {
                 year: None,
                 ..question.clone()
@@ -71,7 +71,7 @@ fn add(found: &mut Vec<Found>, more: Vec<Found>) {
     }
 }
 
-/// Series whose own title has this key: it has no spaces, by which people differ.
+/// Series whose own title has this key, which has no spaces because their use varies.
 async fn keyed(live: &Live, question: &Question, options: &Options) -> Result<Vec<Found>, DbError> {
     let mut tx = live.read().await?;
     let key = key(&question.title);
@@ -92,7 +92,7 @@ async fn keyed(live: &Live, question: &Question, options: &Options) -> Result<Ve
     judge(&mut tx, &wanted, ids.into_iter().map(hit).collect(), options).await
 }
 
-/// The one that is meant; what has no episodes, or none of the seasons, is left out.
+/// The identified series; candidates without episodes, or without the requested seasons, are left out.
 async fn picked(live: &Live, asked: &SeriesQuestion, found: &[Found]) -> Result<Option<i64>, DbError> {
     let mut left: Vec<&Found> = found.iter().collect();
     let (mut seasons, mut tx) = (Seasons::new(), live.read().await?);
@@ -115,7 +115,7 @@ async fn picked(live: &Live, asked: &SeriesQuestion, found: &[Found]) -> Result<
             let start = one.and_then(|one| one.title.start_year);
             return Ok(is_of_year(&mut tx, asked, id, start).await?.then_some(id));
         }
-        // Those that have all seasons come before those that have some.
+        // Series with all requested seasons come before those with some.
         left.retain(|one| !ids.contains(&one.title.id) || fits(one.title.id, true));
         let is_any = left.iter().any(|one| ids.contains(&one.title.id));
         if left.len() == before || !is_any {
@@ -148,12 +148,12 @@ fn meant(asked: &SeriesQuestion, found: &[&Found]) -> Picked {
     show(&wanted, &candidates)
 }
 
-/// First of the seasons that somebody has: a year may be that of one season, where there is no earlier one.
+/// First of the requested seasons: a year may belong to that season if there is no earlier one.
 fn first_season(asked: &SeriesQuestion) -> Option<i64> {
     asked.seasons.iter().copied().filter(|season| *season > 0).min()
 }
 
-/// True if the year that is asked for is that of the series, or of the season that somebody has.
+/// True if the requested year is that of the series, or of the requested season.
 async fn is_of_year(
     tx: &mut Tx,
     asked: &SeriesQuestion,
@@ -171,7 +171,8 @@ async fn is_of_year(
     }
 }
 
-/// True if a series has some of the seasons that somebody has, or all of them. Specials are counted in other ways everywhere.
+/// True if a series has some of the requested seasons, or all of them. Specials are ignored, because they are
+/// counted differently everywhere.
 fn fits(has: Option<&HashSet<Option<i64>>>, wanted: &[i64], is_whole: bool) -> bool {
     let Some(has) = has.filter(|has| !has.is_empty()) else {
         return false;

@@ -1,4 +1,4 @@
-//! The data set as a provider of shows: it knows when a series began, and when it ended.
+//! The data set as a provider of shows: years of the first and the last episode.
 
 use async_trait::async_trait;
 use qm_ports::shows::{ShowDetails, ShowError, ShowHit, ShowProvider};
@@ -7,16 +7,16 @@ use super::Titledb;
 use super::names::{Names, Way};
 use crate::error::TitledbError;
 use crate::model::file::{Sort, named_title, title_id};
-use crate::model::grams::Narrow;
 use crate::model::titles::Title;
+use crate::model::trigrams::Narrow;
 use crate::repo::titles;
 use qm_titles::normalise;
 
-/// Names that are the one asked for and are looked at, those of titles with more votes first.
+/// Largest number of equal names, those of titles with more votes first.
 const NAMES: usize = 120;
-/// Shows that are answered.
+/// Largest number of shows in an answer.
 const HITS: usize = 5;
-/// The kind of series of which more episodes may follow.
+/// Type of series that may get more episodes.
 const RUNNING: &str = "tvSeries";
 
 fn fault(error: impl Into<TitledbError>) -> ShowError {
@@ -27,10 +27,10 @@ fn year(year: Option<i64>) -> Option<u32> {
     year.and_then(|year| u32::try_from(year).ok())
 }
 
-fn told(title: Title) -> ShowDetails {
+fn to_details(title: Title) -> ShowDetails {
     let date = |year: Option<i64>, day: &str| year.map(|year| format!("{year:04}-{day}"));
     ShowDetails {
-        // The data set has years alone.
+        // The data set has years only.
         first_air_date: date(title.start_year, "01-01"),
         last_air_date: date(title.end_year, "12-31"),
         end_year: year(title.end_year),
@@ -41,17 +41,18 @@ fn told(title: Title) -> ShowDetails {
 }
 
 impl Titledb {
-    /// The settings want the data set used.
+    /// True when the settings use the data set.
     async fn is_wanted(&self) -> Result<bool, TitledbError> {
         Ok(self.options().await?.mode.uses_dataset())
     }
 
-    /// And there is one.
+    /// True when, in addition, a store exists.
     async fn is_there(&self) -> Result<bool, TitledbError> {
         Ok(self.is_wanted().await? && self.store.live().await?.is_some())
     }
 
-    /// Series whose own title is this one, but for case and punctuation, the newest first. A year is that of the first episode.
+    /// Series whose own title equals this one, ignoring case and punctuation, the newest first. The year is
+    /// that of the first episode.
     async fn series_named(&self, title: &str, began: Option<i64>) -> Result<Vec<Title>, TitledbError> {
         let name = normalise(title);
         if name.is_empty() || !self.is_wanted().await? {
@@ -75,7 +76,7 @@ impl Titledb {
         ids.sort_unstable();
         ids.dedup();
         let mut found = titles::find_all(&mut tx, &ids).await?;
-        // The names have those of other countries too, and the index those of the year before and after.
+        // The names include those of other countries, and the index matches adjacent years.
         found.retain(|title| {
             normalise(&title.title) == name && began.is_none_or(|began| title.start_year == Some(began))
         });
@@ -129,6 +130,6 @@ impl ShowProvider for Titledb {
         };
         let mut tx = live.read().await.map_err(fault)?;
         let found = titles::find(&mut tx, number).await.map_err(fault)?;
-        Ok(found.filter(|title| title.sort() == Sort::Tv).map(told))
+        Ok(found.filter(|title| title.sort() == Sort::Tv).map(to_details))
     }
 }

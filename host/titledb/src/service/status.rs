@@ -1,4 +1,4 @@
-//! Whether titles can be asked for, and whence.
+//! Status of the data set and the API.
 
 use qm_platform::{AuditEntry, AuditResult, judge_alone, origins};
 
@@ -44,9 +44,9 @@ impl Titledb {
         })
     }
 
-    /// Whether the API is configured, and titles can be asked for. Nothing is sent.
+    /// Checks if the API is configured, and if titles are available. Nothing is sent.
     pub async fn test(&self, caller: Caller<'_>) -> Result<(bool, bool), TitledbError> {
-        // It tells of a stored secret: who asks is judged first.
+        // The answer reveals that a secret is stored, so the permission is checked first.
         judge_alone(&*self.acting, &self.db, caller.principal, NEEDED).await?;
         let status = self.status().await?;
         let entry = AuditEntry {
@@ -65,7 +65,7 @@ impl Titledb {
         Ok((status.api_configured, status.available))
     }
 
-    /// Settles what the last server left, and begins an update that is due.
+    /// Closes abandoned imports, and starts an update that is due.
     pub async fn tick(&self) -> Result<(), TitledbError> {
         self.settle().await?;
         let options = self.options().await?;

@@ -1,4 +1,4 @@
-//! The store that searches read: the complete one, until another takes its place.
+//! The store in use: the complete one, until another replaces it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::repo::schema;
 
 const FILE: &str = "titledb.db";
 const NEXT_FILE: &str = "titledb.next.db";
-/// Tries of what waits for a lock, and the pause between two of them.
+/// Number of tries for a lock, and the pause between them.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -28,20 +28,20 @@ impl Live {
     }
 }
 
-/// What is known of the complete store.
+/// Cached store in use.
 #[derive(Clone, Default)]
-struct Looked {
-    /// It was looked for.
+struct CachedStore {
+    /// True after the first lookup.
     done: bool,
     live: Option<Arc<Live>>,
 }
 
-/// Where the stores are.
+/// Access to the stores.
 pub struct Store {
     db: Db,
     directory: PathBuf,
-    live: Mutex<Looked>,
-    /// Who opens, or replaces, the complete one.
+    live: Mutex<CachedStore>,
+    /// Held while the store in use is opened or replaced.
     opening: tokio::sync::Mutex<()>,
 }
 
@@ -55,7 +55,7 @@ impl Store {
         }
     }
 
-    fn known(&self) -> Looked {
+    fn known(&self) -> CachedStore {
         self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -63,7 +63,7 @@ impl Store {
         self.directory.join(name)
     }
 
-    /// The complete store; `None` where there is none, or none that can be read.
+    /// The store in use; `None` when there is none, or it cannot be read.
     pub async fn live(&self) -> Result<Option<Arc<Live>>, DbError> {
         let known = self.known();
         if known.done {
@@ -84,7 +84,7 @@ impl Store {
             looked.done = true;
             std::mem::replace(&mut looked.live, found.clone())
         };
-        // Whoever reads it still holds it; its last connection is closed with the last of them.
+        // Readers still hold it; its last connection closes with the last of them.
         if let Some(before) = before {
             tokio::spawn(async move { before.db.close().await });
         }
@@ -130,8 +130,8 @@ impl Store {
         }
     }
 
-    /// Opens the store that is loaded next, as far as it is; one of another `fingerprint`, or that a power cut may have
-    /// damaged, is begun anew.
+    /// Opens the store to load, with its progress; one with another `fingerprint`, or possibly damaged by a
+    /// power cut, is started anew.
     pub async fn next(&self, fingerprint: &str, boot: &str) -> Result<(Db, Loaded), DbError> {
         let fits = |loaded: &Loaded| {
             let is_sound = self.db.backend() == Backend::Postgres || loaded.boot == boot;
@@ -171,7 +171,7 @@ impl Store {
             .await
     }
 
-    /// What an import that did not end has left. What cannot be read is worth nothing.
+    /// The store of an unfinished import; an unreadable one is ignored.
     async fn left_over(&self) -> Option<(Db, Loaded)> {
         if self.db.backend() == Backend::Sqlite && !self.is_there(NEXT_FILE).await.ok()? {
             return None;
@@ -187,7 +187,7 @@ impl Store {
         }
     }
 
-    /// Removes what was loaded and is not complete.
+    /// Removes the unfinished store.
     pub async fn discard_next(&self) -> Result<(), DbError> {
         match self.db.backend() {
             Backend::Sqlite => self.remove(NEXT_FILE).await,
@@ -195,7 +195,7 @@ impl Store {
         }
     }
 
-    /// Puts a store that was loaded to its end into the place of the complete one.
+    /// Replaces the store in use by a completely loaded one.
     pub async fn publish(&self, next: Db) -> Result<(), DbError> {
         next.close().await;
         let _opening = self.opening.lock().await;
@@ -216,7 +216,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the complete store.
+    /// Removes the store in use.
     pub async fn clear(&self) -> Result<(), DbError> {
         let _opening = self.opening.lock().await;
         match self.db.backend() {
@@ -236,7 +236,7 @@ impl Store {
         Ok(FILES.run_for(None, move |_| file.is_file()).await?)
     }
 
-    /// Does it in a transaction of its own, again and again while somebody holds what it waits for.
+    /// Runs a step in its own transaction, repeatedly while a lock is held.
     async fn tried(&self, step: Step) -> Result<(), DbError> {
         let mut tries = 0;
         loop {
@@ -261,7 +261,7 @@ impl Store {
     }
 }
 
-/// What is done to a schema of PostgreSQL.
+/// Change of a schema on PostgreSQL.
 #[derive(Clone, Copy)]
 enum Step {
     Swap,
@@ -269,7 +269,7 @@ enum Step {
     DropNext,
     DropLive,
 }
-/// Removes a store of SQLite with what lies beside it.
+/// Removes a store on SQLite with its auxiliary files.
 fn remove(file: &Path) -> Result<(), DbError> {
     for ending in ["", "-journal", "-wal", "-shm"] {
         let mut name = file.as_os_str().to_owned();
@@ -283,7 +283,7 @@ fn remove(file: &Path) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Brings the file to the disk, and gives it its name.
+/// Syncs the file to disk, and renames it.
 fn rename(from: &Path, to: &Path) -> Result<(), DbError> {
     let done = || {
         std::fs::File::open(from)?.sync_all()?;
@@ -296,7 +296,7 @@ fn rename(from: &Path, to: &Path) -> Result<(), DbError> {
     done().map_err(|error| refused(to, &error))?;
     let mut journal = from.as_os_str().to_owned();
     journal.push("-journal");
-    // It is empty: the last transaction has ended.
+    // It is empty, because the last transaction has ended.
     let _ = std::fs::remove_file(PathBuf::from(journal));
     Ok(())
 }

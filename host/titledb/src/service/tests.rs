@@ -1,4 +1,4 @@
-//! The store, loaded and asked, on both databases.
+//! Tests of loading and searching a store, on both databases.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,8 @@ use super::load::{LoadError, Watch, load};
 use super::names::{Names, Way};
 use super::store::Store;
 use crate::model::file::Sort;
-use crate::model::grams::Narrow;
 use crate::model::plan::{Loaded, Plan, Strategy};
+use crate::model::trigrams::Narrow;
 use crate::repo::{names, postings, schema, search, titles};
 use crate::testing::{Size, title_name, write};
 use qm_titles::{normalise, similarity};
@@ -31,7 +31,7 @@ pub fn everything() -> Plan {
     }
 }
 
-/// Ends a load after so many steps.
+/// Ends a load after this number of steps.
 struct Steps(AtomicUsize);
 
 #[async_trait]
@@ -55,7 +55,7 @@ db_test! {
         assert!(store.live().await.unwrap().is_none());
         let mut stops = 0;
         let loaded = loop {
-            // A store that is opened anew each time, as after a kill.
+            // The store is opened anew each time, as after a crash.
             let store = Store::new(db.clone(), folder.path().to_owned());
             match load(&store, folder.path(), &everything(), &Steps(AtomicUsize::new(1 + stops))).await {
                 Ok(loaded) => break loaded,
@@ -122,7 +122,7 @@ db_test! {
                 }
             }
         }
-        // Two letters change places.
+        // Two letters are swapped.
         for number in 1..40 {
             let meant = normalise(&title_name(7, number));
             let mut letters: Vec<char> = meant.chars().collect();
@@ -181,7 +181,7 @@ db_test! {
     }
 }
 
-/// Its address and its directory, for the process that is killed.
+/// Environment variable with database and directory of the child process.
 const CHILD: &str = "QM_TITLEDB_TEST_CHILD";
 const MIDDLE: Size = Size {
     titles: 20_000,
@@ -191,7 +191,7 @@ const MIDDLE: Size = Size {
     persons: 5_000,
 };
 
-/// Not a test by itself: what [`killed_while_it_loads`] starts.
+/// Body of the child process of [`killed_while_it_loads`].
 #[test]
 fn child() {
     let Ok(told) = std::env::var(CHILD) else {

@@ -1,6 +1,6 @@
-//! The job of an import: it downloads where that was asked for, loads, and tells how far it is.
+//! Job of an import: downloads if requested, loads, and reports progress.
 //!
-//! A server that is killed, or stopped, leaves the import running; the job comes again with the next start and goes on.
+//! A killed or stopped server leaves the import running; the job continues after the next start.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -19,14 +19,14 @@ use crate::model::import::Import;
 use crate::model::plan::Loaded;
 use crate::repo;
 
-/// Type of the jobs.
+/// Job type.
 pub const TYPE: &str = "titledb.import";
-/// Attempts of one import: a server may be restarted as often while it runs.
+/// Attempts of one import: the server may be restarted this often meanwhile.
 const ATTEMPTS: u32 = 25;
-/// Least time between two looks at whether to stop, and two words on how far it is.
+/// Shortest interval between two stop checks, and between two progress reports.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// What a job is to do.
+/// Task of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
     Import,
@@ -72,7 +72,7 @@ impl JobHandler for Importing {
         let titledb = self.0.upgrade().ok_or_else(gone)?;
         let id = job.input()["importId"].as_str().unwrap_or_default();
         let import = repo::imports::find(&mut titledb.db.begin_read().await?, id).await?;
-        // Ended meanwhile, or asked for again by hand after it had ended.
+        // Ended meanwhile, or repeated by a user after its end.
         let Some(import) = import.filter(|import| import.completed_at.is_none() && is_active(import)) else {
             return Ok(Done::nothing());
         };
@@ -99,7 +99,7 @@ struct Run<'a> {
     titledb: &'a Titledb,
     job: &'a JobContext,
     import: &'a Import,
-    /// When it was last looked at whether to stop.
+    /// Time of the last stop check.
     looked: Mutex<Option<Instant>>,
 }
 
@@ -130,7 +130,7 @@ impl Run<'_> {
         load(&titledb.store, directory, &plan, self).await
     }
 
-    /// Whether somebody asked the import to end, or the job is to.
+    /// True when a user asked the import to stop, or the job must end.
     pub async fn must_stop(&self) -> Result<bool, DbError> {
         if self.job.is_cancelled() {
             return Ok(true);
@@ -140,7 +140,7 @@ impl Run<'_> {
         Ok(now.is_none_or(|import| import.stop_requested || !is_active(&import)))
     }
 
-    /// Whether it is time for another look.
+    /// True when the next check is due.
     fn is_due(&self) -> bool {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if looked.is_some_and(|at| at.elapsed() < LOOK) {
@@ -177,7 +177,7 @@ impl Run<'_> {
         Ok(Done::result(metadata))
     }
 
-    /// It was asked to end, or the server stops: then it goes on with the next start.
+    /// Result of a stop: by a user, or by the server, after whose restart the import continues.
     async fn stopped(&self) -> Result<Done, JobError> {
         let (titledb, id) = (self.titledb, &*self.import.id);
         let mut tx = titledb.db.begin_write().await?;
@@ -205,7 +205,7 @@ impl Run<'_> {
     }
 
     async fn failed(&self, error: &LoadError) -> Result<Done, JobError> {
-        // What passes by itself is tried again by the jobs, and the import goes on where it was.
+        // Temporary errors are retried by the job, and the import continues where it was.
         if let LoadError::Database(database) = error
             && database.kind() == qm_kernel::ErrorKind::Unavailable
             && self.job.attempt() < i64::from(ATTEMPTS)
@@ -256,7 +256,7 @@ impl Run<'_> {
         self.titledb.tell(event, &message);
     }
 
-    /// Tells of a download; an error ends it.
+    /// Reports the progress of a download; an error ends it.
     pub async fn downloading(&self, percent: f64, file: &str) -> Result<(), LoadError> {
         if !self.is_due() {
             return Ok(());
@@ -273,10 +273,10 @@ impl Run<'_> {
     }
 }
 
-/// So that a download can speak to it.
+/// A running import, as a download sees it.
 pub type Running<'a> = &'a (dyn Downloading + 'a);
 
-/// Hears how far a download is, and ends it.
+/// Receives the progress of a download, and can end it.
 #[async_trait]
 pub trait Downloading: Send + Sync {
     async fn downloading(&self, percent: f64, file: &str) -> Result<(), LoadError>;
@@ -318,7 +318,7 @@ impl Watch for Run<'_> {
             unit: Some("rows"),
             ..Progress::percent(percent).phase(phase)
         };
-        // The lease was lost: another worker goes on with it.
+        // The lease was lost: another worker continues the import.
         self.job.progress(progress).await.map_err(|_| LoadError::Stopped)
     }
 }

@@ -327,7 +327,7 @@ impl Torrents {
         );
         // Where its driver would go, defaults included.
         let places = |config: &Map<String, Value>| {
-            Places::of(Some(&schema), &driver_config(kind_id, config, Vec::new()).fields)
+            Places::in_config(Some(&schema), &driver_config(kind_id, config, Vec::new()).fields)
         };
         let change = origins::Change {
             schema: Some(&schema),

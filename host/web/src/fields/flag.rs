@@ -1,4 +1,4 @@
-//! Booleans, objects and values of any kind.
+//! Boolean and object properties, and values of any kind.
 
 use serde_json::{Map, Value};
 
@@ -56,7 +56,7 @@ fn flag(text: &str) -> Option<bool> {
     }
 }
 
-/// A JSON object with keys of its own.
+/// A JSON object with arbitrary keys.
 pub struct ObjectField<'f, 'a> {
     fields: &'f mut Fields<'a>,
     rules: Rules<Map<String, Value>>,

@@ -1,7 +1,7 @@
-//! A JSON body without a tree of it: the names at its top, each with the slice of the body that is its value. A slice
-//! is read when a rule asks for it, as the type that was asked for; what nobody asks for is checked to be JSON, no more.
-//! Bounds: 1,024 properties, 65,536 items of a list, some 8 MiB for all trees of one body, or for one row of it, nested 128 deep.
-//! So a body costs a few times its own size, whatever it says.
+//! JSON body without a tree: the top-level names, each with the slice of its value. A slice is parsed when a
+//! rule asks for it, as the requested type; an unread slice is only checked to be JSON. Bounds: 1,024
+//! properties, 65,536 items of a list, about 8 MiB for all trees of one body or one row, nesting of 128. So a
+//! body costs a few times its own size, whatever it contains.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,19 +13,19 @@ use serde_json::{Map, Number, Value};
 
 use crate::error::ApiError;
 
-/// Properties of one body, and parameters of one query.
+/// Largest number of properties of a body, and of parameters of a query.
 pub(crate) const MAX_PROPERTIES: usize = 1024;
-/// Items of one list of texts, or of rows. Rules of the property bound it further.
+/// Largest number of items of a list of texts or rows. Rules of the property limit it further.
 pub(super) const MAX_ITEMS: usize = 65_536;
 
-/// What trees may take in memory, all of one body together, in bytes as counted below.
+/// Largest memory of all trees of one body in bytes, as estimated below.
 const TREES: usize = 8 * 1024 * 1024;
-/// A value in its list, which may have grown to twice its length.
+/// Size of a value in its list, which may have grown to twice its length.
 const VALUE: usize = 64;
-/// An object's first node has room for eleven entries.
+/// Size of an object's first node, which has room for eleven entries.
 const OBJECT: usize = 720;
 
-/// The top of a body, sorted by name.
+/// Top-level properties of a body, sorted by name.
 pub(crate) struct Properties<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Properties<'a> {
@@ -33,7 +33,7 @@ impl<'a> Properties<'a> {
         Self(Vec::new())
     }
 
-    /// Refuses what is no JSON, what is no object, what names a property twice, and what names too many.
+    /// Refuses text that is no JSON or no object, and repeated or too many names.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, ApiError> {
         let malformed =
             |text: String| ApiError::new(ErrorKind::BadRequest, text).with_code("bad_request.json");
@@ -77,7 +77,7 @@ impl<'a> Properties<'a> {
     }
 }
 
-/// Any value, read to its last text and number and kept nowhere. Slices of a body are cut out without such a look.
+/// Any value, parsed to its end and discarded. Slices of a body are not checked otherwise.
 struct Checked;
 
 impl<'de> serde::Deserialize<'de> for Checked {
@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for Checked {
 
 struct Top<'a> {
     entries: Vec<(Cow<'a, str>, &'a RawValue)>,
-    /// Number of all properties; those beyond the bound are not kept.
+    /// Number of all properties; those beyond the limit are not kept.
     count: usize,
 }
 
@@ -158,7 +158,7 @@ impl<'de> Visitor<'de> for TopVisitor {
     }
 }
 
-/// A name as it stands in the body, unless it is written with escapes.
+/// A name, borrowed from the body unless it has escapes.
 struct NameSeed;
 
 impl<'de> DeserializeSeed<'de> for NameSeed {
@@ -192,7 +192,7 @@ pub(super) enum Scalar {
     Text(String),
 }
 
-/// `None` for anything else, and for a text or a number that is malformed.
+/// `None` for another value, and for a malformed text or number.
 pub(super) fn scalar(raw: &RawValue) -> Option<Scalar> {
     let text = raw.get();
     match text.as_bytes().first()? {
@@ -204,13 +204,13 @@ pub(super) fn scalar(raw: &RawValue) -> Option<Scalar> {
     }
 }
 
-/// What was found where a list of texts was asked for.
+/// Result of reading a list of texts.
 pub(super) enum Texts {
     List(Vec<String>),
     TooMany,
     /// An item is no text.
     OtherItems,
-    /// No list, but a text.
+    /// A text in place of a list.
     LoneText,
     NoList,
 }
@@ -258,18 +258,18 @@ impl<'de> Visitor<'de> for ItemsVisitor {
     }
 }
 
-/// A list must be read to its end.
+/// Reads a list to its end, as the parser requires.
 fn rest<'de, A: SeqAccess<'de>>(mut seq: A, found: Texts) -> Result<Items, A::Error> {
     while seq.next_element::<IgnoredAny>()?.is_some() {}
     Ok(Items(found))
 }
 
-/// A long list of which each item is read when it is its turn: it costs its own size once more, and one tree at a time.
+/// A long list whose items are parsed one at a time: it costs its own size once more, and one tree.
 #[derive(Debug, Default)]
 pub struct Rows(Vec<Box<RawValue>>);
 
 impl Rows {
-    /// `None`: it is no list. The error says what is wrong, to follow the name of the property.
+    /// Splits a list; `None` for another value. The error follows the name of the property.
     pub(super) fn cut(raw: &RawValue) -> Result<Option<Self>, String> {
         if !raw.get().starts_with('[') {
             return Ok(None);
@@ -281,12 +281,12 @@ impl Rows {
         }
     }
 
-    /// Each row in turn, or what is wrong with it, to follow the name of the row.
+    /// Each row in turn, or its error, which follows the name of the row.
     pub fn read(&self) -> impl ExactSizeIterator<Item = Result<Value, &'static str>> + Send {
         self.0.iter().map(|raw| Trees::new().grow(raw))
     }
 
-    /// The rows that are texts.
+    /// Rows that are texts.
     pub(super) fn texts(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|raw| match scalar(raw) {
             Some(Scalar::Text(text)) => Some(text),
@@ -295,7 +295,7 @@ impl Rows {
     }
 }
 
-/// `None`: there are too many.
+/// `None`: too many items.
 struct CutRows(Option<Vec<Box<RawValue>>>);
 
 impl<'de> serde::Deserialize<'de> for CutRows {
@@ -326,7 +326,7 @@ impl<'de> Visitor<'de> for CutVisitor {
     }
 }
 
-/// Room for the trees of one body, where it is declared to hold any JSON.
+/// Memory budget for the trees of one body, where it may hold any JSON.
 pub(super) struct Trees {
     left: usize,
     fault: Option<&'static str>,
@@ -340,7 +340,7 @@ impl Trees {
         }
     }
 
-    /// The error says what is wrong, to follow the name of the property.
+    /// Parses a tree. The error follows the name of the property.
     pub(super) fn grow(&mut self, raw: &RawValue) -> Result<Value, &'static str> {
         let mut input = serde_json::Deserializer::from_str(raw.get());
         let tree = Tree(self).deserialize(&mut input);

@@ -1,4 +1,4 @@
-//! A list of texts.
+//! Properties that are a list of texts.
 
 use serde_json::Value;
 
@@ -11,13 +11,14 @@ pub struct ListField<'f, 'a> {
     name: &'static str,
     value: Option<Vec<String>>,
     absent: bool,
-    /// Declared so, before its other rules.
+    /// True when required, before its other rules.
     needed: bool,
     broken: Vec<String>,
 }
 
 impl<'f, 'a> ListField<'f, 'a> {
-    /// Declares two rules, `must be an array` and then the one on its items; a lone text breaks only the first.
+    /// Declares two rules, `must be an array` and then the one on its items; a single text breaks only the
+    /// first.
     pub(super) fn read(fields: &'f mut Fields<'a>, name: &'static str) -> Self {
         fields.tell_asked(name, Kind::Texts);
         let raw = fields.take(name);
@@ -67,29 +68,29 @@ impl<'f, 'a> ListField<'f, 'a> {
     }
 
     pub fn min_items(self, least: usize) -> Self {
-        self.told(|list| list.min_items = Some(least)).rule(
+        self.declaring(|list| list.min_items = Some(least)).rule(
             |items| items.len() >= least,
             |name| format!("{name} must contain at least {least} elements"),
         )
     }
 
     pub fn max_items(self, most: usize) -> Self {
-        self.told(|list| list.max_items = Some(most)).rule(
+        self.declaring(|list| list.max_items = Some(most)).rule(
             |items| items.len() <= most,
             |name| format!("{name} must contain no more than {most} elements"),
         )
     }
 
-    /// Characters an item may have.
+    /// Largest number of characters of an item.
     pub fn each_max(self, length: usize) -> Self {
-        self.told(|list| list.max_length = Some(length)).rule(
+        self.declaring(|list| list.max_length = Some(length)).rule(
             |items| items.iter().all(|item| item.chars().count() <= length),
             |name| format!("each value in {name} must be shorter than or equal to {length} characters"),
         )
     }
 
     pub fn each_one_of(self, allowed: &[&str]) -> Self {
-        self.told(|list| list.allowed = allowed.iter().copied().map(Value::from).collect())
+        self.declaring(|list| list.allowed = allowed.iter().copied().map(Value::from).collect())
             .rule(
                 |items| items.iter().all(|item| allowed.contains(&item.as_str())),
                 |name| {
@@ -101,7 +102,7 @@ impl<'f, 'a> ListField<'f, 'a> {
             )
     }
 
-    fn told(self, tell: impl FnOnce(&mut Property)) -> Self {
+    fn declaring(self, tell: impl FnOnce(&mut Property)) -> Self {
         self.fields.tell(self.name, tell);
         self
     }
@@ -136,7 +137,7 @@ impl<'f, 'a> ListField<'f, 'a> {
     }
 }
 
-/// A name that stands once may hold several items with commas; a repeated one is taken item by item.
+/// A single name may hold several comma-separated items; a repeated one is taken item by item.
 fn split(texts: &[&str]) -> Vec<String> {
     match texts {
         [one] => one

@@ -1,6 +1,6 @@
-//! Reading a body or a query property by property. Every broken rule is noted, nothing stops at the first:
-//! unknown properties come first, then the properties in the order they were asked for, and of one property
-//! the rule declared last comes first.
+//! Reading a body or a query property by property. Every violated rule is collected: unknown properties come
+//! first, then the properties in the order of the reads, and for one property the rule declared last comes
+//! first.
 //!
 //! Scalars are coerced to the asked type before a rule looks at them (`"5"` is the integer 5, `5` is the text `5`).
 //! A property that is absent and one that is `null` are alike. One that is given twice is refused.
@@ -31,17 +31,17 @@ pub(crate) use json::{MAX_PROPERTIES, Properties};
 use crate::error::ApiError;
 use json::{Scalar, Trees, scalar};
 
-/// A body type that knows its own rules.
+/// A body type with its validation rules.
 pub trait FromBody: Sized {
-    /// Whether a request may come without any body, which then counts as an empty object.
+    /// True when a request may have no body, which then counts as an empty object.
     const OPTIONAL: bool = false;
 
-    /// Reads every property. Where a required one is broken the value returned is a stand-in: it is thrown away,
-    /// because the broken rule has been noted in `fields`.
+    /// Reads every property. If a required one is invalid the returned value is a placeholder: it is
+    /// discarded, because `fields` has recorded the error.
     fn from_body(fields: &mut Fields<'_>) -> Self;
 }
 
-/// What is read from a query string; as [`FromBody`].
+/// A query type; as [`FromBody`].
 pub trait FromQuery: Sized {
     fn from_query(fields: &mut Fields<'_>) -> Self;
 }
@@ -49,14 +49,14 @@ pub trait FromQuery: Sized {
 /// Texts by name: a query string, a form, or the text parts of an upload.
 pub(crate) type Pairs<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
 
-/// The properties of one body or query, handed to [`FromBody`] and [`FromQuery`].
+/// Properties of one body or query, passed to [`FromBody`] and [`FromQuery`].
 pub struct Fields<'a> {
     input: Input<'a>,
     asked: Vec<&'static str>,
     broken: Vec<String>,
     trees: Trees,
     free: bool,
-    /// Only where nothing is read and the declarations are wanted themselves.
+    /// Set only to collect declarations without input.
     outline: Option<Outline>,
 }
 
@@ -65,11 +65,11 @@ enum Input<'a> {
     Text(&'a [(Cow<'a, str>, Cow<'a, str>)]),
 }
 
-/// The value of one name, not yet read as any type.
+/// The unparsed value of one name.
 enum Raw<'a> {
     Absent,
     Json(&'a RawValue),
-    /// One or more texts of that name, in order.
+    /// Texts of that name, in order.
     Text(SmallVec<[&'a str; 1]>),
 }
 
@@ -93,7 +93,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What `read` asks for, told by letting it read from nothing.
+    /// The declarations of `read`, collected from a run on empty input.
     pub(crate) fn outline_of(read: impl FnOnce(&mut Fields<'_>)) -> Outline {
         let mut fields = Fields::text(&[]);
         fields.outline = Some(Outline::default());
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
         outline
     }
 
-    /// A text; a number is taken as its text.
+    /// A text; a number is converted to text.
     pub fn string(&mut self, name: &'static str) -> TextField<'_, 'a> {
         TextField::read(self, name)
     }
@@ -123,12 +123,12 @@ impl<'a> Fields<'a> {
         FlagField::read(self, name)
     }
 
-    /// A list of texts; where everything is text, a repeated name or one text with commas.
+    /// A list of texts; in forms and queries, a repeated name or one text with commas.
     pub fn strings(&mut self, name: &'static str) -> ListField<'_, 'a> {
         ListField::read(self, name)
     }
 
-    /// A JSON object with keys of its own.
+    /// A JSON object with arbitrary keys.
     pub fn object(&mut self, name: &'static str) -> ObjectField<'_, 'a> {
         ObjectField::read(self, name)
     }
@@ -138,8 +138,8 @@ impl<'a> Fields<'a> {
         AnyField::read(self, name)
     }
 
-    /// A list of any values, each of which is read when it is its turn; `None` for anything else. For a loosely declared body
-    /// whose list may be longer than the room for trees.
+    /// A list of any values, parsed one at a time; `None` for anything else. For a loosely declared body
+    /// whose list may exceed the budget for trees.
     pub fn rows(&mut self, name: &'static str) -> Option<Rows> {
         self.tell_asked(name, Kind::Any);
         let Raw::Json(raw) = self.take(name) else {
@@ -154,7 +154,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The texts of a list, of which every other value is left out; `None` where there is no list. For a list that is declared so.
+    /// Texts of a list, without its other values; `None` where there is no list. For a list that is declared
+    /// so.
     pub fn strings_among(&mut self, name: &'static str) -> Option<Vec<String>> {
         self.tell_asked(name, Kind::Texts);
         let rows = match self.take(name) {
@@ -171,12 +172,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// `page` and `pageSize`, clamped to 1..=`max`; never a broken rule.
+    /// `page` and `pageSize`, clamped to 1..=`max`; never an error.
     pub fn page(&mut self, max: u64) -> PageQuery {
         self.page_or(PageQuery::DEFAULT_SIZE, max)
     }
 
-    /// The same where pages have another size unless told otherwise.
+    /// As [`Fields::page`], with another default size.
     pub fn page_or(&mut self, default: u64, max: u64) -> PageQuery {
         let page = self.lenient("page", 1);
         let size = self.lenient("pageSize", default.min(max));
@@ -184,18 +185,18 @@ impl<'a> Fields<'a> {
         PageQuery::parse_or(page.as_deref(), size.as_deref(), default, max)
     }
 
-    /// Whether the property stands there as `null`, which every typed reader takes for absent: for a body in which
+    /// True when the property is `null`, which every typed reader treats as absent: for a body in which
     /// `null` clears a value and absence keeps it.
     pub fn is_null(&self, name: &str) -> bool {
         matches!(self.input, Input::Json(top) if top.get(name).is_some_and(|raw| raw.get() == "null"))
     }
 
-    /// The body has keys of its own choosing: none is unknown. For a route whose body is declared loosely.
+    /// Accepts arbitrary keys, for a route with a loosely declared body.
     pub fn allow_unknown(&mut self) {
         self.free = true;
     }
 
-    /// Every property as it came, for a loosely declared body; empty where the input is not JSON.
+    /// All properties as sent, for a loosely declared body; empty where the input is not JSON.
     pub fn all(&mut self) -> Map<String, Value> {
         self.free = true;
         let Input::Json(top) = self.input else {
@@ -213,19 +214,19 @@ impl<'a> Fields<'a> {
         all
     }
 
-    /// One of the two has to be there. Only declares it: what reads them notes which one is missing.
+    /// Declares that one of the two is required. The reading code reports a missing one.
     pub fn either(&mut self, first: &'static str, second: &'static str) {
         if let Some(outline) = &mut self.outline {
             outline.either.push([first, second]);
         }
     }
 
-    /// Notes a broken rule that concerns several properties.
+    /// Records a violated rule about several properties.
     pub fn broken(&mut self, message: impl Into<String>) {
         self.broken.push(message.into());
     }
 
-    /// The text of a scalar, whatever it is; meant is a whole number from 1.
+    /// Text of any scalar; expected is a whole number from 1.
     fn lenient(&mut self, name: &'static str, default: u64) -> Option<String> {
         self.tell_asked(name, Kind::Integer);
         self.tell(name, |number| {
@@ -249,7 +250,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Declares a rule of a property that was asked for.
+    /// Declares a rule of a property.
     fn tell(&mut self, name: &str, tell: impl FnOnce(&mut Property)) {
         if let Some(outline) = &mut self.outline {
             outline.tell(name, tell);
@@ -279,7 +280,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Lists what was broken, or nothing.
+    /// The violated rules, if any.
     pub(crate) fn finish(self) -> Result<(), ApiError> {
         let mut messages = if self.free { Vec::new() } else { self.unknown() };
         messages.extend(self.broken);
@@ -308,16 +309,17 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
-    /// Notes the broken rules of one property, the last-declared first.
+    /// Records the violated rules of one property, the last-declared first.
     fn note(&mut self, broken: Vec<String>) {
         self.broken.extend(broken.into_iter().rev());
     }
 }
 
-/// Unknown properties named in one answer: a body of a million keys must not become an answer of a million lines.
+/// Largest number of unknown properties in one answer: a body of a million keys must not become an answer of
+/// a million lines.
 const MAX_LISTED: usize = 100;
 
-/// The rule against a second value where one is meant: which of them counts must not depend on who reads it.
+/// Rule against a repeated property: its value must not depend on the reader.
 fn given_twice(name: &str) -> String {
     format!("property {} should not be given twice", clip(name))
 }
@@ -326,28 +328,28 @@ fn clip(name: &str) -> &str {
     &name[..name.floor_char_boundary(100)]
 }
 
-/// `tags[]`, as some clients write a repeated name, is `tags`.
+/// Some clients write `tags[]` for the repeated name `tags`.
 fn bare(name: &str) -> &str {
     name.strip_suffix("[]").unwrap_or(name)
 }
 
-/// The rules of one property as they are declared; shared by the typed builders.
+/// Declared rules of one property; shared by the typed builders.
 ///
-/// Nothing is written down of a property that may be absent and is: most filters of most queries are.
+/// Nothing is recorded for an optional, absent property: most filters of most queries are such.
 struct Rules<T> {
     name: &'static str,
-    /// `None`: absent, or not of the asked type.
+    /// `None`: absent, or of another type.
     value: Option<T>,
     absent: bool,
-    /// Declared so, before its other rules.
+    /// True when required, before its other rules.
     needed: bool,
-    /// The rule about its type, which an absent one breaks.
+    /// Rule about its type, which an absent one violates.
     fault: Option<&'static str>,
     broken: Vec<String>,
 }
 
 impl<T> Rules<T> {
-    /// `read` gives the value, or `None` when it is not of the asked type, which breaks the rule `<name> <rule>`.
+    /// `read` returns the value, or `None` for another type, which violates the rule `<name> <rule>`.
     fn read<'a>(
         fields: &mut Fields<'a>,
         name: &'static str,
@@ -366,7 +368,8 @@ impl<T> Rules<T> {
         Self::new(name, absent, value.ok_or(rule))
     }
 
-    /// The same for a value of any shape, which takes of the room for trees; the error of `read` follows the name.
+    /// As [`Rules::read`] for a value of any shape, which uses the budget for trees; the error of `read`
+    /// follows the name.
     fn tree<'a>(
         fields: &mut Fields<'a>,
         name: &'static str,
@@ -393,7 +396,7 @@ impl<T> Rules<T> {
         }
     }
 
-    /// It has to be there. Stands before the other rules.
+    /// Makes it required. Comes before the other rules.
     fn need(&mut self) {
         if self.absent && !self.needed {
             let fault = self.fault.map(|fault| format!("{} {fault}", self.name));
@@ -402,7 +405,7 @@ impl<T> Rules<T> {
         self.needed = true;
     }
 
-    /// A value that is not there though it has to, or not of the type, breaks every further rule as well.
+    /// A missing required value, or one of another type, violates every further rule too.
     fn rule(&mut self, holds: impl FnOnce(&T) -> bool, message: impl FnOnce() -> String) {
         let may_be_absent = self.absent && !self.needed;
         if !may_be_absent && !self.value.as_ref().is_some_and(holds) {

@@ -146,7 +146,7 @@ fn float(text: &str) -> Option<f64> {
     text.trim().parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-/// The integer a float stands for; beyond 2^53 floats skip integers, so none is meant.
+/// The integer that a float represents; beyond 2^53 floats skip integers, so there is none.
 fn whole(value: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)

@@ -1,9 +1,9 @@
-//! What a body or a query declares of itself: the names it asks for and the rules they have. Collected by the very calls
-//! that validate, on an input that holds nothing, so that the API document cannot promise anything else.
+//! Declared shape of a body or query: its names and rules. Collected by the validation calls themselves, on
+//! empty input, so that the API document cannot differ.
 
 use serde_json::Value;
 
-/// The type that a property is asked for.
+/// Type of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Any,
 }
 
-/// One name that was asked for.
+/// A declared property.
 #[derive(Clone, Debug)]
 pub(crate) struct Property {
     pub(crate) name: &'static str,
@@ -25,18 +25,18 @@ pub(crate) struct Property {
     pub(crate) required: bool,
     pub(crate) min: Option<f64>,
     pub(crate) max: Option<f64>,
-    /// In characters; of each item of a list.
+    /// In characters; for a list, of each item.
     pub(crate) min_length: Option<usize>,
     pub(crate) max_length: Option<usize>,
     pub(crate) min_items: Option<usize>,
     pub(crate) max_items: Option<usize>,
-    /// The only values it may have, or the items of a list.
+    /// Allowed values, or allowed items of a list.
     pub(crate) allowed: Vec<Value>,
     /// A format that JSON Schema knows.
     pub(crate) format: Option<&'static str>,
-    /// The property's meaning, where no declaration says it.
+    /// Meaning of the property, where no declaration has a text.
     pub(crate) about: Option<&'static str>,
-    /// The value that an absent property has.
+    /// Value of an absent property.
     pub(crate) default: Option<Value>,
 }
 
@@ -60,18 +60,18 @@ impl Property {
     }
 }
 
-/// Everything one body or query asks for.
+/// All declarations of one body or query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outline {
     pub(crate) properties: Vec<Property>,
-    /// Pairs of which one has to be there.
+    /// Pairs of which one is required.
     pub(crate) either: Vec<[&'static str; 2]>,
-    /// Takes names of the caller's own choosing.
+    /// True when arbitrary names are accepted.
     pub(crate) open: bool,
 }
 
 impl Outline {
-    /// A property may be asked for twice; it is declared once.
+    /// Declares a property; a repeated read declares it once.
     pub(super) fn ask(&mut self, name: &'static str, kind: Kind) {
         if self.position(name).is_none() {
             self.properties.push(Property::new(name, kind));

@@ -1,4 +1,4 @@
-//! A text property.
+//! Text properties.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ impl<'f, 'a> TextField<'f, 'a> {
         self
     }
 
-    /// An empty text counts as absent: so do filters that nothing was chosen for arrive.
+    /// Treats an empty text as absent, as filters without a choice send it.
     pub fn given(mut self) -> Self {
         if self.rules.value.as_deref() == Some("") {
             self.rules.value = None;
@@ -40,37 +40,37 @@ impl<'f, 'a> TextField<'f, 'a> {
         self
     }
 
-    /// What it means, for the document: for a name that several queries and bodies read alike.
+    /// Sets the meaning for the document: for a name that several queries and bodies share.
     pub fn about(self, text: &'static str) -> Self {
-        self.told(|property| property.about = Some(text))
+        self.declaring(|property| property.about = Some(text))
     }
 
     pub fn min(self, length: usize) -> Self {
-        self.told(|text| text.min_length = Some(length)).rule(
+        self.declaring(|text| text.min_length = Some(length)).rule(
             |text| text.chars().count() >= length,
             || format!("must be longer than or equal to {length} characters"),
         )
     }
 
     pub fn max(self, length: usize) -> Self {
-        self.told(|text| text.max_length = Some(length)).rule(
+        self.declaring(|text| text.max_length = Some(length)).rule(
             |text| text.chars().count() <= length,
             || format!("must be shorter than or equal to {length} characters"),
         )
     }
 
-    /// Both bounds, as one declaration.
+    /// Both limits as one declaration.
     pub fn len(self, min: usize, max: usize) -> Self {
         self.min(min).max(max)
     }
 
     pub fn not_empty(self) -> Self {
-        self.told(|text| text.min_length = Some(1))
+        self.declaring(|text| text.min_length = Some(1))
             .rule(|text| !text.is_empty(), || "should not be empty".to_owned())
     }
 
     pub fn one_of(self, allowed: &[&str]) -> Self {
-        self.told(|text| text.allowed = allowed.iter().copied().map(Value::from).collect())
+        self.declaring(|text| text.allowed = allowed.iter().copied().map(Value::from).collect())
             .rule(
                 |text| allowed.contains(&text),
                 || format!("must be one of the following values: {}", allowed.join(", ")),
@@ -78,16 +78,16 @@ impl<'f, 'a> TextField<'f, 'a> {
     }
 
     pub fn email(self) -> Self {
-        self.told(|text| text.format = Some("email"))
+        self.declaring(|text| text.format = Some("email"))
             .rule(is_email, || "must be an email".to_owned())
     }
 
-    /// A rule of the caller's own; `message` follows the property's name.
+    /// A custom rule; `message` follows the property's name.
     pub fn check(self, holds: impl FnOnce(&str) -> bool, message: &'static str) -> Self {
         self.rule(holds, || message.to_owned())
     }
 
-    fn told(self, tell: impl FnOnce(&mut Property)) -> Self {
+    fn declaring(self, tell: impl FnOnce(&mut Property)) -> Self {
         self.fields.tell(self.rules.name, tell);
         self
     }
@@ -106,8 +106,8 @@ impl<'f, 'a> TextField<'f, 'a> {
     }
 }
 
-/// One `@`, a local part of unquoted characters, a domain of at least two labels. Reaching the mailbox is the only
-/// full proof; this keeps typing mistakes and injected headers out.
+/// One `@`, a local part of unquoted characters, a domain of at least two labels. Only delivery could prove
+/// an address; this excludes typing errors and injected headers.
 fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else {
         return false;

@@ -1,4 +1,5 @@
-//! Failures in the document: those every guarded route can answer, and those an operation names as errors of its area.
+//! Failures in the document: those common to guarded routes, and those that an operation names as errors of
+//! its area.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +82,7 @@ const RESPONSES: &[(u16, &str, &str)] = &[
     ),
 ];
 
-/// Words of `code` that the web layer itself gives an answer of a status, beside the word of the status.
+/// Words of `code` that the web layer itself uses for a status, beside the default word.
 const CODES: &[(u16, &[&str])] = &[
     (
         400,
@@ -104,18 +105,18 @@ const CODES: &[(u16, &[&str])] = &[
     ),
     (503, &["standby", "unavailable.busy", "unavailable.stopping"]),
 ];
-/// The codes of a route that takes a file, in the same form.
+/// The same for a route with a file upload.
 const UPLOAD_CODES: &[(u16, &[&str])] = &[
     (400, &["bad_request.multipart"]),
     (413, &["payload_too_large.file"]),
 ];
 
-/// On a response: what the caller is told, one text a fault.
+/// Extension of a response: texts for the caller, one per fault.
 const TEXTS: &str = "x-texts";
-/// On a response, in the document too: the words that may stand in `code`.
+/// Extension of a response, also in the document: possible words in `code`.
 const CODES_OF: &str = "x-codes";
 
-/// The answers of errors, through the same conversion that answers them; see [`crate::faults!`].
+/// Responses for errors, by the same conversion that answers them; see [`crate::faults!`].
 pub fn refusals<E: Into<ApiError>>(errors: impl IntoIterator<Item = E>) -> BTreeMap<String, RefOr<Response>> {
     let mut said: BTreeMap<u16, (Vec<Value>, BTreeSet<&str>)> = BTreeMap::new();
     for error in errors {
@@ -134,7 +135,7 @@ pub fn refusals<E: Into<ApiError>>(errors: impl IntoIterator<Item = E>) -> BTree
     said.into_iter().map(response).collect()
 }
 
-/// Adds every failure the operation can answer.
+/// Adds every possible failure of the operation.
 pub(super) fn complete(operation: &mut Operation, method: &str, line: &GuardedLine<()>, has_parameter: bool) {
     let general = general(operation, method, line, has_parameter);
     let sends_file = sends_file(operation);
@@ -159,7 +160,7 @@ pub(super) fn complete(operation: &mut Operation, method: &str, line: &GuardedLi
             *own = failure(status, meaning, strings(&texts), &codes);
         } else if status >= 400 && status != RANGE {
             if own.content.is_empty() {
-                // A handler names a status alone; the body is the same everywhere.
+                // A handler names only a status; the body is always the same.
                 *own = failure(status, &own.description, [], &codes);
             } else {
                 let extensions = own.extensions.get_or_insert_default();
@@ -187,7 +188,7 @@ fn sends_file(operation: &Operation) -> bool {
     body.is_some_and(|body| body.content.contains_key("multipart/form-data"))
 }
 
-/// Adds the codes of an answer that no area gave.
+/// Adds the general codes of an answer.
 fn add_general(codes: &mut BTreeSet<&str>, status: u16, sends_file: bool) {
     codes.insert(StatusCode::from_u16(status).map_or("error", code_of));
     let upload = if sends_file { UPLOAD_CODES } else { &[] };
@@ -202,10 +203,10 @@ fn shared(status: u16, sends_file: bool) -> Response {
     failure(status, meaning(status), [], &codes)
 }
 
-/// Answers of the connection, before anybody knows what was asked for: they have no body.
+/// Answers of the connection before the request is known: they have no body.
 const BARE: [u16; 2] = [414, 431];
 
-/// 416, which has no body: the size is in a header.
+/// 416 has no body: the size is in a header.
 const RANGE: u16 = 416;
 
 fn general(operation: &Operation, method: &str, line: &GuardedLine<()>, has_parameter: bool) -> Vec<u16> {
@@ -225,7 +226,7 @@ fn general(operation: &Operation, method: &str, line: &GuardedLine<()>, has_para
     match line.access {
         Access::Public => {}
         Access::Authenticated if method == "GET" => possible.push(401),
-        // What changes something may judge its caller anew, whose token lives on after the account has changed.
+        // A route with changes may check its caller again, whose token outlives a change of the account.
         Access::Authenticated => possible.extend([401, 403]),
         Access::Ticket(_) | Access::All(_) => possible.extend([401, 403]),
     }
@@ -279,7 +280,7 @@ fn entry(status: u16) -> (u16, &'static str, &'static str) {
     known.unwrap_or((status, "Refused", "The request is refused."))
 }
 
-/// The shapes and the answers that all operations share.
+/// Schemas and responses shared by all operations.
 pub(super) fn components() -> Components {
     let mut components = Components::new();
     components

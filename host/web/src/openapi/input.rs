@@ -1,6 +1,6 @@
 //! Bodies and queries in the document. An annotation names the extractor, `request_body = Body<NewTag>` and
-//! `params(Params<ListQuery>)`; types, bounds, enums and what is required come from the reading code, texts and examples
-//! from the type's own declaration.
+//! `params(Params<ListQuery>)`; types, limits, enums and required flags come from the reading code, texts and
+//! examples from the type's own declaration.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use utoipa::openapi::schema::{
     Type,
 };
 use utoipa::openapi::{RefOr, Required};
-// The trait behind `PartialSchema` for types with parameters: what the annotations call for `Body<T>`.
+// The trait behind `PartialSchema` for generic types: the annotations call it for `Body<T>`.
 use utoipa::__dev::ComposeSchema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
@@ -20,12 +20,12 @@ use crate::body::{Body, Params};
 use crate::fields::{Fields, FromBody, FromQuery, Kind, Outline, Property};
 use crate::upload::{FILE_PART, MAX_FILE, Upload};
 
-/// How the schema of an extractor is named until [`super::describe`] has seen that it is one.
+/// Schema names of extractors until [`super::describe`] replaces them.
 pub(super) const BODY: &str = "Body_";
 pub(super) const UPLOAD: &str = "Upload_";
-/// On a body that a request may come without.
+/// Extension of an optional body.
 pub(super) const OPTIONAL: &str = "x-optional";
-/// On a parameter that reading code declared.
+/// Extension of a parameter declared by reading code.
 const READ: &str = "x-read";
 
 type Schemas = Vec<(String, RefOr<Schema>)>;
@@ -87,8 +87,8 @@ impl<T: FromQuery> IntoParams for Params<T> {
     }
 }
 
-/// A body as it is read. Properties of the declaration that nothing reads would be refused as unknown, so they are
-/// kept for [`unread`] to find.
+/// Schema of a body as it is read. Declared properties that no code reads would be refused as unknown, so
+/// they are kept for [`unread`].
 fn body(declared: RefOr<Schema>, outline: &Outline) -> Object {
     let mut object = match declared {
         RefOr::T(Schema::Object(object)) => object,
@@ -99,7 +99,7 @@ fn body(declared: RefOr<Schema>, outline: &Outline) -> Object {
     }
     let mut properties = std::mem::take(&mut object.properties);
     for asked in &outline.properties {
-        let texts = Texts::of(properties.shift_remove(asked.name));
+        let texts = Texts::from_declaration(properties.shift_remove(asked.name));
         let texts = match asked.about {
             Some(about) => texts.or_description(about),
             None => texts,
@@ -129,7 +129,7 @@ fn body(declared: RefOr<Schema>, outline: &Outline) -> Object {
     let either =
         |[one, other]: &[&str; 2]| json!({ "anyOf": [{ "required": [one] }, { "required": [other] }] });
     if !outline.either.is_empty() {
-        // JSON Schema's own word, which the builder has only for schemas of nothing else.
+        // JSON Schema's own keyword, which the builder supports only in schemas without other content.
         let all: Vec<Value> = outline.either.iter().map(either).collect();
         extensions.insert("allOf".to_owned(), all.into());
     }
@@ -137,15 +137,15 @@ fn body(declared: RefOr<Schema>, outline: &Outline) -> Object {
     object
 }
 
-/// On a body: properties that are declared and not read.
+/// Extension of a body: declared properties that no code reads.
 const UNREAD: &str = "x-unread";
 
-/// Declared and not read.
+/// Declared properties that no code reads.
 pub(super) fn unread(schema: &RefOr<Schema>) -> Option<&Value> {
     marked(schema, UNREAD)
 }
 
-/// What a schema says under a name of ours.
+/// Value of an extension of a schema.
 pub(super) fn marked<'s>(schema: &'s RefOr<Schema>, name: &str) -> Option<&'s Value> {
     match schema {
         RefOr::T(Schema::Object(object)) => object.extensions.as_ref()?.get(name),
@@ -153,18 +153,18 @@ pub(super) fn marked<'s>(schema: &'s RefOr<Schema>, name: &str) -> Option<&'s Va
     }
 }
 
-/// The sentences of a declaration.
+/// Texts of a declaration.
 #[derive(Default)]
 struct Texts {
     description: Option<String>,
     format: Option<SchemaFormat>,
     example: Option<Value>,
-    /// The whole of it, for properties whose shape only the declaration tells.
+    /// The whole declaration, for properties whose shape only it describes.
     whole: Option<RefOr<Schema>>,
 }
 
 impl Texts {
-    fn of(declared: Option<RefOr<Schema>>) -> Self {
+    fn from_declaration(declared: Option<RefOr<Schema>>) -> Self {
         let (description, format, example) = match &declared {
             None => (None, None, None),
             Some(RefOr::Ref(reference)) => {
@@ -207,7 +207,7 @@ impl Texts {
     }
 }
 
-/// The schema of one property. In a body `null` is the same as absence.
+/// Schema of one property. In a body `null` is the same as absence.
 fn property(asked: &Property, texts: Texts, in_body: bool) -> RefOr<Schema> {
     let kind = match asked.kind {
         Kind::Any => return texts.whole.unwrap_or_else(|| any().into()),
@@ -226,7 +226,7 @@ fn property(asked: &Property, texts: Texts, in_body: bool) -> RefOr<Schema> {
     object.default.clone_from(&asked.default);
     object.format = match asked.format {
         Some(format) => Some(SchemaFormat::Custom(format.to_owned())),
-        // Of a number it would name the width of an integer of ours.
+        // For a number it would name the width of our integer type.
         None => texts.format.filter(|_| kind == Type::String),
     };
     object.minimum = asked.min.map(Into::into);
@@ -293,8 +293,7 @@ fn parameter(asked: &Property) -> Parameter {
     parameter
 }
 
-/// Joins what an annotation says of a query's parameter with what is read under that name. Answers the names that are
-/// annotated and not read.
+/// Merges annotations of query parameters with the reading code. Returns annotated names that no code reads.
 pub(super) fn join_parameters(operation: &mut Operation) -> Vec<String> {
     let Some(parameters) = operation.parameters.take() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Names of schemas: one shape a name, every reference leads somewhere, nothing stands there that nobody refers to.
+//! Names of schemas: one shape per name, no dangling reference, no unused schema.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use super::input;
 
 const PREFIX: &str = "#/components/schemas/";
 
-/// Adds the schemas of a line. Two shapes under one name would make one of them a lie.
+/// Adds the schemas of a line. Two shapes under one name are a mistake.
 pub(super) fn register(
     components: &mut Components,
     schemas: &[(String, RefOr<Schema>)],
     mistakes: &mut Vec<String>,
 ) {
     for (given, schema) in schemas {
-        // What is inside of `Body<…>` is listed too; as a body it is what `Body` makes of it.
+        // The type inside `Body<…>` is listed too; the version of `Body` wins.
         let is_read = |(other, _): &(String, _)| other != given && read_as(other) == Some(given);
         if schemas.iter().any(is_read) {
             continue;
@@ -37,13 +37,13 @@ pub(super) fn register(
     }
 }
 
-/// The type whose reading a schema's name stands for.
+/// The type behind a schema name of an extractor.
 fn read_as(name: &str) -> Option<&str> {
     name.strip_prefix(input::BODY)
         .or_else(|| name.strip_prefix(input::UPLOAD))
 }
 
-/// `Body_NewTag` is `NewTag`, for the body is all there is of it; `Upload_AddTorrent` has a file besides.
+/// `Body_NewTag` becomes `NewTag`, because the body is its only use; `Upload_AddTorrent` has a file too.
 fn plain(name: &str) -> String {
     match (name.strip_prefix(input::BODY), name.strip_prefix(input::UPLOAD)) {
         (Some(body), _) => body.to_owned(),
@@ -52,7 +52,8 @@ fn plain(name: &str) -> String {
     }
 }
 
-/// Gives a request body its plain name, and says whether a request must have it. `None`: it is not named by what reads it.
+/// Gives a request body its plain name; returns true if it is required. `None`: it is not named by its
+/// reader.
 pub(super) fn name_body(content: &mut Content, components: &Components) -> Option<bool> {
     let Some(RefOr::Ref(reference)) = &mut content.schema else {
         return None;
@@ -67,7 +68,7 @@ pub(super) fn name_body(content: &mut Content, components: &Components) -> Optio
     Some(input::marked(schema, input::OPTIONAL).is_none())
 }
 
-/// Leaves out what no operation refers to, and notes what is referred to and not there.
+/// Removes unused schemas, and reports dangling references.
 pub(super) fn prune(api: &mut OpenApi, mistakes: &mut Vec<String>) {
     let Ok(whole) = serde_json::to_value(&*api) else {
         mistakes.push("the document is not JSON".to_owned());

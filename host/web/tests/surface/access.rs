@@ -1,4 +1,4 @@
-//! Who may call: throttle, bearer token, permission, and the order of these checks.
+//! Tests of access: throttle, bearer token, permission, and the order of these checks.
 
 use std::time::Duration;
 

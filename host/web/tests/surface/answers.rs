@@ -1,4 +1,4 @@
-//! What every answer looks like: headers, CORS, error bodies, validators.
+//! Tests of all answers: headers, CORS, error bodies, validators.
 
 use qm_web::WebConfig;
 

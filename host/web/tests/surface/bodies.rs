@@ -1,4 +1,4 @@
-//! Validation: every rule's text, their order, coercion, queries and paging.
+//! Tests of validation: texts and order of the rules, coercion, queries and paging.
 
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ async fn broken_rules_are_listed_together_and_in_order() {
     assert_eq!(answer.json()["message"], expected);
 }
 
-/// One property of a body that is right otherwise: its value in the answer, or the rules it breaks.
+/// One property in an otherwise valid body: its value in the answer, or the violated rules.
 async fn check(cases: Vec<(&str, Value, Result<Value, Vec<&str>>)>) {
     let server = server().await;
     for (name, value, expected) in cases {

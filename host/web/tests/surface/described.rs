@@ -1,4 +1,4 @@
-//! What the document says of bodies, queries and failures is what the code that reads and refuses them says.
+//! Tests that bodies, queries and failures in the document equal those of the code.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -126,7 +126,7 @@ mod shelf {
     use super::{ShelfError, faults};
 
     faults! {
-        /// Whoever puts a thing on it.
+        /// Adding a thing to the shelf.
         Put => [ShelfError::Full, ShelfError::Taken("…"), ShelfError::NoSuchShelf, ShelfError::Broken];
     }
 }
@@ -170,7 +170,7 @@ fn statuses_come_from_the_errors_of_the_area() {
 mod other {
     use super::{Json, Serialize, ToSchema};
 
-    /// Another shape under a name that is taken.
+    /// Another shape with a used name.
     #[derive(Serialize, ToSchema)]
     pub struct Thing {
         number: u64,

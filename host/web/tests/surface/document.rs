@@ -1,4 +1,4 @@
-//! The API document and its page.
+//! Tests of the API document and its page.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Bytes that no browser sends.
+//! Tests with bytes that no browser sends.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use qm_web::{ConnectionLimits, WebConfig};
 
 use crate::support::{FIRST_STEP, GO_ON, HEARD, SECOND_STEP, Server, server, start_within};
 
-/// Sends bytes and reads what comes; a closed connection is an answer too.
+/// Sends bytes and reads the answer; a closed connection is an answer too.
 async fn raw(server: &Server, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let _ = stream.write_all(bytes).await;
@@ -140,7 +140,7 @@ async fn a_body_that_is_too_large_is_not_read_on_for_a_stranger() {
                 Transfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();
     let chunk = [b"4000\r\n".to_vec(), vec![b' '; 0x4000], b"\r\n".to_vec()].concat();
-    // Never ends: the answer comes although more is being sent.
+    // It never ends: the answer comes while more is being sent.
     let answered = async {
         let (mut reader, mut writer) = stream.split();
         let mut answer = [0; 4096];
@@ -151,7 +151,7 @@ async fn a_body_that_is_too_large_is_not_read_on_for_a_stranger() {
                 read = reader.read(&mut answer) => {
                     return (String::from_utf8_lossy(&answer[..read.unwrap_or_default()]).into_owned(), sent);
                 }
-                // Refused once the server has closed; what it said is still there to be read.
+                // Refused once the server has closed; its answer can still be read.
                 written = writer.write(&chunk) => sent += written.unwrap_or_default(),
             }
         }
@@ -159,7 +159,7 @@ async fn a_body_that_is_too_large_is_not_read_on_for_a_stranger() {
     let (answer, sent) = tokio::time::timeout(Duration::from_mins(1), answered)
         .await
         .unwrap();
-    // The system buffers some of it.
+    // The system buffers a part.
     assert!(sent < 32 * 1024 * 1024, "{sent} bytes were taken");
     assert!(
         answer.is_empty() || answer.starts_with("HTTP/1.1 413"),
@@ -167,7 +167,7 @@ async fn a_body_that_is_too_large_is_not_read_on_for_a_stranger() {
     );
 }
 
-/// Whether the server takes a connection: a refused one is closed at once.
+/// True when the server accepts a connection: a refused one is closed at once.
 async fn is_taken(stream: &mut TcpStream) -> bool {
     if stream
         .write_all(b"GET /api/things HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -225,7 +225,7 @@ async fn a_change_goes_on_when_its_caller_hangs_up() {
         .await
         .unwrap();
     drop(stream);
-    // Time for the server to see the end of the connection; a handler that it drops never gets to its second step.
+    // Time for the server to see the end of the connection; a dropped handler never reaches its second step.
     tokio::time::sleep(Duration::from_millis(200)).await;
     GO_ON.notify_one();
     tokio::time::timeout(patience, SECOND_STEP.notified())

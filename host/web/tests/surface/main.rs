@@ -1,4 +1,4 @@
-//! The whole surface over a real listener: every rule of the contract's conventions as a table.
+//! Tests of the whole surface over a real listener: the rules of the contract as tables.
 
 #![allow(clippy::unwrap_used, clippy::format_push_string, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! A server with one route of each sort, a clock that stands, and a client that sees every byte.
+//! A server with one route of each kind, a stopped clock, and a client that sees every byte.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Rng for Counting {
     }
 }
 
-/// `viewer`, `adder`, `nobody` and `root` are good tokens; `refresh` is one of another type.
+/// `viewer`, `adder`, `nobody` and `root` are valid tokens; `refresh` is one of another type.
 struct Tokens;
 
 impl TokenVerifier for Tokens {
@@ -109,7 +109,7 @@ impl FromBody for Account {
     }
 }
 
-/// The smallest of each kind, all of them required.
+/// One required property of each kind.
 #[derive(Serialize, ToSchema)]
 pub struct Strict {
     hashes: Vec<String>,
@@ -264,11 +264,11 @@ async fn framework_error() -> (http::StatusCode, &'static str) {
     )
 }
 
-/// A change in two steps, between which a caller may hang up.
+/// First step of a change in two steps, between which a caller may hang up.
 pub static FIRST_STEP: Notify = Notify::const_new();
 pub static GO_ON: Notify = Notify::const_new();
 pub static SECOND_STEP: Notify = Notify::const_new();
-/// That the caller has hung up.
+/// Notified when the handler has seen the hang-up.
 pub static HEARD: Notify = Notify::const_new();
 
 #[utoipa::path(post, path = "/api/steps", tag = "test", responses((status = 201)))]
@@ -276,7 +276,7 @@ async fn change_in_steps(hung_up: HungUp) -> Created<bool> {
     FIRST_STEP.notify_one();
     GO_ON.notified().await;
     SECOND_STEP.notify_one();
-    // Whoever asks for it late learns all the same that nobody is there.
+    // A late request for the token fires at once.
     hung_up.0.cancelled().await;
     HEARD.notify_one();
     Created(true)
@@ -307,7 +307,7 @@ pub struct Server {
     pub api: utoipa::openapi::OpenApi,
 }
 
-/// Switches protocols and then says nothing.
+/// Switches protocols and then stays silent.
 async fn upgrade(request: axum::extract::Request) -> axum::response::Response {
     let upgrade = hyper::upgrade::on(request);
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! Multipart bodies.
+//! Tests of multipart bodies.
 
 use serde_json::json;
 

@@ -11,7 +11,7 @@ use serde_json::json;
 
 #[test]
 fn an_engine_in_python_drives_a_real_client() {
-    let generation = Generation::of(Product::Transmission, Suite::Bookworm);
+    let generation = Generation::new(Product::Transmission, Suite::Bookworm);
     generations::run(Backend::Sqlite, generation, async |db, program| {
         drives("transmission_py.wasm", db, program).await;
     });
@@ -19,7 +19,7 @@ fn an_engine_in_python_drives_a_real_client() {
 
 #[test]
 fn an_engine_in_javascript_drives_a_real_client() {
-    let generation = Generation::of(Product::Transmission, Suite::Sid);
+    let generation = Generation::new(Product::Transmission, Suite::Sid);
     generations::run(Backend::Sqlite, generation, async |db, program| {
         drives("transmission_js.wasm", db, program).await;
     });

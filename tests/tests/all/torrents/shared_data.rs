@@ -21,14 +21,14 @@ every_generation! { rtorrent: data_that_an_rtorrent_shares_is_kept }
 every_generation! { qbittorrent: data_that_a_qbittorrent_shares_is_kept }
 
 async fn data_that_an_rtorrent_shares_is_kept(db: &TestDb, program: &Program) {
-    let newest = Generation::of(Product::Qbittorrent, Suite::Sid).find();
+    let newest = Generation::new(Product::Qbittorrent, Suite::Sid).find();
     let other = Client::qbittorrent_of(&newest.expect("it is unpacked")).await;
     let client = Client::rtorrent_of(program, Mode::Tcp).await;
     rows(db, client, other).await;
 }
 
 async fn data_that_a_qbittorrent_shares_is_kept(db: &TestDb, program: &Program) {
-    let newest = Generation::of(Product::Rtorrent, Suite::Sid).find();
+    let newest = Generation::new(Product::Rtorrent, Suite::Sid).find();
     let other = Client::rtorrent_of(&newest.expect("it is unpacked"), Mode::Tcp).await;
     let client = Client::qbittorrent_of(program).await;
     rows(db, client, other).await;

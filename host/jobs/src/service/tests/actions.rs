@@ -1,4 +1,4 @@
-//! What people do with jobs, and who may.
+//! Tests of actions of users on jobs and of the permissions they need.
 
 use qm_db::{Db, FromRow, Json, db_test};
 
@@ -64,7 +64,7 @@ db_test! {
             house.settled().await;
             let job = house.job(&id).await;
             assert_eq!((job.status, job.error_code), (Status::Cancelled, None), "{word}");
-            let told = house.told(&id).await;
+            let told = house.event_types(&id).await;
             assert_eq!(told[3..], ["cancelling", "cancelled"], "{word}");
         }
         let rows = audited(&db).await;
@@ -91,8 +91,8 @@ db_test! {
         assert_eq!(house.jobs.act(&admin, Verb::Resume, &id).await.unwrap(), done(&id));
         house.run_all().await;
         assert_eq!(house.status(&id).await, "completed");
-        assert_eq!(house.stage.said().last().unwrap(), r#"job:from {"at":7}"#);
-        assert_eq!(house.told(&id).await, [
+        assert_eq!(house.stage.spoken_lines().last().unwrap(), r#"job:from {"at":7}"#);
+        assert_eq!(house.event_types(&id).await, [
             "created", "queued", "started", "pausing", "paused", "resumed", "started", "completed",
         ]);
         assert_eq!(house.jobs.act(&admin, Verb::Resume, &id).await.unwrap(), no(Some("not_resumable")));
@@ -146,7 +146,7 @@ db_test! {
         assert_eq!((job.created_by_id.as_deref(), job.name.as_deref()), (Some("v"), Some("n")));
         assert_eq!((job.correlation_id.as_deref(), job.library_id.as_deref()), (Some("c"), Some("l")));
         assert_eq!(job.metadata, Some(json!({ "rerunOfJobId": id })));
-        assert_eq!(house.stage.said(), ["job:complete", "job:complete"]);
+        assert_eq!(house.stage.spoken_lines(), ["job:complete", "job:complete"]);
         let rows = audited(&db).await;
         assert_eq!(rows[0].metadata.0["newJobId"], again.as_str());
     }

@@ -35,10 +35,10 @@ async fn look(db: &Db, id: &str) -> (String, Option<String>, bool) {
     (status, code, owner.is_some())
 }
 
-async fn told(db: &Db, id: &str) -> Vec<String> {
+async fn event_types(db: &Db, id: &str) -> Vec<String> {
     let mut tx = db.begin_read().await.unwrap();
-    let told = qm_db::all!(&mut tx, (String,), EVENTS, id).await.unwrap();
-    told.into_iter().map(|(kind,)| kind).collect()
+    let types = qm_db::all!(&mut tx, (String,), EVENTS, id).await.unwrap();
+    types.into_iter().map(|(kind,)| kind).collect()
 }
 
 fn ended(status: &str) -> (String, Option<String>, bool) {
@@ -57,7 +57,7 @@ db_test! {
         assert_eq!(house.status(&ids[3]).await, "completed");
         for id in &ids[..3] {
             assert_eq!(look(&db, id).await, ended("failed"));
-            assert_eq!(told(&db, id).await, ["created", "queued", "started", "failed"]);
+            assert_eq!(event_types(&db, id).await, ["created", "queued", "started", "failed"]);
         }
         assert_eq!(house.items().await.len(), 4, "a list reads nothing that it does not show");
         // It can be asked for again, and fails again.
@@ -86,8 +86,8 @@ db_test! {
         assert_eq!(look(&db, &ids[0]).await.1.as_deref(), Some("interrupted"));
         assert_eq!(look(&db, &ids[1]).await, ended("failed"));
         assert_eq!(look(&db, &ids[2]).await, ended("cancelled"));
-        assert_eq!(told(&db, &ids[1]).await, ["created", "queued", "started", "stalled", "failed"]);
-        assert_eq!(told(&db, &ids[2]).await, ["created", "queued", "started", "cancelling", "cancelled"]);
+        assert_eq!(event_types(&db, &ids[1]).await, ["created", "queued", "started", "stalled", "failed"]);
+        assert_eq!(event_types(&db, &ids[2]).await, ["created", "queued", "started", "cancelling", "cancelled"]);
     }
 
     async fn what_could_not_be_read_again_is_not_stored(db: Db) {
@@ -117,7 +117,7 @@ db_test! {
         let job = later.job(&old).await;
         assert_eq!((job.status, job.error_code.as_deref()), (Status::Failed, Some("interrupted")));
         assert!(job.error_message.unwrap().contains("`test.gone`"));
-        assert_eq!(later.told(&old).await, ["created", "queued", "started", "failed"]);
+        assert_eq!(later.event_types(&old).await, ["created", "queued", "started", "failed"]);
         let waits = db.backend() == Backend::Postgres;
         assert_eq!(later.status(&new).await, if waits { "queued" } else { "failed" });
         if waits {

@@ -1,5 +1,5 @@
-//! Whatever is done with jobs in whatever order: the database never sees a move that was not agreed. A trigger watches,
-//! so that what is judged is what was stored, statement by statement, and not what the program believes.
+//! Random actions on jobs in random order: the database never sees a move that was not agreed. A trigger
+//! watches, so that the stored moves are judged, statement by statement, and not what the program believes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -42,7 +42,7 @@ async fn seen(db: &Db) -> BTreeSet<(String, String)> {
     rows.into_iter().collect()
 }
 
-/// Randomness that a failing test names.
+/// Seeded random numbers, so that a failing test can be repeated.
 struct Dice(u64);
 
 impl Dice {
@@ -60,11 +60,11 @@ impl Dice {
     }
 }
 
-/// Everything that can be done, by two workers and a person; leases that were lost are used again.
+/// Every action, by two workers and a user; lost leases are used again.
 struct Player {
     houses: [House; 2],
     jobs: Vec<String>,
-    /// By house; those that ended stay.
+    /// Leases by worker; those that ended stay.
     leases: Vec<(usize, Lease)>,
     dice: Dice,
 }
@@ -164,7 +164,7 @@ impl Player {
         tx.commit().await.unwrap();
     }
 
-    /// What holds of every job at any time.
+    /// Asserts the invariants of every job.
     async fn check(&self) {
         let house = &self.houses[0];
         for job in house.all().await {
@@ -181,7 +181,7 @@ impl Player {
     }
 }
 
-/// Every move that something here makes: what nobody makes nobody can see.
+/// Every move that the program can make; unmade states are left out.
 fn possible() -> BTreeSet<(String, String)> {
     let unmade = ["scheduled", "waiting", "blocked", "skipped", "expired"];
     AGREED
@@ -198,7 +198,7 @@ db_test! {
         watch(&db).await;
         let first = House::new(&db).await;
         let least = if db.backend() == Backend::Sqlite { 30 } else { 8 };
-        // On until every possible move was made, so that none of them goes unjudged.
+        // Continues until every possible move was made, so that each was judged.
         for round in 0..200 {
             if round >= least && seen(&db).await == possible() {
                 break;

@@ -1,4 +1,4 @@
-//! Jobs whose work somebody else does.
+//! Tests of hosted jobs.
 
 use qm_db::{Db, db_test};
 
@@ -32,7 +32,7 @@ db_test! {
         assert_eq!(house.status(&id).await, "running");
         let worked = house.submit("complete").await;
         house.jobs.dispatch().await.unwrap();
-        until("the other job to end", || house.jobs.0.hands.len() == 1).await;
+        until("the other job to end", || house.jobs.0.running_jobs.len() == 1).await;
         assert_eq!(house.status(&worked).await, "completed");
         // Its lease is prolonged as any other's.
         let other = house.beside();
@@ -41,7 +41,7 @@ db_test! {
             house.jobs.tend().await;
             other.jobs.tend().await;
         }
-        hosted.context().progress(Progress::of(1, 4)).await.unwrap();
+        hosted.context().progress(Progress::from_counts(1, 4)).await.unwrap();
         let listed = other.jobs.hosted_of("files").await.unwrap();
         assert_eq!((listed.len(), listed[0].id.as_str(), listed[0].created_by.as_deref()), (1, id.as_str(), Some("u")));
         assert_eq!((listed[0].progress_current, listed[0].is_cancelling), (Some(1), false));
@@ -50,7 +50,7 @@ db_test! {
         let job = house.job(&id).await;
         assert_eq!((job.status, job.result_summary), (Status::CompletedWithWarnings, Some(json!({ "bytes": 3 }))));
         assert_eq!(job.warnings.unwrap()[0]["message"], "one was left");
-        assert_eq!(house.told(&id).await, ["created", "queued", "started", "progress", "warning", "completed"]);
+        assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "progress", "warning", "completed"]);
         assert!(house.jobs.hosted_of("files").await.unwrap().is_empty());
         // Nobody can have it done again.
         let admin = caller(Role::SuperAdmin, "u");
@@ -81,12 +81,12 @@ db_test! {
             assert!(house.jobs.hosted_of("files").await.unwrap()[0].is_cancelling);
             hosted.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));
             house.settled().await;
-            assert_eq!((house.status(&id).await.as_str(), house.told(&id).await.len()), ("cancelled", 5));
+            assert_eq!((house.status(&id).await.as_str(), house.event_types(&id).await.len()), ("cancelled", 5));
         }
     }
 
     async fn work_that_ends_soon_is_stored_once_with_its_end(db: Db) {
-        let house = House::new(&db).await.at_pace(Pace { brief: Duration::from_mins(10), ..pace() });
+        let house = House::new(&db).await.at_pace(Pace { unstored_limit: Duration::from_mins(10), ..pace() });
         let (done, failed, dropped) = (begin(&house).await, begin(&house).await, begin(&house).await);
         let ids = [done.id().to_owned(), failed.id().to_owned(), dropped.id().to_owned()];
         let stored = house.jobs.hosted_of("files").await.unwrap().len();
@@ -103,7 +103,7 @@ db_test! {
             assert_eq!((job.created_by_id.as_deref(), job.lease_owner.as_deref()), (Some("u"), None));
             assert!(job.started_at.is_some());
             let last = if code.is_none() { "completed" } else { "failed" };
-            assert_eq!(house.told(id).await, ["created", "queued", "started", last]);
+            assert_eq!(house.event_types(id).await, ["created", "queued", "started", last]);
         }
         // What has a warning to tell, too.
         let warned = begin(&house).await;
@@ -111,14 +111,14 @@ db_test! {
         warned.end(Some("one was left".into()), Ok(Done::nothing()));
         house.settled().await;
         assert_eq!(house.job(&id).await.status, Status::CompletedWithWarnings);
-        assert_eq!(house.told(&id).await, ["created", "queued", "started", "warning", "completed"]);
+        assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "warning", "completed"]);
     }
 
     async fn what_is_stored_once_looks_like_what_was_stored_on_its_way(db: Db) {
         let first = House::new(&db).await;
         let mut seen = Vec::new();
-        for brief in [Duration::ZERO, Duration::from_mins(10)] {
-            let house = first.at_pace(Pace { brief, ..pace() });
+        for unstored_limit in [Duration::ZERO, Duration::from_mins(10)] {
+            let house = first.at_pace(Pace { unstored_limit, ..pace() });
             let (done, failed) = (begin(&house).await, begin(&house).await);
             let ids = [done.id().to_owned(), failed.id().to_owned()];
             let figures = Done::Completed { result: Some(json!({ "bytes": 3 })), metrics: Some(json!({ "files": 1 })) };
@@ -129,7 +129,7 @@ db_test! {
                 let job = house.job(id).await;
                 // The heartbeat of work that was held is that of its hands.
                 let heartbeat_at = job.started_at;
-                seen.push((Job { id: String::new(), root_job_id: String::new(), heartbeat_at, ..job }, house.told(id).await));
+                seen.push((Job { id: String::new(), root_job_id: String::new(), heartbeat_at, ..job }, house.event_types(id).await));
             }
         }
         assert_eq!(seen[..2], seen[2..]);
@@ -137,8 +137,8 @@ db_test! {
 
     async fn what_ends_about_then_is_written_together(db: Db) {
         let house = House::new(&db).await.at_pace(Pace {
-            brief: Duration::from_mins(10),
-            gather: Duration::from_millis(20),
+            unstored_limit: Duration::from_mins(10),
+            batch_delay: Duration::from_millis(20),
             ..pace()
         });
         // More than one transaction takes.
@@ -152,21 +152,21 @@ db_test! {
         for id in &ids {
             assert_eq!(house.status(id).await, "completed");
         }
-        assert_eq!(house.told(&ids[149]).await, ["created", "queued", "started", "completed"]);
+        assert_eq!(house.event_types(&ids[149]).await, ["created", "queued", "started", "completed"]);
     }
 
     async fn work_that_takes_longer_is_stored_while_it_goes_on(db: Db) {
-        let house = House::new(&db).await.at_pace(Pace { brief: Duration::from_millis(20), ..pace() });
+        let house = House::new(&db).await.at_pace(Pace { unstored_limit: Duration::from_millis(20), ..pace() });
         let hosted = begin(&house).await;
         let id = hosted.id().to_owned();
-        until("the job to be stored", || house.jobs.0.hands.get(&id).is_some()).await;
+        until("the job to be stored", || house.jobs.0.running_jobs.get(&id).is_some()).await;
         assert_eq!(house.status(&id).await, "running");
-        hosted.context().progress(Progress::of(1, 4)).await.unwrap();
+        hosted.context().progress(Progress::from_counts(1, 4)).await.unwrap();
         assert!(house.jobs.cancel_hosted(&id).await.unwrap());
         assert!(hosted.cancellation().is_cancelled());
         hosted.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));
         house.settled().await;
-        assert_eq!(house.told(&id).await, ["created", "queued", "started", "progress", "cancelling", "cancelled"]);
+        assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "progress", "cancelling", "cancelled"]);
     }
 
     async fn what_nobody_ends_has_failed(db: Db) {
@@ -175,7 +175,7 @@ db_test! {
         let ids = [failed.id().to_owned(), dropped.id().to_owned(), stopped.id().to_owned()];
         failed.end(None, Err(JobError::new("conflict.exists", "it is there").permanent()));
         drop(dropped);
-        until("two to end", || house.jobs.0.hands.len() == 1).await;
+        until("two to end", || house.jobs.0.running_jobs.len() == 1).await;
         house.jobs.drain();
         assert!(stopped.cancellation().is_cancelled());
         stopped.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));

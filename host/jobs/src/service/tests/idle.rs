@@ -1,4 +1,4 @@
-//! When the worker looks, and what it does not look for.
+//! Tests of when the worker searches for jobs, and when it does not.
 
 use qm_db::{Backend, Db, db_test};
 
@@ -11,11 +11,11 @@ sql! {
     TOUCH = "UPDATE platform_jobs SET updated_at = updated_at WHERE id = $1";
 }
 
-/// A worker that would look very often, were there any need to.
+/// Short intervals: a worker that would search very often if it polled.
 fn quick() -> Pace {
     Pace {
         poll: Duration::from_millis(5),
-        rest: Duration::from_hours(24),
+        idle_poll: Duration::from_hours(24),
         lease: Duration::from_millis(30),
         stall_scan: Duration::from_millis(5),
         ..pace()

@@ -1,4 +1,4 @@
-//! Two workers on one database, and workers that are gone.
+//! Tests of two workers on one database, and of workers that are gone.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::model::status::Status;
 use crate::service::settle::{Ended, Outcome};
 
-/// What a worker that is gone leaves: jobs that it has taken and nobody runs.
+/// Jobs that a vanished worker has claimed and nobody runs.
 async fn left_in_hand(house: &House, words: &[&str], attempts: u32) -> Vec<String> {
     let mut ids = Vec::new();
     for word in words {
@@ -36,7 +36,7 @@ db_test! {
         let job = other.job(&ids[0]).await;
         assert_eq!((job.status, job.error_code.as_deref()), (Status::Failed, Some("interrupted")));
         assert_eq!(job.lease_owner, None);
-        assert_eq!(other.told(&ids[0]).await, ["created", "queued", "started", "failed"]);
+        assert_eq!(other.event_types(&ids[0]).await, ["created", "queued", "started", "failed"]);
     }
 
     async fn an_interrupted_job_is_tried_again_where_it_may(db: Db) {
@@ -70,7 +70,7 @@ db_test! {
         let id = slow.jobs.submit(NewJob { max_attempts: Some(2), ..work(&["wait", "complete"]) }).await.unwrap();
         slow.jobs.dispatch().await.unwrap();
         slow.heard("job:wait").await;
-        let hand = slow.jobs.0.hands.get(&id).expect("it is in hand");
+        let hand = slow.jobs.0.running_jobs.get(&id).expect("it is in hand");
         // It sleeps for longer than its lease; another one takes over and finishes the job.
         slow.advance(Duration::from_mins(1));
         let other = slow.beside();
@@ -88,7 +88,7 @@ db_test! {
         slow.settled().await;
         assert!(hand.lost.is_cancelled() && hand.cancelled.is_cancelled());
         assert_eq!(slow.job(&id).await, done, "nothing of it has changed");
-        assert_eq!(slow.told(&id).await.iter().filter(|kind| *kind == "completed").count(), 1);
+        assert_eq!(slow.event_types(&id).await.iter().filter(|kind| *kind == "completed").count(), 1);
     }
 
     async fn a_worker_that_lives_keeps_its_jobs(db: Db) {

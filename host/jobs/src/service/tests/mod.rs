@@ -1,13 +1,13 @@
-//! The service on both databases, its clock in the test's hands.
+//! Tests of the service on both databases, with a clock that the test sets.
 
 mod actions;
-mod crowd;
 mod damage;
 mod fuzz;
 mod hosted;
 mod idle;
 mod leases;
 mod runs;
+mod two_workers;
 mod upkeep;
 
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ use crate::repo;
 use crate::repo::moves::Claimed;
 use crate::testing;
 
-/// The type of most jobs here; it does what its input says.
+/// Type of most jobs here; its handler follows the script in the input.
 pub const WORK: &str = "test.work";
 
 sql! {
@@ -40,17 +40,17 @@ sql! {
         VALUES ($1, $1, $1, '', 0, 0)";
 }
 
-/// What handlers of one house share with their test.
+/// State that the handlers of one worker share with the test.
 #[derive(Default)]
 pub struct Stage {
-    /// What each run said, in order.
+    /// Line written by each run, in order.
     said: Mutex<Vec<String>>,
-    /// Lets those go on that wait for it.
+    /// Releases the handlers that wait for it.
     pub go: Notify,
 }
 
 impl Stage {
-    pub fn said(&self) -> Vec<String> {
+    pub fn spoken_lines(&self) -> Vec<String> {
         self.said.lock().unwrap().clone()
     }
 
@@ -59,7 +59,7 @@ impl Stage {
     }
 }
 
-/// Does what the list `do` of its input says, a word an attempt; the last one counts for all that follow.
+/// Follows the list `do` of its input, one word per attempt; the last word is repeated for later attempts.
 struct Script(Arc<Stage>);
 
 #[async_trait]
@@ -106,7 +106,7 @@ impl JobHandler for Script {
                 for percent in [5.0, 10.0, 100.0] {
                     job.progress(Progress::percent(percent)).await?;
                 }
-                job.progress(Progress::of(1, 4).phase("late")).await?;
+                job.progress(Progress::from_counts(1, 4).phase("late")).await?;
                 Ok(Done::nothing())
             }
             "child" => {
@@ -119,7 +119,7 @@ impl JobHandler for Script {
     }
 }
 
-/// One worker over a database.
+/// One worker on a database.
 pub struct House {
     pub jobs: Jobs,
     pub db: Db,
@@ -131,8 +131,8 @@ pub struct House {
 pub fn pace() -> Pace {
     Pace {
         places: Some(4),
-        brief: Duration::ZERO,
-        gather: Duration::ZERO,
+        unstored_limit: Duration::ZERO,
+        batch_delay: Duration::ZERO,
         ..Pace::default()
     }
 }
@@ -197,40 +197,40 @@ impl House {
         self.clock.advance(by);
     }
 
-    /// A job that does `word`; its id.
+    /// Queues a job that does `word`; returns its id.
     pub async fn submit(&self, word: &str) -> String {
         self.jobs.submit(work(&[word])).await.unwrap()
     }
 
-    /// Takes what there is room for, and begins nothing.
+    /// Claims as many jobs as there is room for, and begins none.
     pub async fn claim(&self) -> Vec<Claimed> {
         let ids = self.jobs.look_for_work().await.unwrap().ids;
         self.jobs.claim(&ids).await.unwrap()
     }
 
-    /// Runs what can be begun, until nothing is in hand any more.
+    /// Runs due jobs until none is running any more.
     pub async fn run_all(&self) {
         loop {
             self.jobs.dispatch().await.unwrap();
             self.settled().await;
-            if self.jobs.0.hands.len() == 0 && self.jobs.look_for_anything().await.is_empty() {
+            if self.jobs.0.running_jobs.len() == 0 && self.jobs.look_for_anything().await.is_empty() {
                 return;
             }
         }
     }
 
-    /// Waits until nothing is in hand any more.
+    /// Waits until no job is running.
     pub async fn settled(&self) {
         let jobs = &self.jobs.0;
         until("every job to end", || {
-            jobs.hands.len() == 0 && jobs.runs.is_empty()
+            jobs.running_jobs.len() == 0 && jobs.runs.is_empty()
         })
         .await;
     }
 
-    /// Waits until a handler has said something.
+    /// Waits until a handler has written this line.
     pub async fn heard(&self, text: &str) {
-        until(text, || self.stage.said().iter().any(|said| said == text)).await;
+        until(text, || self.stage.spoken_lines().iter().any(|said| said == text)).await;
     }
 
     pub async fn job(&self, id: &str) -> Job {
@@ -252,13 +252,13 @@ impl House {
         events
     }
 
-    /// The types of a job's events, in order.
-    pub async fn told(&self, id: &str) -> Vec<String> {
+    /// Event types of a job, in order.
+    pub async fn event_types(&self, id: &str) -> Vec<String> {
         let events = self.events(id).await;
         events.into_iter().map(|event| event.event_type).collect()
     }
 
-    /// Every job there is, the oldest first.
+    /// Every job, the oldest first.
     pub async fn all(&self) -> Vec<Job> {
         let mut tx = self.db.begin_read().await.unwrap();
         let mut jobs = Vec::new();
@@ -268,7 +268,7 @@ impl House {
         jobs
     }
 
-    /// The same as lists show them.
+    /// Every job as a row of a list.
     pub async fn items(&self) -> Vec<Item> {
         let wanted = Wanted {
             ascending: true,
@@ -284,7 +284,7 @@ impl House {
 }
 
 impl Jobs {
-    /// What could be begun now.
+    /// Ids of the jobs that could begin now.
     async fn look_for_anything(&self) -> Vec<String> {
         self.look_for_work().await.unwrap().ids
     }
@@ -316,7 +316,7 @@ pub fn caller_with(role: Role, user: &str, permissions: PermissionSet) -> Caller
     }
 }
 
-/// Somebody who holds these permissions and nothing else.
+/// A caller who holds only these permissions.
 pub fn holder(user: &str, permissions: &[Permission]) -> Caller {
     caller_with(Role::ReadOnly, user, permissions.iter().copied().collect())
 }

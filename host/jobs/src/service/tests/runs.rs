@@ -1,4 +1,4 @@
-//! What becomes of a job that runs.
+//! Tests of running jobs and their results.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ db_test! {
         assert_eq!(done.queued_at.ms(), START_MS);
         assert_eq!((done.started_at.unwrap().ms(), done.completed_at.unwrap().ms()), (START_MS + 5000, START_MS + 5000));
         assert_eq!((done.lease_owner, done.worker_id), (None, Some(house.jobs.worker().id)));
-        assert_eq!(house.told(&id).await, ["created", "queued", "started", "completed"]);
+        assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "completed"]);
         assert_eq!(house.events(&id).await[3].level, "success");
     }
 
@@ -67,7 +67,7 @@ db_test! {
         let kept = house.job(&id).await.warnings.unwrap();
         let count = kept.as_array().unwrap().len();
         assert!(kept.to_string().len() <= 64 * 1024 && (10..60).contains(&count), "{count} warnings");
-        assert_eq!(house.told(&id).await.len(), 3 + count, "what is not kept is not told");
+        assert_eq!(house.event_types(&id).await.len(), 3 + count, "what is not kept is not told");
     }
 
     async fn a_failure_is_tried_again_after_growing_pauses(db: Db) {
@@ -90,7 +90,7 @@ db_test! {
         house.run_all().await;
         let job = house.job(&id).await;
         assert_eq!((job.status, job.attempt, job.error_code), (Status::Completed, 3, None));
-        assert_eq!(house.told(&id).await, [
+        assert_eq!(house.event_types(&id).await, [
             "created", "queued", "started", "retry_scheduled", "queued", "started", "retry_scheduled", "queued", "started",
             "completed",
         ]);
@@ -112,7 +112,7 @@ db_test! {
             let job = house.job(&id).await;
             assert_eq!((job.status, job.error_code.as_deref(), job.attempt), (Status::Failed, Some(code), 1));
             assert!(job.failed_at.is_some() && job.completed_at == job.failed_at, "it has ended");
-            assert_eq!(house.told(&id).await, ["created", "queued", "started", "failed"]);
+            assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "failed"]);
         }
     }
 
@@ -160,7 +160,7 @@ db_test! {
         assert!(enqueued.is_fresh());
         drop(tx);
         house.run_all().await;
-        assert!(house.all().await.is_empty() && house.stage.said().is_empty());
+        assert!(house.all().await.is_empty() && house.stage.spoken_lines().is_empty());
     }
 
     async fn a_child_belongs_to_its_parent(db: Db) {
@@ -172,7 +172,7 @@ db_test! {
         assert_eq!((child.parent_job_id.as_deref(), &child.root_job_id), (Some(id.as_str()), &id));
         assert_eq!((child.created_by_id.as_deref(), child.correlation_id.as_deref()), (Some("u"), Some("c")));
         assert_eq!(child.status, Status::Completed);
-        assert_eq!(house.told(&id).await, ["created", "queued", "started", "child_created", "completed"]);
+        assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "child_created", "completed"]);
         let admin = caller(Role::SuperAdmin, "u");
         let children = house.jobs.children(&admin.principal, &id).await.unwrap();
         assert_eq!(children, [child.item()]);
@@ -187,7 +187,7 @@ db_test! {
             house.advance(Duration::from_millis(1));
         }
         house.run_all().await;
-        assert_eq!(house.stage.said(), ["high:complete", "one:complete", "two:complete", "low:complete"]);
+        assert_eq!(house.stage.spoken_lines(), ["high:complete", "one:complete", "two:complete", "low:complete"]);
 
         let house = house.at_pace(Pace { places: Some(3), ..pace() });
         let single = JobType { at_once: Some(1), ..type_of("test.single", Arc::new(Script(house.stage.clone()))) };
@@ -200,12 +200,12 @@ db_test! {
             house.submit("wait").await;
         }
         house.jobs.dispatch().await.unwrap();
-        assert_eq!(house.jobs.0.hands.len(), 3, "all places are taken");
-        assert_eq!(house.jobs.0.hands.count_of("test.single"), 1, "of this type there may be one");
+        assert_eq!(house.jobs.0.running_jobs.len(), 3, "all places are taken");
+        assert_eq!(house.jobs.0.running_jobs.count_of("test.single"), 1, "of this type there may be one");
         house.jobs.dispatch().await.unwrap();
-        assert_eq!(house.jobs.0.hands.len(), 3);
+        assert_eq!(house.jobs.0.running_jobs.len(), 3);
         for _ in 0..5 {
-            until("somebody to wait", || house.jobs.0.hands.len() > 0).await;
+            until("somebody to wait", || house.jobs.0.running_jobs.len() > 0).await;
             house.jobs.dispatch().await.unwrap();
             let before = house.all().await.iter().filter(|job| job.status == Status::Completed).count();
             house.stage.go.notify_one();
@@ -216,7 +216,7 @@ db_test! {
                 }
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
-            until("a place to come free", || house.jobs.0.hands.len() < 3).await;
+            until("a place to come free", || house.jobs.0.running_jobs.len() < 3).await;
         }
         house.settled().await;
     }

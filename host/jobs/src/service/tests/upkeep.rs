@@ -1,4 +1,4 @@
-//! What runs by itself.
+//! Tests of background loops, schedules and retention.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ db_test! {
         let (silent, lively) = (house.submit("wait").await, house.submit("wait").await);
         house.jobs.dispatch().await.unwrap();
         house.advance(Duration::from_mins(4));
-        let hand = house.jobs.0.hands.get(&lively).unwrap();
+        let hand = house.jobs.0.running_jobs.get(&lively).unwrap();
         let mut tx = db.begin_write().await.unwrap();
         let now = house.jobs.0.ctx.now();
         assert!(repo::moves::beat(&mut tx, &hand.lease, None, now).await.unwrap());
@@ -27,15 +27,15 @@ db_test! {
         for _ in 0..2 {
             house.jobs.tell_stalled().await.unwrap();
         }
-        assert_eq!(house.told(&silent).await, ["created", "queued", "started", "stalled"]);
+        assert_eq!(house.event_types(&silent).await, ["created", "queued", "started", "stalled"]);
         let event = &house.events(&silent).await[3];
         let started = Timestamp::from_ms(START_MS);
         assert_eq!(event.metadata, Some(json!({ "idleMs": 301_000, "since": started })));
         assert_eq!(event.level, "warning");
-        assert_eq!(house.told(&lively).await.len(), 3, "it gave a sign of life");
+        assert_eq!(house.event_types(&lively).await.len(), 3, "it gave a sign of life");
         assert_eq!(house.status(&silent).await, "running", "it is only told of");
         house.stage.go.notify_one();
-        until("one of them to end", || house.jobs.0.hands.len() < 2).await;
+        until("one of them to end", || house.jobs.0.running_jobs.len() < 2).await;
         house.stage.go.notify_one();
         house.settled().await;
     }

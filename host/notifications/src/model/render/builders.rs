@@ -1,4 +1,4 @@
-//! Cards of what happens in the house.
+//! Cards of events other than playback.
 
 use super::text::{Words, avatar, fact};
 use crate::model::catalogue::{EventDef, Severity};
@@ -6,7 +6,7 @@ use crate::model::presentation::{
     Accent, Action, Fact, Headline, Icon, Presentation, Progress, Summary, VERSION,
 };
 
-/// A card with what every card has.
+/// A card with the common fields filled.
 pub fn card(
     def: &EventDef,
     words: &Words<'_>,
@@ -186,7 +186,7 @@ pub fn security(def: &EventDef, words: &Words<'_>) -> Presentation {
             .map(|(label, value)| fact(Icon::User, label, &**value)),
     );
     facts.push(words.time());
-    // Only what the sentence says can be set off in it.
+    // Only words that occur in the sentence can be emphasised.
     let emphasis = subject
         .map(|(_, value)| value)
         .filter(|value| text.contains(&**value));

@@ -1,5 +1,5 @@
-//! Cards and titles of events. What an event says comes from outside (names of torrents, of users, of films): it is cleaned
-//! and cut before anything is made of it.
+//! Titles and cards of events. The texts of an event are foreign input (names of torrents, users, films):
+//! they are cleaned and cut before use.
 //!
 //! Text is American English; times are those of the reader's time zone.
 
@@ -15,9 +15,9 @@ use self::text::Words;
 use super::catalogue::{Builder, EventDef};
 use super::presentation::{Presentation, cut};
 
-/// Characters of a title.
+/// Largest number of characters of a title.
 const MAX_TITLE: usize = 300;
-/// The fields that say what an event is about, the best first.
+/// Fields that name the subject of an event, the best first.
 const TELLING: [&str; 9] = [
     "mediaTitle",
     "torrentName",
@@ -30,25 +30,25 @@ const TELLING: [&str; 9] = [
     "path",
 ];
 
-/// Who reads a card.
+/// Reader of a card.
 #[derive(Clone, Debug)]
 pub struct Reader {
     pub zone: TimeZone,
-    /// They may know who watches what, where and how.
+    /// True when the reader may know which user watches what, where and how.
     pub sees_people: bool,
-    /// When they are told.
+    /// Time of the notification.
     pub now: qm_kernel::Timestamp,
 }
 
-/// An event as a reader is told of it.
+/// Title and card of an event for one reader.
 #[derive(Clone, Debug)]
 pub struct Rendered {
     pub title: String,
-    /// None where the event does not say what a card needs.
+    /// `None` when the event lacks the fields that a card needs.
     pub card: Option<Presentation>,
 }
 
-/// Tells a reader of an event.
+/// Renders an event for a reader.
 pub fn render(def: &EventDef, event: &DomainEvent, reader: &Reader) -> Rendered {
     let none = Map::new();
     let words = Words {
@@ -72,10 +72,10 @@ pub fn render(def: &EventDef, event: &DomainEvent, reader: &Reader) -> Rendered 
     Rendered { title, card }
 }
 
-/// The event's key in words, and what it is about.
+/// Title made of the event's key in words and its subject.
 fn fallback(def: &EventDef, words: &Words<'_>) -> String {
     let key = humanised(def.key);
-    // Where the reader may not know who it was, neither does the title say so.
+    // The title must not name a user whom the reader may not know.
     let hidden = def.builder == Builder::Playback && !words.reader.sees_people;
     let mut telling = TELLING
         .into_iter()
@@ -96,7 +96,7 @@ fn humanised(key: &str) -> String {
     }
 }
 
-/// Whether a field may hold a secret, whatever it is called: it is never shown.
+/// True when a field may hold a secret by its name: it is never shown.
 fn is_secret(name: &str) -> bool {
     const PARTS: [&str; 7] = [
         "token",
@@ -115,7 +115,7 @@ fn is_secret(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part))
 }
 
-/// The value of a field that may be shown.
+/// The value of a field, unless it may hold a secret.
 fn shown<'a>(payload: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     (!is_secret(name)).then(|| payload.get(name))?
 }

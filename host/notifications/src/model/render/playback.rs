@@ -1,23 +1,23 @@
-//! Cards of what people watch. Who may not know who watches learns what is watched, and nothing of the person: no name, no
-//! device, no quality, no progress.
+//! Cards of playback. Readers without the permission see the film or episode, and nothing of the user: no
+//! name, device, quality or progress.
 
 use super::builders::{action, card as basic};
 use super::text::{Words, avatar, fact};
 use crate::model::catalogue::EventDef;
 use crate::model::presentation::{Accent, Fact, Icon, Media, Presentation, Progress};
 
-/// From here on somebody goes on with what they had begun.
+/// Percentage from which playback counts as resumed.
 const RESUMED_FROM: u8 = 5;
-/// From here on they have seen it all.
+/// Percentage from which playback counts as finished.
 const FINISHED_FROM: u8 = 90;
 const SOMEBODY: &str = "A user";
 
-/// What is watched.
+/// Film, episode or track that is played.
 struct Work {
     media: Media,
     label: &'static str,
     icon: Icon,
-    /// It is heard.
+    /// True for audio.
     is_sound: bool,
 }
 
@@ -123,7 +123,7 @@ fn episode(words: &Words<'_>, title: String) -> String {
     }
 }
 
-/// Both lines as one.
+/// Both lines of the medium as one.
 fn line(media: &Media) -> String {
     match &media.secondary {
         Some(secondary) => format!("{} {secondary}", media.primary),
@@ -131,7 +131,7 @@ fn line(media: &Media) -> String {
     }
 }
 
-/// At most two parts of what else there is to know.
+/// At most two further details.
 fn context(words: &Words<'_>, stopped: bool, percent: Option<u8>) -> Option<String> {
     let parts: Vec<String> = if stopped {
         let seen = percent.map(|percent| match percent {

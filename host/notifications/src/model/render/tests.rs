@@ -1,4 +1,4 @@
-//! Every event of the catalogue as people read it.
+//! Tests of the texts of every event in the catalogue.
 
 use proptest::prelude::*;
 use qm_kernel::event::{Cause, DomainEvent};
@@ -35,12 +35,12 @@ fn reader() -> Reader {
     }
 }
 
-fn told(key: &str, payload: Value) -> Rendered {
+fn rendered(key: &str, payload: Value) -> Rendered {
     render(find(key).expect("a known event"), &event(key, payload), &reader())
 }
 
 fn card(key: &str, payload: Value) -> Value {
-    serde_json::to_value(told(key, payload).card.expect("a card")).expect("JSON")
+    serde_json::to_value(rendered(key, payload).card.expect("a card")).expect("JSON")
 }
 
 fn facts(card: &Value) -> Vec<String> {
@@ -74,7 +74,7 @@ user.created | Account created | An account was created for Ada Lovelace | neutr
 user.role_changed | Roles changed | Other roles were given to Ada Lovelace | warning | /users
 automation.notice | Rule notice | a.mkv is done | neutral | /automation";
 
-/// What an event of the area says.
+/// Payload of a sample event.
 fn payload(key: &str) -> Value {
     match key.split_once('.').expect("an area and a name") {
         ("torrent", _) => json!({ "torrentName": "a.mkv", "hash": "h" }),
@@ -96,7 +96,7 @@ fn every_event_has_its_sentence() {
         let [key, headline, title, accent, href] = words[..] else {
             panic!("a line of five: {line}");
         };
-        let told = told(key, payload(key));
+        let told = rendered(key, payload(key));
         let card = serde_json::to_value(told.card.expect("a card")).unwrap();
         let (lead, trail) = (&card["headline"]["lead"], &card["headline"]["trail"]);
         assert_eq!(
@@ -157,7 +157,7 @@ fn what_a_card_needs_and_is_not_told_leaves_a_title() {
             "Media server user started watching: tv",
         ),
     ] {
-        let told = told(key, payload);
+        let told = rendered(key, payload);
         assert_eq!((&*told.title, told.card), (title, None));
     }
 }
@@ -300,7 +300,7 @@ fn secrets_are_never_told() {
 }
 
 proptest! {
-    /// Whatever an event says: no panic, an emphasis that stands in its sentence, and no more than fits.
+    /// Any payload: no panic, an emphasis that occurs in its sentence, and bounded lengths.
     #[test]
     fn hostile_payloads_make_bounded_cards(
         name in ".{0,400}", number in proptest::num::i64::ANY, sees_people in proptest::bool::ANY, place in 0..CATALOGUE.len(),

@@ -1,4 +1,4 @@
-//! The words that cards are made of.
+//! Helpers for the texts of cards.
 
 use jiff::Timestamp as Instant;
 use qm_kernel::Timestamp;
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::{Reader, shown};
 use crate::model::presentation::{Avatar, Fact, Icon, cut};
 
-/// Characters of a name or a value.
+/// Largest number of characters of a name or a value.
 const MAX_WORD: usize = 200;
 
-/// What an event says, and to whom.
+/// Payload of an event and its reader.
 pub struct Words<'a> {
     pub payload: &'a Map<String, Value>,
     /// When it happened.
@@ -20,7 +20,7 @@ pub struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// A text of the event, on one line and not too long; a number is its digits.
+    /// A text field on one line, cut to a limit; a number becomes its digits.
     pub fn text(&self, name: &str) -> Option<String> {
         let text = match shown(self.payload, name)? {
             Value::String(text) => clean(text),
@@ -30,7 +30,7 @@ impl Words<'_> {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    /// A number of the event, from 0.
+    /// A whole number field, 0 or more.
     pub fn number(&self, name: &str) -> Option<u64> {
         match shown(self.payload, name)? {
             Value::Number(number) => number
@@ -41,17 +41,17 @@ impl Words<'_> {
         }
     }
 
-    /// A percentage of the event, 0 to 100.
+    /// A percentage field, 0 to 100.
     pub fn percent(&self, name: &str) -> Option<u8> {
         self.number(name).map(|number| number.min(100) as u8)
     }
 
-    /// The first of these that the event has.
+    /// The first of these fields that the event has.
     pub fn first(&self, names: &[&str]) -> Option<String> {
         names.iter().find_map(|name| self.text(name))
     }
 
-    /// When it happened, as the reader's clock says.
+    /// Time of the event in the reader's time zone.
     pub fn time(&self) -> Fact {
         fact(Icon::Clock, "Time", self.clock())
     }
@@ -78,21 +78,21 @@ pub fn fact(icon: Icon, label: &str, value: impl Into<String>) -> Fact {
     }
 }
 
-/// One line without anything that is not to be seen, and not too long. Marks that turn the direction of what follows
-/// would make a name say what it does not.
+/// One line without invisible characters, cut to a limit. Bidirectional control marks would let a name
+/// display a different text.
 fn clean(text: &str) -> String {
-    // What is cut away is not looked at: a name may be as long as a message.
+    // Cut first, because a name may be as long as a message.
     let start: String = text.chars().take(4 * MAX_WORD).collect();
     let line: String = start
         .chars()
         .filter(|letter| !matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}'))
         .map(|letter| if letter.is_control() { ' ' } else { letter })
         .collect();
-    // A client's complaint may hold the address of a tracker, and that a passkey.
+    // A client's error may hold a tracker address, and thus a passkey.
     cut(masked::links(line.trim()).as_str(), MAX_WORD)
 }
 
-/// Somebody of this name.
+/// Avatar for a user of this name.
 pub fn avatar(name: &str) -> Avatar {
     Avatar {
         initials: initials(name),
@@ -101,7 +101,7 @@ pub fn avatar(name: &str) -> Avatar {
     }
 }
 
-/// The first letters of the first and the last word.
+/// First letters of the first and the last word.
 fn initials(name: &str) -> String {
     let mut words = name.split_whitespace();
     let first = words.next().and_then(|word| word.chars().next());
@@ -118,7 +118,7 @@ fn initials(name: &str) -> String {
     }
 }
 
-/// FNV-1a of the characters, as degrees.
+/// Hue from the FNV-1a hash of the characters, in degrees.
 fn hue(name: &str) -> u32 {
     let hash = name.chars().fold(2_166_136_261_u32, |hash, letter| {
         (hash ^ u32::from(letter)).wrapping_mul(16_777_619)
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// The published values of FNV-1a, 32 bits.
+    /// Published test values of FNV-1a, 32 bits.
     #[test]
     fn the_hue_is_that_of_the_published_hash() {
         for (name, hash) in [("", 0x811c_9dc5_u32), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {

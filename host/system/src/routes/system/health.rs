@@ -1,4 +1,4 @@
-//! How the server is, for people who look after it.
+//! Route of the server's health, for administrators.
 
 use axum::extract::State;
 use qm_kernel::Timestamp;
@@ -32,7 +32,8 @@ struct NodeView {
     name: String,
     /// `active` or, as long as it does not know whether it still is, `standby`.
     role: &'static str,
-    /// How many times a server of this database has become active, this time included; null with SQLite, which has one server.
+    /// Number of activations of any server on this database, including this one; null with SQLite, which has
+    /// one server.
     term: Option<i64>,
 }
 
@@ -44,11 +45,11 @@ struct ProcessView {
     uptime: f64,
     /// In use, in bytes.
     memory: u64,
-    /// What the server runs on: it is a native program, so the compiler it was built with.
+    /// Compiler of the native program.
     runtime: &'static str,
     /// The same; the name is that of an older service whose clients still read it.
     node_version: &'static str,
-    /// Of the machine over 1, 5 and 15 minutes.
+    /// Load averages of the machine over 1, 5 and 15 minutes.
     load: [f64; 3],
     cpus: usize,
 }
@@ -86,7 +87,7 @@ struct DiskView {
     path: String,
     /// In bytes, as are the next two; all are 0 when they cannot be read.
     total: u64,
-    /// What ordinary users may still write.
+    /// Bytes that ordinary users may still write.
     free: u64,
     used: u64,
     /// `unavailable`
@@ -101,16 +102,20 @@ struct SecretsView {
     unreadable: Vec<Unreadable>,
 }
 
-/// How the process, the engines, the plugins, the disks and the stored secrets are, asked at this moment. Takes some ten
-/// seconds at most, however much hangs.
+/// Live health of the process, the engines, the plugins, the disks and the stored secrets. Takes at most
+/// about ten seconds, whatever hangs.
 #[utoipa::path(get, path = "/api/system/health", tag = "system", responses((status = 200, body = HealthView)))]
 pub(in crate::routes) async fn health(State(system): State<System>) -> Json<HealthView> {
     let report = system.health.report().await;
-    Json(HealthView::of(report, system.build.compiler(), &system.node))
+    Json(HealthView::from_report(
+        report,
+        system.build.compiler(),
+        &system.node,
+    ))
 }
 
 impl HealthView {
-    fn of(report: Report, runtime: &'static str, node: &Node) -> Self {
+    fn from_report(report: Report, runtime: &'static str, node: &Node) -> Self {
         Self {
             process: ProcessView {
                 uptime: report.uptime.as_secs_f64(),

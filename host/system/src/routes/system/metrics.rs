@@ -1,4 +1,4 @@
-//! What the server counts, for a Prometheus server.
+//! Route of the metrics in the Prometheus format.
 
 use axum::extract::State;
 use axum::http::{HeaderValue, header};

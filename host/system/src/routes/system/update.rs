@@ -1,4 +1,5 @@
-//! Is there a newer version? Looked up where the operator said, and never installed by the server itself.
+//! Routes of the check for newer versions. The server asks the configured repository, and never installs an
+//! update itself.
 
 use axum::extract::State;
 use qm_kernel::Timestamp;
@@ -11,7 +12,7 @@ use crate::error::SystemError;
 use crate::routes::System;
 use crate::service::update::Standing;
 
-/// What is known of newer versions.
+/// State of the check for newer versions.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::routes) struct UpdateStatus {
@@ -22,7 +23,7 @@ pub(in crate::routes) struct UpdateStatus {
     update_available: bool,
     /// `docker` (any container) or `bare`.
     deployment: &'static str,
-    /// Whether the server looks by itself: it does when it is switched on and `UPDATE_CHECK_URL` names a repository.
+    /// True when the server checks automatically: the check is on and `UPDATE_CHECK_URL` names a repository.
     check_enabled: bool,
     /// When it last looked.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -33,7 +34,7 @@ pub(in crate::routes) struct UpdateStatus {
     latest_url: Option<String>,
     /// Always null, as above.
     changelog_url: Option<String>,
-    /// What to do to update, in order.
+    /// Steps to update, in order.
     update_steps: &'static [&'static str],
 }
 
@@ -71,7 +72,7 @@ impl From<Standing> for UpdateStatus {
     }
 }
 
-/// Whether the server looks for newer versions by itself.
+/// State of the automatic check for newer versions.
 #[derive(ToSchema)]
 pub(in crate::routes) struct UpdateSettings {
     /// Absent, null, false, 0 or empty: off. Anything else: on.
@@ -99,7 +100,7 @@ fn is_truthy(value: &Value) -> bool {
     }
 }
 
-/// What the last look for a newer version found.
+/// Result of the last check for a newer version.
 #[utoipa::path(get, path = "/api/system/update", tag = "system", responses((status = 200, body = UpdateStatus)))]
 pub(in crate::routes) async fn update_status(State(system): State<System>) -> ApiResult<Json<UpdateStatus>> {
     let standing = system.updates.standing().await.map_err(SystemError::from)?;

@@ -1,9 +1,8 @@
-//! How much room the file roots have.
+//! Free space of the file roots.
 //!
-//! A network mount whose server is gone hangs whoever asks for it, so each reading has a thread of its own, and a root
-//! whose last reading still hangs is not asked again: at most one thread a root is ever lost. They are not the
-//! runtime's threads, which a stopping server waits for.
-//! Bounds: [`PATIENCE`] a reading.
+//! A network mount whose server is gone blocks every caller, so each reading runs on its own thread, and a
+//! root whose last reading still hangs is not read again: at most one thread per root is lost. They are not
+//! threads of the async runtime, for which a stopping server would wait. Bounds: [`PATIENCE`] per reading.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +13,10 @@ use tokio::sync::oneshot;
 
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Room on the file system of one root.
+/// Space on the file system of one root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
-    /// As it is configured.
+    /// Path as it is configured.
     pub path: String,
     /// `None`: it could not be read.
     pub space: Option<Space>,
@@ -32,7 +31,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// Free space in percent of all, rounded; `None` for a file system of no size (such as `/proc`).
+    /// Free space in percent, rounded; `None` for a file system without a size (such as `/proc`).
     pub fn free_percent(self) -> Option<u8> {
         let (free, total) = (u128::from(self.free.min(self.total)), u128::from(self.total));
         let rounded = (free * 200 + total).checked_div(total * 2)?;
@@ -40,10 +39,10 @@ impl Space {
     }
 }
 
-/// Reads the space of a path; may hang.
+/// Reads the space of a path; may block.
 pub type Reading = Arc<dyn Fn(&str) -> Option<Space> + Send + Sync>;
 
-/// The file roots. Clones share what hangs.
+/// The file roots. Clones share the state of hanging reads.
 #[derive(Clone)]
 pub struct Disks {
     roots: Arc<[Root]>,
@@ -60,7 +59,7 @@ impl Disks {
         Self::reading_with(roots, Arc::new(space))
     }
 
-    /// Reads with `reading` instead of asking the system.
+    /// Uses `reading` instead of the operating system.
     pub fn reading_with(roots: &[String], reading: Reading) -> Self {
         let roots = roots.iter().map(|path| Root {
             path: path.clone(),
@@ -72,7 +71,7 @@ impl Disks {
         }
     }
 
-    /// Reads all roots at once, in the order of their configuration.
+    /// Reads all roots concurrently, in configured order.
     pub async fn read(&self) -> Vec<Disk> {
         let readings = self.roots.iter().map(|root| async {
             Disk {
@@ -96,7 +95,7 @@ impl Root {
             .spawn(move || {
                 let space = reading(&path);
                 hangs.store(false, Ordering::SeqCst);
-                // Nobody waits any longer: the next reading tells.
+                // The caller may have timed out: the next reading uses the result.
                 let _ = say.send(space);
             });
         if started.is_err() {

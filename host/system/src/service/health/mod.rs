@@ -1,8 +1,8 @@
-//! How the server is, asked live: its process, the engines, the plugins, the disks, the secrets at rest.
+//! Live health of the server: process, engines, plugins, disks, encrypted secrets.
 //!
-//! Bounds: an engine that has not answered after [`ENGINE_PATIENCE`] is offline, a disk after [`disks::PATIENCE`]
-//! unavailable, the secrets after [`SECRETS_PATIENCE`] unknown; all are asked at once, so an answer takes no longer than
-//! the slowest.
+//! Bounds: an engine without an answer after [`ENGINE_PATIENCE`] counts as offline, a disk after
+//! [`disks::PATIENCE`] as unavailable, the secrets after [`SECRETS_PATIENCE`] as unknown; all are checked
+//! concurrently, so the whole takes no longer than the slowest.
 
 pub mod disks;
 pub mod process;
@@ -17,24 +17,24 @@ use qm_ports::{EngineProbe, EngineProbes};
 use self::disks::{Disk, Disks};
 use self::process::{Load, Process};
 
-/// How long engines may take.
+/// Time limit for the engines.
 pub const ENGINE_PATIENCE: Duration = Duration::from_secs(9);
 
-/// How long the look at the secrets may take.
+/// Time limit for the check of the secrets.
 pub const SECRETS_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks everything there is to ask.
+/// Sources of the health report.
 #[derive(Clone)]
 pub struct Health {
     pub engines: Arc<dyn EngineProbes>,
     pub plugins: Arc<PluginHost>,
     pub disks: Disks,
     pub sealed: Sealed,
-    /// When the process started.
+    /// Start of the process.
     pub started: Instant,
 }
 
-/// How the server is.
+/// Health report.
 pub struct Report {
     pub uptime: Duration,
     pub process: Process,
@@ -42,7 +42,7 @@ pub struct Report {
     pub engines: Vec<EngineProbe>,
     pub plugins: Vec<PluginStatus>,
     pub disks: Vec<Disk>,
-    /// Stored values that open under no key.
+    /// Stored values that cannot be decrypted.
     pub unreadable: Vec<Unreadable>,
 }
 

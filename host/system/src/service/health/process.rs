@@ -1,13 +1,13 @@
-//! What the system says of this process and of its machine, read from `/proc`. What cannot be read is zero.
+//! Statistics of this process and its machine from `/proc`. Values that cannot be read are zero.
 
 /// This process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Process {
     /// Memory in use, in bytes.
     pub resident_bytes: u64,
-    /// Seconds of computing since it started, over all its threads.
+    /// CPU seconds since the start, over all threads.
     pub cpu_seconds: f64,
-    /// Open files and connections.
+    /// Open file descriptors, including sockets.
     pub descriptors: u64,
     pub threads: u64,
 }
@@ -28,10 +28,10 @@ impl Process {
     }
 }
 
-/// How busy the machine is.
+/// Load of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Over 1, 5 and 15 minutes.
+    /// Averages over 1, 5 and 15 minutes.
     pub averages: [f64; 3],
     pub cpus: usize,
 }
@@ -54,7 +54,8 @@ fn memory_and_threads(status: &str) -> (u64, u64) {
     (number("VmRSS:") * 1024, number("Threads:"))
 }
 
-/// User and system time. The name of the program, which may hold anything, ends at the last parenthesis.
+/// User and system time in clock ticks. The program name before them may hold any text and ends at the last
+/// parenthesis.
 fn cpu_ticks(stat: &str) -> u64 {
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let times = fields.split_whitespace().skip(11).take(2);

@@ -14,7 +14,8 @@ qm_db::sql! { AUDITED = "SELECT action, object_id FROM audit_logs"; }
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Answers every request with the same bytes and tells what was asked; nothing at all when there are none.
+/// HTTP server that answers every request with the same bytes and reports the requests; without bytes it
+/// never answers.
 async fn repository(answer: Vec<u8>) -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -29,7 +30,7 @@ async fn repository(answer: Vec<u8>) -> (SocketAddr, tokio::sync::mpsc::Unbounde
                 if answer.is_empty() {
                     std::future::pending::<()>().await;
                 }
-                // The asker may have heard enough.
+                // The client may have closed the connection.
                 let _ = stream.write_all(&answer).await;
             });
         }

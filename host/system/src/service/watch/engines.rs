@@ -1,4 +1,4 @@
-//! When an engine that went or came back is worth telling of. Pure.
+//! State machine that decides when to report an engine as offline or recovered. Pure.
 
 use std::collections::HashMap;
 
@@ -8,31 +8,31 @@ use qm_ports::EngineProbe;
 
 qm_kernel::events! {
     pub struct ProviderOffline: "provider.offline" about "torrent_engine", once in 3600 {
-        /// The engine's name, as its operator calls it.
+        /// Name of the engine.
         provider_name: String,
         kind: String,
-        /// A sentence that names the engine and no secret.
+        /// Sentence that names the engine and no secret.
         reason: Option<String>,
     }
 
     pub struct ProviderRecovered: "provider.recovered" about "torrent_engine" {
-        /// The engine's name, as its operator calls it.
+        /// Name of the engine.
         provider_name: String,
         kind: String,
     }
 }
 
-/// What is to be told of an engine.
+/// A change of an engine's state to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum StateChange<'a> {
     Offline(&'a EngineProbe),
     Recovered(&'a EngineProbe),
 }
 
-impl Told<'_> {
+impl StateChange<'_> {
     pub fn event(self, ctx: &Ctx) -> DomainEvent {
         match self {
-            Told::Offline(probe) => {
+            StateChange::Offline(probe) => {
                 let payload = ProviderOffline {
                     provider_name: probe.name.clone(),
                     kind: probe.kind.clone(),
@@ -40,7 +40,7 @@ impl Told<'_> {
                 };
                 DomainEvent::new(ctx, Cause::NONE, &probe.engine_id, &payload)
             }
-            Told::Recovered(probe) => {
+            StateChange::Recovered(probe) => {
                 let payload = ProviderRecovered {
                     provider_name: probe.name.clone(),
                     kind: probe.kind.clone(),
@@ -51,23 +51,23 @@ impl Told<'_> {
     }
 }
 
-/// Which engines were online when they were last asked.
+/// State of each engine at the last check.
 #[derive(Default)]
 pub struct EngineWatch {
     online: HashMap<String, bool>,
 }
 
 impl EngineWatch {
-    /// Takes in what all enabled engines said; answers what is to be told. An engine that is no longer among them is
-    /// forgotten: should it come back, its first look is silent again.
-    pub fn look<'a>(&mut self, probes: &'a [EngineProbe]) -> Vec<Told<'a>> {
+    /// Takes in the probes of all enabled engines; returns the changes to report. A missing engine is
+    /// forgotten: when it comes back, its first probe is silent again.
+    pub fn look<'a>(&mut self, probes: &'a [EngineProbe]) -> Vec<StateChange<'a>> {
         let now = probes.iter().map(|probe| (probe.engine_id.clone(), probe.online));
         let before = std::mem::replace(&mut self.online, now.collect());
         let told = probes
             .iter()
             .filter_map(|probe| match (before.get(&probe.engine_id)?, probe.online) {
-                (true, false) => Some(Told::Offline(probe)),
-                (false, true) => Some(Told::Recovered(probe)),
+                (true, false) => Some(StateChange::Offline(probe)),
+                (false, true) => Some(StateChange::Recovered(probe)),
                 (true, true) | (false, false) => None,
             });
         told.collect()
@@ -131,7 +131,7 @@ mod tests {
         assert!(watch.look(&[probe("a", true), probe("b", true)]).is_empty());
         let gone = [probe("a", false)];
         let told = watch.look(&gone);
-        assert_eq!(told, [Told::Offline(&gone[0])]);
+        assert_eq!(told, [StateChange::Offline(&gone[0])]);
         assert_eq!(
             told[0].event(&Ctx::system()).payload,
             json!({ "providerName": "Engine a", "kind": "scgi_client", "reason": "Engine a cannot be reached" })

@@ -1,9 +1,9 @@
-//! Watches: loops that look every now and then and tell when something got worse or better.
+//! Watches: loops that check disks and engines periodically and publish changes.
 //!
-//! What changed is decided by pure state machines ([`storage`], [`engines`]); the first look after the start tells
-//! nothing, because nobody knows since when it is so.
-//! Events: `system.storage_warning`, `system.storage_critical`, `system.storage_recovered`, `provider.offline`,
-//! `provider.recovered`. A repetition within the window of its kind is dropped.
+//! Pure state machines decide about changes ([`storage`], [`engines`]); the first check after the start
+//! reports nothing, because the state may be old. Events: `system.storage_warning`,
+//! `system.storage_critical`, `system.storage_recovered`, `provider.offline`, `provider.recovered`. A
+//! repetition within the window of its kind is dropped.
 
 pub mod engines;
 pub mod storage;
@@ -25,7 +25,7 @@ use crate::service::health::disks::Disks;
 const STORAGE_INTERVAL: Duration = Duration::from_mins(5);
 const ENGINE_INTERVAL: Duration = Duration::from_mins(1);
 
-/// What the watches tell.
+/// Events that the watches publish.
 pub const EVENTS: &[EventSpec] = &[
     EventSpec::of::<storage::StorageWarning>(),
     EventSpec::of::<storage::StorageCritical>(),
@@ -34,12 +34,12 @@ pub const EVENTS: &[EventSpec] = &[
     EventSpec::of::<engines::ProviderRecovered>(),
 ];
 
-/// What the watches look at, and whom they tell.
+/// Sources of the watches, and the database for their events.
 #[derive(Clone)]
 pub struct Watches {
     pub disks: Disks,
     pub engines: Arc<dyn EngineProbes>,
-    /// Tells whom its events concern.
+    /// Publishes the events.
     pub db: Db,
     pub ctx: Ctx,
 }

@@ -1,4 +1,4 @@
-//! When free space on a file root is worth telling of. Pure.
+//! State machine that decides when to report free space on a file root. Pure.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ qm_kernel::events! {
     }
 }
 
-/// Free percent up to which it is so.
+/// Upper limits of the bands in percent of free space.
 const WARNING_PERCENT: u8 = 15;
 const CRITICAL_PERCENT: u8 = 5;
 
@@ -36,7 +36,7 @@ enum Band {
 }
 
 impl Band {
-    fn of(percent: u8) -> Self {
+    fn from_percent(percent: u8) -> Self {
         match percent {
             low if low <= CRITICAL_PERCENT => Band::Critical,
             low if low <= WARNING_PERCENT => Band::Low,
@@ -45,41 +45,42 @@ impl Band {
     }
 }
 
-/// What is to be told of a root, with its free percent.
+/// A change of a root to report, with its free percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum StateChange {
     Warning(u8),
     Critical(u8),
     Recovered(u8),
 }
 
-impl Told {
-    /// What is told of the root at `path`.
+impl StateChange {
+    /// The event about the root at `path`.
     pub fn event(self, ctx: &Ctx, path: String) -> DomainEvent {
         let about = path.clone();
         match self {
-            Told::Warning(free_percent) => {
+            StateChange::Warning(free_percent) => {
                 DomainEvent::new(ctx, Cause::NONE, about, &StorageWarning { path, free_percent })
             }
-            Told::Critical(free_percent) => {
+            StateChange::Critical(free_percent) => {
                 DomainEvent::new(ctx, Cause::NONE, about, &StorageCritical { path, free_percent })
             }
-            Told::Recovered(free_percent) => {
+            StateChange::Recovered(free_percent) => {
                 DomainEvent::new(ctx, Cause::NONE, about, &StorageRecovered { path, free_percent })
             }
         }
     }
 }
 
-/// The bands the roots were last seen in.
+/// Band of each root at the last reading.
 #[derive(Default)]
 pub struct StorageWatch {
     bands: HashMap<String, Band>,
 }
 
 impl StorageWatch {
-    /// Takes readings in; answers what is to be told, by path. A root that could not be read stays as it was.
-    pub fn look(&mut self, disks: &[Disk]) -> Vec<(String, Told)> {
+    /// Takes in readings; returns the changes to report, by path. A root that could not be read keeps its
+    /// band.
+    pub fn look(&mut self, disks: &[Disk]) -> Vec<(String, StateChange)> {
         let readings = disks
             .iter()
             .filter_map(|disk| Some((&disk.path, disk.space?.free_percent()?)));
@@ -88,14 +89,14 @@ impl StorageWatch {
             .collect()
     }
 
-    fn step(&mut self, path: &str, percent: u8) -> Option<Told> {
-        let now = Band::of(percent);
+    fn step(&mut self, path: &str, percent: u8) -> Option<StateChange> {
+        let now = Band::from_percent(percent);
         let before = self.bands.insert(path.to_owned(), now)?;
         match (before, now) {
-            (Band::Fine | Band::Low, Band::Critical) => Some(Told::Critical(percent)),
-            (Band::Fine, Band::Low) => Some(Told::Warning(percent)),
-            (Band::Low | Band::Critical, Band::Fine) => Some(Told::Recovered(percent)),
-            // A little better is not well yet, and no news is no news.
+            (Band::Fine | Band::Low, Band::Critical) => Some(StateChange::Critical(percent)),
+            (Band::Fine, Band::Low) => Some(StateChange::Warning(percent)),
+            (Band::Low | Band::Critical, Band::Fine) => Some(StateChange::Recovered(percent)),
+            // Leaving `Critical` for `Low` is no recovery yet.
             (Band::Critical, Band::Low | Band::Critical)
             | (Band::Fine, Band::Fine)
             | (Band::Low, Band::Low) => None,
@@ -115,8 +116,8 @@ mod tests {
         }
     }
 
-    /// What is told of one root over a row of readings.
-    fn told(readings: &[u64]) -> Vec<Option<Told>> {
+    /// Changes reported for one root over a series of readings.
+    fn changes(readings: &[u64]) -> Vec<Option<StateChange>> {
         let mut watch = StorageWatch::default();
         let looks = readings.iter().map(|free| {
             let told = watch.look(&[disk("/a", Some(*free))]);
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn every_step_between_two_bands() {
-        use Told::{Critical, Recovered, Warning};
+        use StateChange::{Critical, Recovered, Warning};
         for (before, now, expected) in [
             (16, 16, None),
             (16, 15, Some(Warning(15))),
@@ -142,7 +143,11 @@ mod tests {
             (5, 15, None),
             (5, 0, None),
         ] {
-            assert_eq!(told(&[before, now]), [None, expected], "from {before} to {now}");
+            assert_eq!(
+                changes(&[before, now]),
+                [None, expected],
+                "from {before} to {now}"
+            );
         }
     }
 
@@ -154,26 +159,26 @@ mod tests {
                 6..=15 => Band::Low,
                 _ => Band::Fine,
             };
-            assert_eq!(Band::of(percent), expected, "{percent}");
-            assert_eq!(told(&[u64::from(percent)]), [None]);
+            assert_eq!(Band::from_percent(percent), expected, "{percent}");
+            assert_eq!(changes(&[u64::from(percent)]), [None]);
         }
     }
 
-    /// Whatever the readings, news are edges: a warning comes only out of good times, a recovery only out of bad ones,
-    /// and the same news never comes twice without another between, but for a relapse from low to critical.
+    /// For all readings: a warning follows only the normal state, a recovery only a bad one, and the same
+    /// change is never reported twice in a row, except a relapse from low to critical.
     #[test]
     fn all_rows_of_four_readings() {
         let bands = [0_u64, 10, 50];
         for row in 0..81_usize {
             let readings: Vec<u64> = (0..4).map(|place| bands[row / 3_usize.pow(place) % 3]).collect();
-            for (place, told) in told(&readings).iter().enumerate() {
+            for (place, told) in changes(&readings).iter().enumerate() {
                 let expected = match (
                     place.checked_sub(1).map(|before| readings[before]),
                     readings[place],
                 ) {
-                    (Some(50), 10) => Some(Told::Warning(10)),
-                    (Some(50 | 10), 0) => Some(Told::Critical(0)),
-                    (Some(0 | 10), 50) => Some(Told::Recovered(50)),
+                    (Some(50), 10) => Some(StateChange::Warning(10)),
+                    (Some(50 | 10), 0) => Some(StateChange::Critical(0)),
+                    (Some(0 | 10), 50) => Some(StateChange::Recovered(50)),
                     _ => None,
                 };
                 assert_eq!(*told, expected, "{readings:?} at {place}");
@@ -196,11 +201,11 @@ mod tests {
         };
         assert_eq!(
             watch.look(&[disk("/a", Some(3)), empty]),
-            [("/a".to_owned(), Told::Critical(3))]
+            [("/a".to_owned(), StateChange::Critical(3))]
         );
         assert_eq!(
             watch.look(&[disk("/a", Some(3)), disk("/b", Some(16))]),
-            [("/b".to_owned(), Told::Recovered(16))]
+            [("/b".to_owned(), StateChange::Recovered(16))]
         );
     }
 }

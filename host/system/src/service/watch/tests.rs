@@ -1,4 +1,4 @@
-//! Both loops as they run, with readings of the test's making.
+//! Tests of both loops with fake readings.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ use crate::service::health::disks::Space;
 const PATIENCE: Duration = Duration::from_mins(1);
 const TICK: Duration = Duration::from_millis(5);
 
-/// What the watches see. Every look is counted.
+/// Fake disks and engines; every check is counted.
 #[derive(Default)]
 struct World {
     free: AtomicU64,
@@ -46,7 +46,7 @@ impl EngineProbes for World {
 }
 
 impl World {
-    /// Waits for two looks that began after now: the first may have begun before.
+    /// Waits for two checks that begin after now: the first may have begun before.
     async fn seen(&self, looks: &AtomicU64) {
         let enough = looks.load(Ordering::SeqCst) + 2;
         let seen = async {
@@ -124,7 +124,7 @@ async fn what_gets_worse_or_better_is_told_once_and_a_panic_ends_nothing() {
     world.space(12).await;
     world.space(40).await;
     assert_eq!(next(&mut heard).await, disk("system.storage_recovered", 40));
-    // The same again within the window of its kind: dropped.
+    // Repeated within the window of its kind: dropped.
     world.space(10).await;
 
     let engine = |key: &str, payload: Value| (key.to_owned(), Some("e".to_owned()), payload);
@@ -138,7 +138,7 @@ async fn what_gets_worse_or_better_is_told_once_and_a_panic_ends_nothing() {
     assert_eq!(next(&mut heard).await, engine("provider.recovered", payload));
 
     background.shutdown().await;
-    // A look that was under way ends by itself, on a thread of its own.
+    // A check in progress ends by itself, on its own thread.
     tokio::time::sleep(TICK * 10).await;
     let looks = (
         world.disk_looks.load(Ordering::SeqCst),

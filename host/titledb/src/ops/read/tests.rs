@@ -147,7 +147,7 @@ fn what_is_no_whole_gzip_file_is_told() {
     assert_eq!((stats.errors, stats.rows_imported), (1, 1));
 }
 
-/// Gzip data of one line of `length` bytes, behind `before`.
+/// Gzip data with one line of `length` bytes after `before`.
 fn endless(before: &str, length: usize) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(before.as_bytes()).unwrap();
@@ -158,7 +158,7 @@ fn endless(before: &str, length: usize) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Opens a file, and what was read of it.
+/// Opens a file; returns the result and the number of bytes read.
 fn opened(bytes: &[u8], reach: Reach, cancel: &Cancel) -> (Result<Opened, FileFault>, u64) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(source().file), bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Clients that end by themselves while a test drives them: old ones crash now and then, whoever asks them.
+//! Crashes of clients during a test: old ones crash now and then by themselves.
 
 use std::cell::RefCell;
 use std::process::ExitStatus;
@@ -9,13 +9,13 @@ thread_local! {
     static DIED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Notes that a client which the test of this thread had started has ended, and not by the test's wish. A failure of the
-/// test is then no word about ours, once.
+/// Records that a client started by this thread's test has ended unexpectedly. A failure of the test is then
+/// ignored once.
 pub fn died(program: &Program, status: ExitStatus) {
     DIED.with_borrow_mut(|died| *died = Some(format!("{program} ended by itself ({status})")));
 }
 
-/// What was noted on this thread since the last call.
+/// The crash recorded on this thread since the last call.
 pub(crate) fn take() -> Option<String> {
     DIED.take()
 }

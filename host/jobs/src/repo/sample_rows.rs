@@ -1,10 +1,10 @@
-//! Old jobs by the thousand, for tests and measurements.
+//! Thousands of old jobs for tests and benchmarks.
 
 use qm_db::{DbError, Tx, sql};
 use qm_kernel::Timestamp;
 
 sql! {
-    /// One statement whatever the number.
+    /// One statement for any number of rows.
     FILL = "INSERT INTO platform_jobs (id, type, module_key, status, progress_percent, source, priority, attempt, \
             max_attempts, root_job_id, visibility_scope, cancellable, pausable, resumable, retryable, input, claim, \
             last_sequence, queued_at, completed_at, created_at, updated_at) \
@@ -16,7 +16,7 @@ sql! {
             FROM n";
 }
 
-/// Adds `rows` jobs of a type that were completed at `at`. Once a database: their ids are fixed.
+/// Adds `rows` completed jobs of one type, completed at `at`. Call it once per database: the ids are fixed.
 pub async fn fill(tx: &mut Tx, type_key: &str, rows: u64, at: Timestamp) -> Result<(), DbError> {
     qm_db::exec!(tx, FILL, rows as i64, type_key, false, at.ms())
         .await?

@@ -1,4 +1,4 @@
-//! What a request names, or that it is not there.
+//! Lookups of the rows that a request names; a missing row is an error.
 
 use qm_db::Tx;
 

@@ -13,26 +13,27 @@ sql! {
         (SELECT id FROM session_ends WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)";
 }
 
-/// A user whose sessions have ended, and what is true of them now.
+/// A user whose sessions have ended, and their present state.
 #[derive(FromRow)]
 pub struct EndRow {
     pub user_id: String,
     pub ended_at: i64,
-    /// 1: there and active.
+    /// 1 for an existing, active user.
     pub active: i64,
 }
 
-/// Notes, with the change that does it, that the user's sessions end. The caller holds the user's row.
+/// Records the end of the user's sessions, in the transaction that causes it. The caller has locked the
+/// user's row.
 pub async fn note(tx: &mut Tx, id: String, user_id: &str, now: Timestamp) -> Result<(), DbError> {
     qm_db::exec!(tx, NOTE, id, user_id, now.ms()).await?.exactly(1)
 }
 
-/// The users whose sessions ended after `after`, the latest last.
+/// Users whose sessions ended after `after`, the latest last.
 pub async fn since(tx: &mut Tx, after: Timestamp) -> Result<Vec<EndRow>, DbError> {
     qm_db::all!(tx, EndRow, SINCE, after.ms()).await
 }
 
-/// Deletes at most `limit` notes of before `before`, oldest first.
+/// Deletes at most `limit` entries older than `before`, oldest first.
 pub async fn prune(tx: &mut Tx, before: Timestamp, limit: i64) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, PRUNE, before.ms(), limit).await?.rows())
 }

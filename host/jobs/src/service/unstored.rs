@@ -1,13 +1,12 @@
-//! Hosted work that ended before it was stored: it is written as it ended, a statement a job and one for all their events,
-//! together with what else ended about then. Most operations are such: what one of them takes is less than what its
-//! record would, were it written on the way from state to state.
-//! Bounds: [`TOGETHER`] jobs a transaction, gathered for [`Pace::gather`](crate::Pace).
+//! Hosted work that ended before it was stored. Its row is written once in its final state, with one
+//! statement per job and one for all events, in a transaction shared with other work that ended at about the
+//! same time. Most hosted operations are this short: storing every state would take longer than the work.
 
 use qm_kernel::Timestamp;
 
-use super::moving::{shown, told_of, told_of_completion};
+use super::messages::Message;
 use super::settle::{Ended, Outcome, TOGETHER};
-use super::tell::Message;
+use super::transitions::{completion_event, failure_event, shown};
 use super::types::Done;
 use super::{Jobs, lock};
 use crate::error::JobsError;
@@ -20,20 +19,20 @@ use crate::repo::events::Numbered;
 use crate::repo::jobs::Hidden;
 use crate::repo::moves::Lease;
 
-/// Events that tell of a job from its making to its end.
-const TOLD: i64 = 4;
+/// Number of events of such a job, from its creation to its end.
+const EVENTS_TO_END: i64 = 4;
 
-/// Work that began and ended, of which nothing is stored.
-pub(super) struct Brief {
-    /// The job as it was made.
+/// Work that began and ended before anything was stored.
+pub(super) struct UnstoredJob {
+    /// The job as it was created.
     pub(super) job: Job,
     pub(super) lease: Lease,
     pub(super) outcome: Outcome,
-    /// The job as it ended, and the event that tells of it.
+    /// The job as it ended, and its last event.
     whole: (Job, NewEvent),
 }
 
-impl Brief {
+impl UnstoredJob {
     fn running(&self) -> Job {
         let (ended, _) = &self.whole;
         Job {
@@ -53,11 +52,11 @@ impl Brief {
 }
 
 impl Jobs {
-    /// Writes how work ended of which nothing is stored, soon.
+    /// Queues a finished, unstored job for the next shared transaction.
     pub(super) async fn settle_unstored(&self, job: Job, lease: Lease, outcome: Outcome) {
         match self.whole(&job, &outcome, self.0.ctx.now()) {
             Some(whole) => {
-                let brief = Brief {
+                let brief = UnstoredJob {
                     job,
                     lease,
                     outcome,
@@ -77,7 +76,7 @@ impl Jobs {
         }
     }
 
-    /// The job as it stands after its end, and the event of that; `None` where its end is more than one move.
+    /// The job in its final state and the event of its end; `None` where the end takes more than one move.
     fn whole(&self, job: &Job, outcome: &Outcome, now: Timestamp) -> Option<(Job, NewEvent)> {
         let ended = Job {
             worker_id: Some(self.0.worker.id.clone()),
@@ -89,7 +88,7 @@ impl Jobs {
         };
         match outcome {
             Outcome::Done(Done::Completed { result, metrics }) => {
-                let event = told_of_completion(Level::Success);
+                let event = completion_event(Level::Success);
                 let completed = Job {
                     status: Status::Completed,
                     progress_percent: 100,
@@ -102,7 +101,7 @@ impl Jobs {
             }
             Outcome::Failed(error) if !(error.retryable && job.has_attempts_left()) => {
                 let (code, sentence) = shown(error);
-                let event = told_of(&code, &sentence);
+                let event = failure_event(&code, &sentence);
                 let failed = Job {
                     status: Status::Failed,
                     error_code: Some(code),
@@ -117,18 +116,18 @@ impl Jobs {
         }
     }
 
-    async fn settle_brief(&self, brief: Brief) {
+    async fn settle_brief(&self, brief: UnstoredJob) {
         let id = brief.job.id.clone();
-        lock(&self.0.brief).push(brief);
+        lock(&self.0.unstored_jobs).push(brief);
         tokio::select! {
-            () = tokio::time::sleep(self.0.pace.gather) => {}
+            () = tokio::time::sleep(self.0.pace.batch_delay) => {}
             () = self.0.abandoned.cancelled() => {}
         }
         loop {
             let turn = self.0.settling.lock().await;
-            let batch: Vec<Brief> = {
-                let mut waiting = lock(&self.0.brief);
-                // Somebody whose turn came earlier has written this one too; what came since waits for its own turn.
+            let batch: Vec<UnstoredJob> = {
+                let mut waiting = lock(&self.0.unstored_jobs);
+                // An earlier turn has written this one too; what came since waits for its own turn.
                 if !waiting.iter().any(|brief| brief.job.id == id) {
                     return;
                 }
@@ -146,13 +145,13 @@ impl Jobs {
         }
     }
 
-    async fn write_whole(&self, batch: &[Brief]) -> Result<(), JobsError> {
+    async fn write_whole(&self, batch: &[UnstoredJob]) -> Result<(), JobsError> {
         let mut events = Vec::with_capacity(batch.len() * 4);
         let mut messages = Vec::with_capacity(batch.len() * 4);
         let mut tx = self.0.db.begin_write().await?;
         for brief in batch {
             let (ended, end) = &brief.whole;
-            if !repo::jobs::insert(&mut tx, ended, &Hidden::default(), TOLD).await? {
+            if !repo::jobs::insert(&mut tx, ended, &Hidden::default(), EVENTS_TO_END).await? {
                 return Err(JobsError::LeaseLost(ended.id.clone()));
             }
             let told = [EventType::Created, EventType::Queued, EventType::Started].map(NewEvent::info);
@@ -163,13 +162,13 @@ impl Jobs {
                 event,
             }));
             let last = match ended.status {
-                Status::Failed => Message::of("jobs.failed", ended).saying(ended.error_message.clone()),
-                _ => Message::of("jobs.completed", ended),
+                Status::Failed => Message::about("jobs.failed", ended).saying(ended.error_message.clone()),
+                _ => Message::about("jobs.completed", ended),
             };
             messages.extend([
-                Message::of("jobs.created", &brief.job),
-                Message::of("jobs.queued", &brief.job),
-                Message::of("jobs.started", &brief.running()),
+                Message::about("jobs.created", &brief.job),
+                Message::about("jobs.queued", &brief.job),
+                Message::about("jobs.started", &brief.running()),
                 last,
             ]);
         }

@@ -1,11 +1,11 @@
-//! One move of a job, with the event that tells of it.
+//! One move of a job to another state, with its event.
 
 use qm_db::Tx;
 use qm_kernel::Timestamp;
 use serde_json::{Value, json};
 
 use super::Jobs;
-use super::tell::Message;
+use super::messages::Message;
 use super::types::JobError;
 use crate::error::JobsError;
 use crate::model::event::{EventType, Level, NewEvent};
@@ -15,13 +15,13 @@ use crate::model::{redact, retry};
 use crate::repo;
 use crate::repo::moves::{Lease, Step};
 
-/// What a move brings with it beside the new state.
+/// Columns and event that change together with the state.
 #[derive(Default)]
-pub(super) struct With<'a> {
-    /// The lease of the worker that moves it, where only that one may.
+pub(super) struct MoveDetails<'a> {
+    /// Required lease, where only the worker that holds the job may move it.
     pub(super) by: Option<&'a Lease>,
     pub(super) event: Option<NewEvent>,
-    /// Code and sentence.
+    /// Error code and error sentence.
     pub(super) error: Option<(String, String)>,
     pub(super) result: Option<Value>,
     pub(super) metrics: Option<Value>,
@@ -29,7 +29,7 @@ pub(super) struct With<'a> {
     pub(super) run_after: Option<Timestamp>,
 }
 
-impl<'a> With<'a> {
+impl<'a> MoveDetails<'a> {
     pub(super) fn event(event: NewEvent) -> Self {
         Self {
             event: Some(event),
@@ -46,14 +46,14 @@ impl<'a> With<'a> {
 }
 
 impl Jobs {
-    /// Moves `job` from the state it is in; `false` when it is not there any more, or no longer `with.by`'s. What the move
-    /// changes is changed in `job` too.
+    /// Moves `job` from its present state; `false` when the stored state differs or the lease `with.by` is
+    /// lost. The changes are applied to `job` too.
     pub(super) async fn advance(
         &self,
         tx: &mut Tx,
         job: &mut Job,
         to: Status,
-        with: With<'_>,
+        with: MoveDetails<'_>,
     ) -> Result<bool, JobsError> {
         let now = self.0.ctx.now();
         let step = Step {
@@ -88,7 +88,8 @@ impl Jobs {
         Ok(true)
     }
 
-    /// A run that failed: the job has, and another attempt is due where one is left. `false` when it is not there any more.
+    /// Fails a run and schedules another attempt where one is left. `false` when the job has been moved
+    /// meanwhile.
     pub(super) async fn fail(
         &self,
         tx: &mut Tx,
@@ -99,10 +100,10 @@ impl Jobs {
     ) -> Result<bool, JobsError> {
         let again = error.retryable && job.has_attempts_left();
         let (code, sentence) = shown(error);
-        let with = With {
-            event: (!again).then(|| told_of(&code, &sentence)),
+        let with = MoveDetails {
+            event: (!again).then(|| failure_event(&code, &sentence)),
             error: Some((code, sentence.clone())),
-            ..With::default().by(by)
+            ..MoveDetails::default().by(by)
         };
         if !self.advance(tx, job, Status::Failed, with).await? {
             return Ok(false);
@@ -115,12 +116,12 @@ impl Jobs {
             let due = self.0.ctx.now().plus(pause);
             self.again(tx, job, event, Some(due), messages).await?;
         } else {
-            messages.push(Message::of("jobs.failed", job).saying(Some(sentence)));
+            messages.push(Message::about("jobs.failed", job).saying(Some(sentence)));
         }
         Ok(true)
     }
 
-    /// A failed job gets another attempt. Nobody else moves it meanwhile: the transaction holds its row.
+    /// Queues a failed job for another attempt. The transaction has locked its row, so nobody else moves it.
     pub(super) async fn again(
         &self,
         tx: &mut Tx,
@@ -129,26 +130,26 @@ impl Jobs {
         due: Option<Timestamp>,
         messages: &mut Vec<Message>,
     ) -> Result<(), JobsError> {
-        let with = With {
+        let with = MoveDetails {
             attempt: Some(job.attempt + 1),
-            ..With::event(event)
+            ..MoveDetails::event(event)
         };
         if !self.advance(tx, job, Status::Retrying, with).await? {
             return Err(lost_of(job));
         }
-        let retrying = Message::of("jobs.retrying", job).saying(job.error_message.clone());
-        let with = With {
+        let retrying = Message::about("jobs.retrying", job).saying(job.error_message.clone());
+        let with = MoveDetails {
             run_after: due,
-            ..With::event(NewEvent::info(EventType::Queued))
+            ..MoveDetails::event(NewEvent::info(EventType::Queued))
         };
         if !self.advance(tx, job, Status::Queued, with).await? {
             return Err(lost_of(job));
         }
-        messages.extend([retrying, Message::of("jobs.queued", job)]);
+        messages.extend([retrying, Message::about("jobs.queued", job)]);
         Ok(())
     }
 
-    /// Ends a job that was not finished and that nobody works at any more.
+    /// Ends an unfinished job that no worker runs any more.
     pub(super) async fn interrupt(
         &self,
         tx: &mut Tx,
@@ -160,41 +161,41 @@ impl Jobs {
         if job.status != Status::Cancelling {
             return self.fail(tx, job, by, &error, messages).await;
         }
-        // It was to end, and so it has; no other state may follow.
+        // It was asked to end, so `cancelled` is the only state that may follow.
         let event = NewEvent::info(EventType::Cancelled).message(error.message.clone());
-        let with = With {
+        let with = MoveDetails {
             error: Some((error.code, error.message)),
-            ..With::event(event).by(by)
+            ..MoveDetails::event(event).by(by)
         };
         let ended = self.advance(tx, job, Status::Cancelled, with).await?;
         if ended {
-            messages.push(Message::of("jobs.cancelled", job));
+            messages.push(Message::about("jobs.cancelled", job));
         }
         Ok(ended)
     }
 }
 
-/// Code and sentence of an error, as people may see them.
+/// Code and sentence of an error, redacted for users.
 pub(super) fn shown(error: &JobError) -> (String, String) {
     (redact::clip(error.code.clone()), redact::text(&error.message))
 }
 
-/// The event that tells of a failure.
-pub(super) fn told_of(code: &str, sentence: &str) -> NewEvent {
+/// The event of a failure.
+pub(super) fn failure_event(code: &str, sentence: &str) -> NewEvent {
     NewEvent::new(EventType::Failed, Level::Error)
         .message(sentence)
         .metadata(json!({ "errorCode": code }))
 }
 
-/// The event that tells of a completion.
-pub(super) fn told_of_completion(level: Level) -> NewEvent {
+/// The event of a completion.
+pub(super) fn completion_event(level: Level) -> NewEvent {
     NewEvent {
         progress: Some(100),
         ..NewEvent::new(EventType::Completed, level)
     }
 }
 
-/// The error code of a job whose worker is gone.
+/// Error code of a job whose worker is gone.
 pub(super) const INTERRUPTED: &str = "interrupted";
 
 fn lost_of(job: &Job) -> JobsError {

@@ -1,4 +1,4 @@
-//! What is told to who is watching: one message a change, after the commit.
+//! Realtime messages about jobs: one per change, sent after the commit.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::model::job::{Job, Visibility};
 use crate::model::sight;
 use crate::model::status::Status;
 
-/// A message that waits for the commit of what it tells.
+/// A message that waits for the commit of its change.
 pub(super) struct Message {
     event: &'static str,
     job: Job,
@@ -21,7 +21,7 @@ pub(super) struct Message {
 }
 
 impl Message {
-    pub(super) fn of(event: &'static str, job: &Job) -> Self {
+    pub(super) fn about(event: &'static str, job: &Job) -> Self {
         Self {
             event,
             job: job.clone(),
@@ -60,7 +60,7 @@ struct MediaMessage<'a> {
     job_id: &'a str,
     r#type: &'a str,
     status: &'a str,
-    /// It is completed, and some of it was not done.
+    /// True when the job completed with warnings.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     warnings: bool,
     progress: i64,
@@ -81,18 +81,20 @@ struct MediaMessage<'a> {
     at: Timestamp,
 }
 
-/// Who may hear of a job: of one's own its creator and who sees all jobs, of any other who holds its permission.
+/// Recipients of a message: for an own job its creator and users who see all jobs, for any other the holders
+/// of its permission.
 fn room(job: &Job) -> Option<Room> {
     match (job.visibility, job.permission()) {
         (Visibility::Own, _) => Some(owner(job)),
         (Visibility::Public, _) | (Visibility::Module, Ok(None)) => Some(Room::Authenticated),
         (Visibility::Module, Ok(Some(permission))) => Some(Room::Perm(permission)),
-        // Nobody holds what this program does not know.
+        // The permission is unknown to this version, so nobody holds it.
         (Visibility::Module, Err(_)) => None,
     }
 }
 
-/// Who hears of a job of the media manager in its words: of those who hear of the job, who may see the media manager.
+/// Recipients of the media manager's form of a message: those recipients of the job's message who may see the
+/// media manager.
 fn media_room(job: &Job) -> Option<Room> {
     match room(job)? {
         Room::Authenticated => Some(Room::Perm(Permission::MediaManagerView)),
@@ -107,7 +109,7 @@ fn owner(job: &Job) -> Room {
     }
 }
 
-/// State of a job in the words of the media manager, which has four.
+/// State of a job in the vocabulary of the media manager, which has four states.
 fn media_status(status: Status) -> &'static str {
     match status {
         Status::Completed | Status::CompletedWithWarnings => "completed",
@@ -117,7 +119,7 @@ fn media_status(status: Status) -> &'static str {
     }
 }
 
-/// The message of the media manager that says the same.
+/// Name of the corresponding event of the media manager, if any.
 fn media_event(event: &str) -> Option<&'static str> {
     match event {
         "jobs.started" => Some("media_manager.job.started"),

@@ -1,9 +1,9 @@
-//! Cuts what a row holds: rows stay for ever, and a caller whose request was refused must not fill the database with it.
-//! Bounds: [`MAX_TEXT`] bytes a text, [`MAX_ITEMS`] items a list; a cut text ends in `…`.
+//! Limits the size of an audit row: rows stay for ever, and a refused request must not fill the database.
+//! Bounds: [`MAX_TEXT`] bytes per text, [`MAX_ITEMS`] items per list; a cut text ends in `…`.
 
 use serde_json::Value;
 
-/// As long as a path the kernel takes.
+/// Longest path that the kernel accepts.
 const MAX_TEXT: usize = 4096;
 const MAX_ITEMS: usize = 1000;
 
@@ -14,7 +14,7 @@ pub(super) fn text(text: &mut String) {
     }
 }
 
-/// Every text and list in it.
+/// Limits every text and list in a value.
 pub(super) fn json(value: &mut Value) {
     match value {
         Value::String(content) => text(content),

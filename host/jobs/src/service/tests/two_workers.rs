@@ -57,7 +57,7 @@ db_test! {
         one.jobs.start().await.unwrap();
         other.jobs.start().await.unwrap();
         // How long all of them take is the disk's affair; that one ends now and then is ours.
-        let at_work = || one.jobs.0.hands.len() + other.jobs.0.hands.len();
+        let at_work = || one.jobs.0.running_jobs.len() + other.jobs.0.running_jobs.len();
         let (mut done, mut since) = (0, Instant::now());
         while done < count || at_work() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;

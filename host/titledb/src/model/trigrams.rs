@@ -1,33 +1,35 @@
-//! Runs of three letters by which names are found, and questions that are made of them.
+//! Trigrams: runs of three letters by which names are indexed, and queries made of them.
 //!
-//! A name stands between two marks, and has one more run for its year and one for its type, so that these narrow a search
-//! without looking at a name. What has all runs that are asked for has them in whatever order: it is looked at again. So not
-//! all runs of a name are asked for, but the rarest ones, of which there are short lists.
+//! A name is enclosed in two marks, and has one extra run each for its year and its type, so that these
+//! narrow a search without reading names. A name with all requested runs may have them in another order, so
+//! it is checked afterwards. Not all runs of a name are requested, only the rarest ones, whose lists are
+//! short.
 
 use std::collections::HashMap;
 
 use super::file::Sort;
 
-/// Before and behind a name.
+/// Mark before and behind a name.
 const EDGE: char = '\u{e000}';
-/// The first of the letters that stand for years.
+/// First of the code points that stand for years.
 const YEARS: u32 = 0xe400;
 const FIRST_YEAR: i64 = 1800;
 const SORTS: u32 = 0xe100;
 /// Bits of a letter.
 const LETTER: u32 = 21;
-/// Runs of a name that are asked for, and how many names may be expected to have them all: of more another run is asked for.
+/// Largest number of requested runs of a name, and the expected number of names with all of them below which
+/// no further run is requested.
 const RUNS: usize = 6;
 const ENOUGH: f64 = 0.001;
-/// The same of a part of a name.
+/// The same for a part of a name.
 const PART_RUNS: usize = 3;
 const PART_ENOUGH: f64 = 5_000.0;
-/// A type that more names have is not asked for: most of what is found is of it anyway.
+/// Number of names above which a type is not requested: most hits have it anyway.
 const COMMON: u64 = 300_000;
-/// Shortest name that is looked for with other letters in it.
+/// Shortest name that is searched with typing errors.
 const FUZZY_FROM: usize = 5;
 
-/// Three letters, as one number.
+/// Three letters as one number.
 pub type Run = i64;
 
 fn run(letters: &[char]) -> Run {
@@ -57,7 +59,7 @@ fn marked(name: &str, begins: bool, ends: bool) -> Vec<char> {
         .collect()
 }
 
-/// The different runs of letters.
+/// The distinct runs of letters.
 fn runs(letters: &[char]) -> Vec<Run> {
     let mut runs: Vec<Run> = letters.windows(3).map(run).collect();
     runs.sort_unstable();
@@ -65,7 +67,7 @@ fn runs(letters: &[char]) -> Vec<Run> {
     runs
 }
 
-/// The runs that a name is found by.
+/// The runs under which a name is indexed.
 pub fn runs_of(name: &str, year: Option<i64>, sort: i64) -> Vec<Run> {
     let mut runs = runs(&marked(name, true, true));
     runs.extend(year.map(year_run));
@@ -73,10 +75,10 @@ pub fn runs_of(name: &str, year: Option<i64>, sort: i64) -> Vec<Run> {
     runs
 }
 
-/// Which names are asked for.
+/// Restriction of a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Narrow {
-    /// And those of the year before and after.
+    /// Year; the years before and after match too.
     pub year: Option<i64>,
     pub sort: Option<Sort>,
 }
@@ -87,14 +89,14 @@ impl Narrow {
             .map_or_else(Vec::new, |year| (year - 1..=year + 1).map(year_run).collect())
     }
 
-    /// Whether a name of this year and type is among them.
+    /// True when a name of this year and type matches.
     pub fn takes(self, year: Option<i64>, sort: i64) -> bool {
         let is_near = |asked: i64| year.is_some_and(|year| (asked - 1..=asked + 1).contains(&year));
         self.year.is_none_or(is_near) && self.sort.is_none_or(|asked| asked as i64 == sort)
     }
 }
 
-/// How many names there are, and how many have which run; one that is not among them is in no name.
+/// Number of names, and number of names per run; a missing run occurs in no name.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     pub names: u64,
@@ -102,17 +104,18 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn of(&self, run: Run) -> u64 {
+    fn names_with(&self, run: Run) -> u64 {
         self.runs.get(&run).copied().unwrap_or(0)
     }
 
-    /// The rarest of some runs: one at least, `most` at most, and more of them while more than `enough` names may have all.
+    /// The rarest of some runs: at least one, at most `most`, and more only while `enough` or more names are
+    /// expected to have all.
     fn rarest(&self, mut runs: Vec<Run>, most: usize, enough: f64) -> Vec<Run> {
-        runs.sort_by_key(|run| self.of(*run));
+        runs.sort_by_key(|run| self.names_with(*run));
         let names = self.names.max(1) as f64;
         let (mut expected, mut taken) = (names, 0);
         while taken < most.min(runs.len()) && (taken == 0 || expected > enough) {
-            expected *= self.of(runs[taken]) as f64 / names;
+            expected *= self.names_with(runs[taken]) as f64 / names;
             taken += 1;
         }
         runs.truncate(taken);
@@ -120,7 +123,7 @@ impl Counts {
     }
 }
 
-/// Every run by which anything here may ask for a name.
+/// Every run that a query about this name may request.
 pub fn all_runs(name: &str, narrow: Narrow) -> Vec<Run> {
     let mut all = runs(&marked(name, true, true));
     all.extend(as_word(name).iter().flat_map(|way| runs(way)));
@@ -131,11 +134,12 @@ pub fn all_runs(name: &str, narrow: Narrow) -> Vec<Run> {
     all
 }
 
-/// Names that have all runs of some of these parts, a run of one of these years, where there are some, and that of a type.
+/// Query: names with all runs of `needed` of the parts, a run of one of the years, if any, and that of the
+/// type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     pub parts: Vec<Vec<Run>>,
-    /// Of how many parts they have all runs.
+    /// Number of parts whose runs the name must have.
     pub needed: usize,
     pub years: Vec<Run>,
     pub sort: Option<Run>,
@@ -148,11 +152,11 @@ impl Question {
             parts,
             needed,
             years: narrow.years(),
-            sort: sort.filter(|sort| counts.of(*sort) < COMMON),
+            sort: sort.filter(|sort| counts.names_with(*sort) < COMMON),
         }
     }
 
-    /// The runs whose lists it takes.
+    /// The runs whose lists the query needs.
     pub fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = self.parts.iter().flatten().copied().collect();
         runs.extend(&self.years);
@@ -163,13 +167,13 @@ impl Question {
     }
 }
 
-/// Names that are this one, and others.
+/// Query for names equal to this one; it finds others too.
 pub fn exactly(name: &str, narrow: Narrow, counts: &Counts) -> Question {
     let runs = counts.rarest(runs(&marked(name, true, true)), RUNS, ENOUGH);
     Question::new(vec![runs], 1, narrow, counts)
 }
 
-/// A short name as a word; none for a longer one.
+/// A short name as a whole word; none for a longer one.
 fn as_word(name: &str) -> Vec<Vec<char>> {
     let mut ways = Vec::new();
     if name.chars().count() < 3 {
@@ -182,7 +186,7 @@ fn as_word(name: &str) -> Vec<Vec<char>> {
     ways
 }
 
-/// Names that hold this one, and others; of fewer than three letters, as a word.
+/// Query for names that contain this one; it finds others too. Fewer than three letters must be a whole word.
 pub fn holding(name: &str, narrow: Narrow, counts: &Counts) -> Question {
     let mut ways = as_word(name);
     if ways.is_empty() {
@@ -192,8 +196,7 @@ pub fn holding(name: &str, narrow: Narrow, counts: &Counts) -> Question {
     Question::new(ways.collect(), 1, narrow, counts)
 }
 
-/// Parts of a name of which some are in a name that is like it, and how many. A name that begins or ends a part says so by
-/// `true`; `None` for one that is too short.
+/// Parts of a name, and the number of them that a similar name shares. `None` for a name that is too short.
 fn parts(name: &str) -> Option<(Vec<Part>, usize)> {
     let letters: Vec<char> = name.chars().collect();
     let length = letters.len();
@@ -221,15 +224,16 @@ fn parts(name: &str) -> Option<(Vec<Part>, usize)> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     text: String,
-    /// It begins the name.
+    /// True when it begins the name.
     begins: bool,
     ends: bool,
 }
 
-/// Names that have some parts of this one, and so may be like it. `None` for a name that is too short.
+/// Query for names that share enough parts with this one, and so may be similar. `None` for a name that is
+/// too short.
 pub fn like(name: &str, narrow: Narrow, counts: &Counts) -> Option<Question> {
     let (parts, needed) = parts(name)?;
-    // A year leaves one name of twenty.
+    // A year leaves about one name in twenty.
     let enough = if narrow.year.is_some() {
         f64::MAX
     } else {
@@ -248,14 +252,14 @@ pub fn like(name: &str, narrow: Narrow, counts: &Counts) -> Option<Question> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Run {
+    fn run_of(text: &str) -> Run {
         run(&text.chars().collect::<Vec<char>>())
     }
 
     fn counts(runs: &[(&str, u64)]) -> Counts {
         Counts {
             names: 1_000_000,
-            runs: runs.iter().map(|(text, count)| (of(text), *count)).collect(),
+            runs: runs.iter().map(|(text, count)| (run_of(text), *count)).collect(),
         }
     }
 
@@ -270,7 +274,11 @@ mod tests {
             ("ire", 30),
         ]);
         let asked = holding("the wire", Narrow::default(), &known);
-        assert_eq!(asked.parts, [["e w", "wir"].map(of)], "nobody has both by chance");
+        assert_eq!(
+            asked.parts,
+            [["e w", "wir"].map(run_of)],
+            "nobody has both by chance"
+        );
         let asked = holding("the wire x", Narrow::default(), &known);
         assert_eq!(asked.parts[0].len(), 1, "no name has it");
         let movie = Narrow {
@@ -301,7 +309,7 @@ mod tests {
             "千と千尋",
         ] {
             let all = all_runs(name, narrow);
-            // Each is so common that the next one is asked for too.
+            // Each is so common that the next one is requested too.
             let known = Counts {
                 names: COMMON,
                 runs: all.iter().map(|run| (*run, COMMON - 1)).collect(),

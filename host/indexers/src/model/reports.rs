@@ -1,4 +1,4 @@
-//! What the area tells of the aggregator: its link, how it does, why it did not answer, what an import did.
+//! Reports on the aggregator: its link, its status, its errors, and results of imports.
 
 use qm_kernel::{ErrorKind, Secret, Timestamp};
 
@@ -6,7 +6,7 @@ use super::indexer::Indexer;
 use super::listing::Unfit;
 use super::proxy::Link;
 
-/// Why the aggregator did not answer. No text holds the key, a path or a query.
+/// Reason why the aggregator could not be used. No text holds the key, a path or a query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AggregatorError {
     #[error("Could not reach {place}: {why}")]
@@ -33,7 +33,7 @@ pub enum AggregatorError {
 }
 
 impl AggregatorError {
-    /// Whether something answered that need not be an indexer proxy.
+    /// True when the answer came from a server that may be no indexer proxy.
     pub const fn is_of_something_else(&self) -> bool {
         matches!(
             self,
@@ -64,22 +64,22 @@ impl AggregatorError {
     }
 }
 
-/// The link as it may be shown.
+/// The link for display.
 pub struct ShownLink {
     pub link: Link,
     pub has_key: bool,
 }
 
-/// Values to try that nobody has stored yet; what is none is as it is stored.
+/// Unsaved values to check; `None` takes the stored value.
 #[derive(Default)]
 pub struct Trial {
     pub internal_url: Option<String>,
     pub api_key: Option<Secret>,
-    /// Blank: what this machine trusts.
+    /// Pinned certificate; blank: the trust store of this machine.
     pub certificate: Option<String>,
 }
 
-/// What is to change of the link; what is none stays.
+/// Change of the link; `None` leaves a field as it is.
 #[derive(Default)]
 pub struct LinkPatch {
     pub is_enabled: Option<bool>,
@@ -89,11 +89,11 @@ pub struct LinkPatch {
     pub public_url: Option<String>,
     /// Blank: what this machine trusts.
     pub certificate: Option<String>,
-    /// The inner `None` takes it away.
+    /// Inner `None` removes the key.
     pub api_key: Option<Option<Secret>>,
 }
 
-/// How the link does.
+/// Result of a status check.
 pub struct Probe {
     /// `disabled`, `unconfigured`, `ok` or `error`.
     pub status: &'static str,
@@ -103,23 +103,23 @@ pub struct Probe {
     pub at: Option<Timestamp>,
 }
 
-/// What became of the aggregator's indexers.
+/// Result of an import.
 #[derive(Default)]
 pub struct Takeover {
     pub version: Option<String>,
     pub added: Vec<Row>,
-    /// With the names of the fields that changed.
+    /// Updated rows with the names of the changed fields.
     pub changed: Vec<(Row, Vec<&'static str>)>,
-    /// The aggregator no longer has them.
+    /// Rows whose indexer the aggregator no longer has.
     pub disabled: Vec<Row>,
-    /// Rows of ours that are as they should be.
+    /// Number of rows without a change.
     pub unchanged: usize,
-    /// Left alone, and why; without an id where there is no row of ours.
+    /// Rows left alone: row (if there is one), name, and reason.
     pub left: Vec<(Option<Row>, String, String)>,
     pub failed: Vec<Unfit>,
 }
 
-/// A row of ours.
+/// Id and name of one of our rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub id: String,
@@ -127,7 +127,7 @@ pub struct Row {
 }
 
 impl Row {
-    pub fn of(indexer: &Indexer) -> Self {
+    pub fn from_indexer(indexer: &Indexer) -> Self {
         Self {
             id: indexer.id.clone(),
             name: indexer.name.clone(),

@@ -1,10 +1,10 @@
-//! Ended sessions: who is deactivated or deleted, or changes the password, loses the open sockets.
+//! Ended sessions: deactivation, deletion and a change of the password close a user's open sockets.
 //!
-//! The change notes it in its own transaction, and every server on the database looks for notes, so that it does not
-//! matter which one made the change, or whether it was the operator's command line. Its own changes wake a server at once. A
-//! server that was down reads the notes when it starts.
-//! Bounds: one query every [`EVERY`] and after each change, where anything was written meanwhile, of the last [`OVERLAP`] only once it has read the rest; notes go after
-//! [`KEPT`]. Clocks of several servers are taken to agree within that overlap.
+//! The change records the end in its own transaction, and every server on the database polls for records, so
+//! it does not matter which server or command line made the change. A server's own changes wake it at once. A
+//! server that was down reads the records when it starts. Bounds: one query every [`EVERY`] and after each
+//! change, if anything was written meanwhile; the last [`OVERLAP`] is read again each time; records are
+//! deleted after [`KEPT`]. The clocks of the servers must agree within that overlap.
 
 use std::time::Duration;
 
@@ -20,23 +20,25 @@ use crate::service::Identity;
 
 /// Sockets close within a second of the change.
 const EVERY: Duration = BEAT;
-/// Read again each time: a transaction that began earlier may commit later, and clocks differ a little.
+/// Period read again each time: a transaction that began earlier may commit later, and clocks differ a
+/// little.
 const OVERLAP: Duration = Duration::from_mins(5);
-/// Longer than the longest access token that is not warned of.
+/// Longer than the longest access token lifetime that causes no warning.
 pub(super) const KEPT: Duration = Duration::from_hours(8 * 24);
 
 impl Identity {
     /// Name and interval of [`Identity::end_sockets_loop`].
     pub const ENDINGS: (&'static str, Duration) = ("session_end_watch", EVERY);
 
-    /// Notes, with the change that does it, that the user's sessions end. The caller holds the user's row.
+    /// Records the end of the user's sessions, in the transaction that causes it. The caller has locked the
+    /// user's row.
     pub(super) async fn end_sessions(
         &self,
         tx: &mut Tx,
         user_id: &str,
         now: Timestamp,
     ) -> Result<(), DbError> {
-        repo::endings::note(tx, self.inner.ctx.id(), user_id, now).await?;
+        repo::session_ends::note(tx, self.inner.ctx.id(), user_id, now).await?;
         let ended = self.inner.sessions_ended.clone();
         tx.after_commit(move || ended.notify_one());
         Ok(())
@@ -68,7 +70,7 @@ impl Identity {
                 }
                 Err(error) => {
                     changes.forget();
-                    // Said once: a database that is away is away for many rounds.
+                    // Logged once: an outage of the database lasts for many rounds.
                     if !std::mem::replace(&mut failing, true) {
                         let error = &error as &dyn std::error::Error;
                         tracing::warn!(error, "it is not known whose sessions have ended");
@@ -78,11 +80,11 @@ impl Identity {
         }
     }
 
-    /// Tells the hub of everybody whose sessions ended after `after`.
+    /// Closes the sockets of users whose sessions ended after `after`.
     pub async fn end_sockets(&self, hub: &Hub, after: Timestamp) -> Result<(), IdentityError> {
         let ended = {
             let mut tx = self.inner.db.begin_read().await?;
-            repo::endings::since(&mut tx, after).await?
+            repo::session_ends::since(&mut tx, after).await?
         };
         for row in ended {
             let ended = SessionsEnded {

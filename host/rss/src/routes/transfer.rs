@@ -1,4 +1,4 @@
-//! Rules that are carried from one server to another.
+//! Export and import of rules.
 
 use axum::extract::State;
 use qm_kernel::{Permission, Principal};
@@ -41,7 +41,7 @@ pub async fn export_rules(
     Ok(Json(seen_by(bundle, &principal)))
 }
 
-/// A bundle as `reader` may see it.
+/// The bundle as `reader` may see it: keys masked without `rss.manage`.
 fn seen_by(bundle: Value, reader: &Principal) -> Value {
     if reader.may(Permission::RssManage) {
         bundle
@@ -67,7 +67,7 @@ pub async fn import_rules(
         principal: &principal,
         client: &client,
     };
-    let mode = Mode::of(&query.mode);
+    let mode = Mode::from_word(&query.mode);
     let rows = body.rows().ok_or(RssError::NoBundle)?;
     let imported = app.import(caller, rows, mode).await?;
     Ok(Created(ImportedView::new(mode, imported)))

@@ -1,7 +1,7 @@
-//! Whose sessions have ended: users who were deactivated or deleted, or changed their password. Their open sockets are
-//! closed, and a token of before opens no new one, though it lives on elsewhere until it expires.
+//! Ended sessions: users who were deactivated or deleted, or changed their password. Their open sockets are
+//! closed, and an earlier token opens no new one, although it stays valid elsewhere until it expires.
 //!
-//! Bounds: [`MAX_ENDED`] users, those who ended longest ago forgotten first.
+//! Bounds: [`MAX_ENDED`] users, the earliest ends forgotten first.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use qm_kernel::{Principal, Timestamp};
 
-/// Users remembered. Far more than are deactivated in the life of an access token.
+/// Largest number of remembered users, far more than are deactivated in the lifetime of an access token.
 const MAX_ENDED: usize = 10_000;
 
-/// How a user's sessions have ended.
+/// End of a user's sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionsEnded {
-    /// Sockets opened and tokens issued before are no longer good.
+    /// Sockets opened and tokens issued before this time are invalid.
     pub at: Timestamp,
-    /// The user is gone or deactivated: no token is good, whenever it was issued.
+    /// True for a deleted or deactivated user: no token is valid.
     pub for_good: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct SessionsEnded {
 pub(super) struct EndedUsers(Mutex<HashMap<String, SessionsEnded>>);
 
 impl EndedUsers {
-    /// Notes what holds for the user now. What ended later than before stays ended.
+    /// Records the end of a user's sessions. A later recorded end stays.
     pub(super) fn note(&self, user_id: &str, mut ended: SessionsEnded) {
         let mut users = self.users();
         if let Some(before) = users.get(user_id) {
@@ -39,8 +39,9 @@ impl EndedUsers {
         users.insert(user_id.to_owned(), ended);
     }
 
-    /// Whether the principal's token is one of before. Tokens know the second they were issued in: one of the very
-    /// second of the end is taken for a later one, or nobody could go on at once with a new password.
+    /// True when the principal's token was issued before the end. Tokens know only the second of their issue:
+    /// one from the same second counts as later, because a user must be able to continue at once with a new
+    /// password.
     pub(super) fn covers(&self, principal: &Principal, token_ttl: Duration) -> bool {
         let users = self.users();
         users.get(&*principal.user_id).is_some_and(|ended| {

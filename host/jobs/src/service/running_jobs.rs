@@ -1,4 +1,4 @@
-//! The jobs that this worker has in hand.
+//! Jobs that this worker currently runs.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,36 +11,36 @@ use tokio_util::sync::CancellationToken;
 use super::lock;
 use crate::repo::moves::Lease;
 
-/// One job in hand.
-pub(super) struct Hand {
+/// One job that this worker runs.
+pub(super) struct RunningJob {
     pub(super) lease: Lease,
     pub(super) type_key: String,
-    /// Its area does the work: it takes no place of the worker's.
+    /// True when an area does the work itself: it takes no place of the worker.
     pub(super) is_hosted: bool,
-    /// The handler is to end: somebody cancelled it, the worker stops, or the lease is lost.
+    /// Fires when the handler must end: the job was cancelled, the worker stops, or the lease is lost.
     pub(super) cancelled: CancellationToken,
-    /// The handler is to pause.
+    /// Fires when the handler must pause.
     pub(super) paused: CancellationToken,
-    /// Somebody else has it by now: the handler is cut off.
+    /// Fires when another worker holds the job: the handler is stopped at once.
     pub(super) lost: CancellationToken,
-    /// It was told to end because the worker does.
+    /// True when the job was asked to end because the worker stops.
     stopping: AtomicBool,
-    pub(super) told: Mutex<Told>,
+    pub(super) last_progress: Mutex<LastProgress>,
 }
 
-/// The progress that a job's handler told last.
+/// Progress that the handler reported last.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct LastProgress {
     pub(super) at: Option<Timestamp>,
     pub(super) percent: i64,
-    /// Told in an update that was dropped.
+    /// Phase of an update that was dropped.
     pub(super) phase: Option<String>,
     pub(super) beat_at: Option<Timestamp>,
     pub(super) warnings: Vec<Value>,
 }
 
-impl Hand {
-    pub(super) fn new(lease: Lease, type_key: String, is_hosted: bool, told: Told) -> Self {
+impl RunningJob {
+    pub(super) fn new(lease: Lease, type_key: String, is_hosted: bool, last_progress: LastProgress) -> Self {
         Self {
             lease,
             type_key,
@@ -49,7 +49,7 @@ impl Hand {
             paused: CancellationToken::new(),
             lost: CancellationToken::new(),
             stopping: AtomicBool::new(false),
-            told: Mutex::new(told),
+            last_progress: Mutex::new(last_progress),
         }
     }
 
@@ -69,23 +69,23 @@ impl Hand {
 }
 
 #[derive(Default)]
-pub(super) struct Hands(Mutex<HashMap<String, Arc<Hand>>>);
+pub(super) struct RunningJobs(Mutex<HashMap<String, Arc<RunningJob>>>);
 
-impl Hands {
+impl RunningJobs {
     pub(super) fn len(&self) -> usize {
         lock(&self.0).len()
     }
 
-    /// How many places of the worker's are taken.
+    /// Number of occupied places of the worker.
     pub(super) fn places(&self) -> usize {
         lock(&self.0).values().filter(|hand| !hand.is_hosted).count()
     }
 
-    pub(super) fn take(&self, hand: Arc<Hand>) {
+    pub(super) fn take(&self, hand: Arc<RunningJob>) {
         lock(&self.0).insert(hand.lease.job_id.clone(), hand);
     }
 
-    /// Lets go of a job, unless it was taken anew meanwhile.
+    /// Removes a job, unless it was claimed again meanwhile.
     pub(super) fn release(&self, lease: &Lease) {
         let mut hands = lock(&self.0);
         if hands.get(&lease.job_id).is_some_and(|hand| hand.lease == *lease) {
@@ -93,11 +93,11 @@ impl Hands {
         }
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Hand>> {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<RunningJob>> {
         lock(&self.0).get(id).cloned()
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<Hand>> {
+    pub(super) fn all(&self) -> Vec<Arc<RunningJob>> {
         lock(&self.0).values().cloned().collect()
     }
 
