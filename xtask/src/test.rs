@@ -23,6 +23,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-feeds", &[]),
     needs("qm-confined", &[]),
     needs("qm-matching", &[]),
+    needs("qm-media-names", &[]),
     needs("qm-conditions", &[]),
     needs("qm-titles", &[]),
     needs("qm-lanes", &[]),

@@ -11,7 +11,7 @@ fn tier(name: &str) -> u8 {
     match name {
         "qm-kernel" | "qm-conditions" | "qm-lanes" | "qm-generations" | "qm-templates" | "qm-titles" => 0,
         "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-feeds" | "qm-release" | "qm-confined" => 1,
-        "qm-plugin-host" | "qm-test-base" | "qm-matching" => 2,
+        "qm-plugin-host" | "qm-test-base" | "qm-matching" | "qm-media-names" => 2,
         "qm-platform" => 3,
         "qm-realtime" => 4,
         "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,

@@ -8,7 +8,7 @@
 //! gone (`model::doubt`), nor where nothing at all was found; a scan that was cut off goes on with what it has not stored yet.
 //! What others move takes its item along, with what people said of it, and the folder of a show its show (`service::moves`): told
 //! by durable events, done before a scan looks and before it removes anything.
-//! Files of one film or episode are versions of one item, or its parts (`naming::member`); trailers and the like are *extras* of a film or a show and no
+//! Files of one film or episode are versions of one item, or its parts (`qm_media_names::naming::member`); trailers and the like are *extras* of a film or a show and no
 //! items. What somebody renames beside the service is known again by what went and came within one scan (`model::renames`), so that the item stays. What
 //! people have had forgotten is passed over (`service::ignored`).
 //! A library that wants it is *watched*: what changes in a directory has it scanned soon, and not the rest.
@@ -17,7 +17,7 @@
 //! What an item is about is asked of providers (`qm_ports::metadata`) when somebody wants it, of one or of many (`service::fetch`), and for what
 //! scans and downloads bring (`service::enrich`). It is stored with who said each field: what people said stays, an answer to what is no longer
 //! so is dropped, and who is silent takes nothing away (`service::metadata`). The data set adds its rating (`service::cross`).
-//! A `tvshow.nfo` says which series a folder holds (`model::nfo`).
+//! A `tvshow.nfo` says which series a folder holds (`qm_media_names::nfo`).
 //! Lists of many items are made in memory, as long as stamps in the database say that nothing has changed (`service::shelf`).
 //! Deliberately absent so far: artwork, subtitles, other NFO files, duplicates, the renaming of files.
 //!

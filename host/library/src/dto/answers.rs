@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use qm_kernel::Timestamp;
+use qm_media_names::place;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -12,9 +13,9 @@ use crate::model::external::ExternalId;
 use crate::model::extra::Extra;
 use crate::model::item::{Item, MediaFile, Placed, arranged};
 use crate::model::library::MediaLibrary;
+use crate::model::series;
 use crate::model::titles::Suggestion;
 use crate::model::view::{Asked, Detail, Health, Listed, WatchState};
-use crate::model::{place, series};
 
 /// A library.
 #[derive(Serialize, ToSchema)]

@@ -1,6 +1,7 @@
 //! Places that scans pass over, as they are asked for and answered.
 
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media_names::place;
 use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,7 +9,6 @@ use utoipa::ToSchema;
 use super::requests::text;
 use crate::model::ignored::Ignored;
 use crate::model::library::MAX_PATH;
-use crate::model::place;
 
 /// Characters of an id.
 const MAX_ID: usize = 200;

@@ -1,6 +1,7 @@
 //! What is asked for.
 
 use qm_kernel::PageQuery;
+use qm_media_names::naming::composed;
 use qm_web::{Fields, FromBody, FromQuery};
 use utoipa::ToSchema;
 
@@ -8,7 +9,6 @@ use crate::model::item::{Edit, Filter, Issue, KnownAs, MEDIA_TYPES, Sort};
 use crate::model::library::{
     Kind, LibraryChange, MAX_INTERVAL, MAX_NAME, MAX_PATH, MAX_TEMPLATE, Mode, Preset,
 };
-use crate::model::naming::composed;
 
 /// Characters of a text that something is looked for by.
 const MAX_TEXT: usize = 512;

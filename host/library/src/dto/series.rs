@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media_names::naming::composed;
+use qm_media_names::place;
 use qm_web::{Fields, FromQuery};
 use serde::Serialize;
 use serde_json::Value;
@@ -11,8 +13,6 @@ use utoipa::ToSchema;
 use super::answers::ItemView;
 use super::requests::{external, sort, text, years};
 use crate::model::item::{Filter, Issue};
-use crate::model::naming::composed;
-use crate::model::place;
 use crate::model::score::{counted, mean, status};
 use crate::model::series::Series;
 use crate::model::show::Show;

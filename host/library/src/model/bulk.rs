@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::name::{is_container, is_season};
-use super::place;
+use qm_media_names::name::{is_container, is_season};
+use qm_media_names::place;
 
 /// Items of one order.
 pub const MOST: usize = 1000;

@@ -34,7 +34,7 @@ pub type Now = (i64, i64);
 
 /// Whether a file system is to be recognised at this place before anything below counts as removed.
 fn is_boundary(known: &Known, place: &str, directory: &KnownDirectory) -> bool {
-    let above = super::place::parent(place).and_then(|above| known.get(&above));
+    let above = qm_media_names::place::parent(place).and_then(|above| known.get(&above));
     above.is_none_or(|above| above.device != directory.device)
 }
 

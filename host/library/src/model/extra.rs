@@ -1,10 +1,10 @@
 //! Extras: what belongs to a film, a show or a season, and is neither.
 
 use qm_kernel::Timestamp;
+use qm_media_names::naming::member;
+use qm_media_names::place;
 
 use super::item::Item;
-use super::naming::member;
-use super::place;
 
 /// A file that belongs to a film or a show.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! Items: what a file is, as far as its name says.
 
 use qm_kernel::Timestamp;
+use qm_media_names::name::Identity;
+use qm_media_names::naming::composed;
+use qm_media_names::naming::tag::Ids;
+pub use qm_media_names::{Facts, Tech};
 
 use super::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB};
 use super::metadata::ItemMetadata;
-use super::name::Identity;
-use super::naming::composed;
-use super::naming::tag::Ids;
 use super::streams::Measured;
 
 /// Words of what an item may be.
@@ -68,30 +69,6 @@ pub struct MediaFile {
     pub probe_error: Option<String>,
     pub probe_attempts: i64,
     pub created_at: Timestamp,
-}
-
-/// What a file's name says of its making.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tech {
-    pub container: Option<String>,
-    pub video_codec: Option<String>,
-    pub audio_codec: Option<String>,
-    pub resolution: Option<String>,
-    pub hdr: Option<String>,
-    pub language: Option<String>,
-    pub release_group: Option<String>,
-    pub quality: Option<String>,
-}
-
-/// What an item's numbers and title are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    pub media_type: String,
-    pub title: String,
-    pub year: Option<i64>,
-    pub season: Option<i64>,
-    pub episode: Option<i64>,
-    pub episode_end: Option<i64>,
 }
 
 /// A file of an item among the others, with its place.

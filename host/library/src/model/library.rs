@@ -1,6 +1,7 @@
 //! Libraries as people keep them.
 
 use qm_kernel::Timestamp;
+pub use qm_media_names::Kind;
 
 /// Characters of a name.
 pub const MAX_NAME: usize = 200;
@@ -34,17 +35,6 @@ macro_rules! words {
 }
 
 words! {
-    /// What a library holds.
-    Kind, 6:
-    Tv = "tv",
-    Anime = "anime",
-    Movie = "movie",
-    Music = "music",
-    Audiobook = "audiobook",
-    General = "general",
-}
-
-words! {
     /// Whose way of naming files it follows.
     Preset, 5:
     Plex = "plex",
@@ -62,23 +52,6 @@ words! {
     Copy = "copy",
     Hardlink = "hardlink",
     Symlink = "symlink",
-}
-
-impl Kind {
-    /// The type of what lies in it, where it says that.
-    pub const fn media_type(self) -> Option<&'static str> {
-        match self {
-            Kind::Tv => Some("tv"),
-            Kind::Anime => Some("anime"),
-            Kind::Movie => Some("movie"),
-            Kind::Music | Kind::Audiobook | Kind::General => None,
-        }
-    }
-
-    /// Whether it has shows.
-    pub const fn has_shows(self) -> bool {
-        matches!(self, Kind::Tv | Kind::Anime)
-    }
 }
 
 /// A directory that is indexed.

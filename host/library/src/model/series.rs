@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use base64::Engine as _;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use qm_kernel::Timestamp;
+use qm_media_names::name::is_season;
+use qm_media_names::naming::{composed, show_at};
+use qm_media_names::place;
 
 use super::item::Sort;
-use super::name::is_season;
-use super::naming::{composed, show_at};
-use super::place;
 
 /// What a series is known by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

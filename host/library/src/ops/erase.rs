@@ -7,12 +7,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use qm_confined::{open_child, open_listing};
+use qm_media_names::name::is_video;
+use qm_media_names::place;
 use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use super::reach::Reach;
-use crate::model::name::is_video;
-use crate::model::place;
 
 /// Deeper folders are no item's own.
 const MAX_DEPTH: usize = 32;

@@ -2,7 +2,7 @@
 //!
 //! The file is opened here, through the library's handles, and handed over open: no name of it reaches the program, so that none
 //! is an option, and no link that is put there meanwhile is followed. Playlists and films that name other files would have the
-//! program open these: they are refused by their content before (`model::pointer`), and the program sees no other file
+//! program open these: they are refused by their content before (`qm_media_names::pointer`), and the program sees no other file
 //! ([`jail`]). With a proxy that nobody is it reaches no network. It has none of the server's environment.
 //! Bounds: 60 s, 4 MiB of answer, 1 GiB of memory; then it is killed, with whatever it started.
 
@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use qm_media_names::pointer;
 use rustix::io::{Errno, pread, retry_on_intr};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 use sha2::{Digest, Sha256};
@@ -25,7 +26,6 @@ use tokio::time::{Instant, timeout_at};
 use super::jail::{self, JailError};
 use super::reach::Reach;
 use super::walk::mtime;
-use crate::model::pointer;
 
 /// Bytes of an answer.
 const MOST_ANSWER: u64 = 4 << 20;

@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use qm_confined::{open_child, open_content, open_directory, open_listing, resolve};
+use qm_media_names::name::{is_marker, is_skipped, is_video};
+use qm_media_names::naming::tag::{Ids, split};
+use qm_media_names::naming::{extra, is_one_film};
+use qm_media_names::{nfo, place};
 use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use crate::model::doubt::Known;
 use crate::model::library::Kind;
-use crate::model::name::{is_marker, is_skipped, is_video};
-use crate::model::naming::tag::{Ids, split};
-use crate::model::naming::{extra, is_one_film};
-use crate::model::{nfo, place};
 
 /// Deeper directories are told of and not entered.
 const MAX_DEPTH: usize = 128;

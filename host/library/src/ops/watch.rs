@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
-use crate::model::name::{is_marker, is_skipped, is_video};
+use qm_media_names::name::{is_marker, is_skipped, is_video};
 
 /// What is told of a directory.
 const TOLD: WatchFlags = WatchFlags::ATTRIB

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
 
-use crate::model::place;
+use qm_media_names::place;
 
 sql! {
     EXISTS = "SELECT COUNT(*) FROM media_items WHERE id = $1";

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
+use qm_media_names::naming::member::Member;
+use qm_media_names::place;
 
 use super::filled;
 use super::lists::{FileRow, file_columns};
 use crate::model::item::{Item, MediaFile, Tech};
-use crate::model::naming::member::Member;
-use crate::model::place;
 
 /// Columns that a first file and a further one have in common.
 macro_rules! made {

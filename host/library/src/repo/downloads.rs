@@ -1,10 +1,10 @@
 //! The items of one download, as what follows it looks at them.
 
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
+use qm_media_names::place;
 
 use super::bulk::below;
 use super::names::Named;
-use crate::model::place;
 
 sql! {
     AT = "SELECT id FROM media_items WHERE library_id = $1 AND place = $2 \

@@ -130,7 +130,7 @@ pub async fn of_owner(tx: &mut Tx, library_id: &str, owner: &str) -> Result<Vec<
 
 /// Extras that lie below a folder of a library; some that lie elsewhere may be among them.
 pub async fn below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Vec<Extra>, DbError> {
-    let [plain, _] = crate::model::place::ranges(folder);
+    let [plain, _] = qm_media_names::place::ranges(folder);
     let rows = qm_db::all!(tx, Row, BELOW, library_id, plain.0, plain.1).await?;
     Ok(rows.into_iter().map(Into::into).collect())
 }

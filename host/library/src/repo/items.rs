@@ -2,10 +2,10 @@
 
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
+use qm_media_names::naming::member::Member;
 
 use super::{clean, external};
 use crate::model::item::{Facts, Item, Tech, letter, title_key};
-use crate::model::naming::member::Member;
 
 sql! {
     OF_DIRECTORY = "SELECT i.id, CAST(NULL AS TEXT) AS copy_id, i.place, i.title, i.season, i.episode, i.episode_end, i.locked, \

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
+use qm_media_names::name::Identity;
+use qm_media_names::naming::is_one_film;
+use qm_media_names::place;
 
 use super::{clean, external, filled};
 use crate::model::item::{letter, title_key};
 use crate::model::library::Kind;
-use crate::model::name::Identity;
-use crate::model::naming::is_one_film;
-use crate::model::place;
 
 macro_rules! columns {
     () => {

@@ -2,11 +2,12 @@
 
 use qm_db::{DbError, Tx, sql};
 use qm_kernel::PageQuery;
+use qm_media_names::show::normalise;
 
 use super::part;
 use super::shows::{Row, columns};
 use crate::model::item::{Filter, Issue, Sort};
-use crate::model::show::{Show, normalise};
+use crate::model::show::Show;
 
 /// Conditions, of which a parameter that is not given lets all through.
 macro_rules! wanted {

@@ -2,9 +2,9 @@
 
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
+use qm_media_names::place;
 
 use super::clean;
-use crate::model::place;
 use crate::model::show::Show;
 
 macro_rules! columns {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
 
-use crate::model::place;
+use qm_media_names::place;
 
 macro_rules! columns {
     () => {

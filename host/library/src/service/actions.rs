@@ -6,6 +6,8 @@
 use async_trait::async_trait;
 use qm_jobs::{Ending, JobsError, NewJob, Source};
 use qm_kernel::Permission as P;
+use qm_media_names::name::identify;
+use qm_media_names::place;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, HOUSE, Occasion};
 use serde_json::{Map, Value, json};
 
@@ -14,8 +16,6 @@ use super::{Library, fetch, reidentify};
 use crate::error::LibraryError;
 use crate::lanes::COMPUTE;
 use crate::model::item::Item;
-use crate::model::name::identify;
-use crate::model::place;
 use crate::repo;
 
 const SCAN: &str = "media_scan_library";

@@ -6,6 +6,7 @@ use std::path::Path;
 use qm_db::Tx;
 use qm_jobs::NewJob;
 use qm_kernel::Permission;
+use qm_media_names::place;
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
@@ -15,7 +16,6 @@ use crate::error::LibraryError;
 use crate::lanes::WALKS;
 use crate::model::bulk::{Accepted, Erasure, MOST, SourceTorrent, once};
 use crate::model::ignored::Ignored;
-use crate::model::place;
 use crate::ops::erase::size;
 use crate::ops::guard::guarded;
 use crate::repo;

@@ -2,6 +2,7 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media_names::place;
 use qm_platform::{Actor, AuditEntry};
 use serde_json::{Value, json};
 
@@ -9,7 +10,6 @@ use super::series::with_directory;
 use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::details::{IdentityEdit, MANUAL, Season, SeasonEdit, ShowEdit, ShowMetadata};
-use crate::model::place;
 use crate::model::show::Show;
 use crate::model::titles::Suggestion;
 use crate::repo;

@@ -13,6 +13,8 @@ use async_trait::async_trait;
 use qm_db::Tx;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
 use qm_kernel::event::{Cause, DomainEvent};
+use qm_media_names::name::identify;
+use qm_media_names::place;
 use qm_platform::outbox::ConsumeError;
 use qm_ports::action::TorrentRef;
 use qm_ports::media_server::Extent;
@@ -29,8 +31,6 @@ use crate::error::LibraryError;
 use crate::events::RefreshFailed;
 use crate::lanes::COMPUTE;
 use crate::model::library::MediaLibrary;
-use crate::model::name::identify;
-use crate::model::place;
 use crate::repo;
 use crate::repo::downloads::Arrived;
 

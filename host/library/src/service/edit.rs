@@ -2,14 +2,14 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media_names::name::identify;
+use qm_media_names::place;
 use qm_platform::Actor;
 use serde_json::json;
 
 use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::item::{Edit, Item};
-use crate::model::name::identify;
-use crate::model::place;
 use crate::model::view::Listed;
 use crate::repo;
 

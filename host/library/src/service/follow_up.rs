@@ -11,13 +11,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use qm_db::Tx;
 use qm_jobs::JobsError;
+use qm_media_names::place;
 use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
 use serde::Deserialize;
 
 use super::Library;
 use super::scan::{Reason, ScanRequest, TYPE};
 use crate::model::library::MediaLibrary;
-use crate::model::place;
 use crate::repo;
 
 /// What happens within so many milliseconds is scanned together.

@@ -2,6 +2,7 @@
 
 use qm_db::Tx;
 use qm_kernel::{PageQuery, Permission};
+use qm_media_names::place;
 use qm_platform::Actor;
 use serde_json::json;
 
@@ -10,7 +11,6 @@ use super::{Caller, Library};
 use crate::error::LibraryError;
 use crate::model::ignored::{Ignored, MOST, place_in};
 use crate::model::library::MediaLibrary;
-use crate::model::place;
 use crate::repo;
 
 /// A place that is ignored, with the directory of its library.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
 use qm_jobs::{JobContext, JobError, Progress};
+use qm_media_names::naming::member::Beside;
+use qm_media_names::place;
 
 use super::Library;
 use crate::model::doubt::{Known, KnownDirectory};
 use crate::model::library::{MediaLibrary, ScanSummary};
-use crate::model::naming::member::Beside;
-use crate::model::place;
 use crate::ops::walk::{Entries, SeenDirectory, SeenFile};
 use crate::repo;
 use crate::repo::items::Stored;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use qm_kernel::{ClientInfo, Principal};
+use qm_media_names::place;
 use qm_platform::AuditEntry;
 use serde_json::json;
 
@@ -11,7 +12,6 @@ use super::Library;
 use crate::error::LibraryError;
 use crate::lanes::WALKS;
 use crate::model::item::Filter;
-use crate::model::place;
 use crate::model::table::Lines;
 use crate::model::view::{Consistency, MissingFile};
 use crate::ops::guard::place_of;

@@ -2,6 +2,7 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media_names::place;
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_ports::metadata::{ExternalId, Lookup, Silent, Told};
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use crate::error::LibraryError;
 use crate::model::external::{self, TITLEDB};
 use crate::model::item::Item;
 use crate::model::metadata::{ItemMetadata, MetadataEdit, lookup, question};
-use crate::model::place;
 use crate::repo;
 
 /// What providers said of an item, and what they were asked.

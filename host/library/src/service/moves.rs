@@ -16,6 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::Tx;
+use qm_media_names::name::{Identity, Read, identify, read};
+use qm_media_names::naming::is_one_film;
+use qm_media_names::naming::tag::split;
+use qm_media_names::place;
+use qm_media_names::show::{canonical_key, named};
 use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
@@ -24,11 +29,7 @@ use super::follow_up::{FILE_EVENTS, FILE_KEYS, below};
 use crate::error::LibraryError;
 use crate::lanes::{COMPUTE, LOOKS};
 use crate::model::library::{Kind, MediaLibrary};
-use crate::model::name::{Identity, Read, identify, read};
-use crate::model::naming::is_one_film;
-use crate::model::naming::tag::split;
-use crate::model::place;
-use crate::model::show::{Show, canonical_key, named};
+use crate::model::show::Show;
 use crate::repo;
 use crate::repo::moves::{Change, Lying, Taken};
 

@@ -1,10 +1,10 @@
 //! Ids that names and notes of people say items have.
 
 use qm_db::{DbError, Tx};
+use qm_media_names::naming::tag::Ids;
 
 use super::Library;
 use crate::model::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB, page};
-use crate::model::naming::tag::Ids;
 use crate::repo;
 
 impl Library {

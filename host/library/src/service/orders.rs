@@ -7,6 +7,7 @@ use std::sync::Arc;
 use qm_db::Tx;
 use qm_jobs::{Capabilities, JobContext, JobError, JobHandler, JobType, Progress};
 use qm_kernel::Permission;
+use qm_media_names::place;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,7 +18,6 @@ use crate::error::LibraryError;
 use crate::model::extra::{Extra, folder_of};
 use crate::model::item::Item;
 use crate::model::library::MediaLibrary;
-use crate::model::place;
 use crate::repo;
 use crate::repo::copies::Lying;
 

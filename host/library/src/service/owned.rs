@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use async_trait::async_trait;
 use qm_db::DbError;
 use qm_lanes::LaneError;
+use qm_media_names::place;
 use qm_ports::library::{Library as Owning, LibraryUnread, MOST_ASKED, Owned, Part, Wanted, Work};
 use qm_release::{ContentType, parse};
 
@@ -13,7 +14,6 @@ use super::Library;
 use super::views::paths;
 use crate::lanes::COMPUTE;
 use crate::model::item::title_key;
-use crate::model::place;
 use crate::repo;
 use crate::repo::owned::Found;
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use qm_lanes::LaneError;
+use qm_media_names::place;
 use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +21,6 @@ use super::Library;
 use crate::error::LibraryError;
 use crate::lanes::{COMPUTE, LOOKS, PROBES};
 use crate::model::library::MediaLibrary;
-use crate::model::place;
 use crate::model::streams::{self, Streams, Unclear};
 use crate::ops::guard::{guarded, place_of};
 use crate::ops::probe::{Expected, HANDED, ProbeError, fingerprint, open};

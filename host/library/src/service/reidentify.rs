@@ -9,6 +9,8 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob};
 use qm_kernel::Permission;
+use qm_media_names::name::identify;
+use qm_media_names::place;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -17,8 +19,6 @@ use super::scan::{in_service, stopped};
 use super::{Caller, Library, orders};
 use crate::error::LibraryError;
 use crate::lanes::COMPUTE;
-use crate::model::name::identify;
-use crate::model::place;
 use crate::model::titles::{Tally, Which};
 use crate::repo;
 

@@ -4,12 +4,12 @@ use std::os::unix::fs::symlink;
 
 use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;
+use qm_media_names::nfo;
 use rustix::fs::{CWD, Mode, mkfifoat};
 
 use crate::model::details::IdentityEdit;
 use crate::model::item::Filter;
 use crate::model::library::{Kind, MediaLibrary};
-use crate::model::nfo;
 use crate::model::show::Show;
 use crate::repo;
 use crate::testing::House;

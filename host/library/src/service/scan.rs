@@ -12,6 +12,7 @@ use qm_db::DbError;
 use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
 use qm_kernel::Permission;
 use qm_lanes::LaneError;
+use qm_media_names::place;
 use serde_json::json;
 
 use super::Library;
@@ -20,7 +21,6 @@ use super::shows::Folders;
 use crate::lanes::WALKS;
 use crate::model::doubt::{Known, suspects};
 use crate::model::library::{MediaLibrary, ScanSummary};
-use crate::model::place;
 use crate::ops::walk::{Entries, SeenDirectory, Task, WalkError, walk};
 use crate::repo;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use qm_db::Tx;
 use qm_kernel::PageQuery;
+use qm_media_names::place;
 
 use super::Library;
 use super::shelf::Of;
@@ -13,7 +14,6 @@ use crate::error::LibraryError;
 use crate::lanes::COMPUTE;
 use crate::model::item::{Filter, Item, MediaFile};
 use crate::model::library::MediaLibrary;
-use crate::model::place;
 use crate::model::score::{Merits, names_episode};
 use crate::model::series::{self, Gathered, Key, Series};
 use crate::model::show::Show;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use qm_db::{Db, Tx, db_test};
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media_names::naming::member::Member;
 
 use super::shelf::Shelf;
 use crate::model::item::{Facts, Filter, Issue, Sort, Tech};
 use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::model::naming::member::Member;
 use crate::repo;
 use crate::repo::directories::Stand;
 use crate::repo::items::NewItem;

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use qm_db::{DbError, Tx};
 use qm_jobs::{JobContext, JobError};
+use qm_media_names::name::identify;
+use qm_media_names::naming::tag::split;
+use qm_media_names::place;
+use qm_media_names::show::{canonical_key, named};
 
 use super::Library;
 use super::index::Stop;
 use crate::lanes::COMPUTE;
 use crate::model::library::{Kind, MediaLibrary};
-use crate::model::name::identify;
-use crate::model::naming::tag::split;
-use crate::model::place;
-use crate::model::show::{Show, canonical_key, named};
+use crate::model::show::Show;
 use crate::ops::walk::{Entries, SeenDirectory};
 use crate::repo;
 

@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 
 use qm_jobs::{JobContext, JobError};
+use qm_media_names::place;
+use qm_media_names::show::attempts;
 use qm_ports::titledb::{EpisodeRecord, SeriesQuestion, TitleDataError, TitleKind, TitleQuestion};
 use qm_titles::{Picked, turned};
 
@@ -15,8 +17,6 @@ use super::Library;
 use super::index::Stop;
 use crate::model::external::{ExternalId, TITLEDB, page};
 use crate::model::library::MediaLibrary;
-use crate::model::place;
-use crate::model::show::attempts;
 use crate::model::titles::{Suggestion, is_series, picked, suggested};
 use crate::repo;
 use crate::repo::titles::{Answer, AskedShow, Pending};

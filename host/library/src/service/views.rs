@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use qm_db::Tx;
 use qm_kernel::PageQuery;
+use qm_media_names::place;
 
 use super::Library;
 use crate::error::LibraryError;
@@ -15,7 +16,6 @@ use crate::model::catalog::Catalog;
 use crate::model::extra::{Extra, folder_of};
 use crate::model::item::Filter;
 use crate::model::library::MediaLibrary;
-use crate::model::place;
 use crate::model::show::Show;
 use crate::model::view::{Detail, Health, Listed};
 use crate::ops::reach::Reach;

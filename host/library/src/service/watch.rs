@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use qm_jobs::Ending;
+use qm_media_names::place;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -20,7 +21,6 @@ use super::scan::{Reason, ScanRequest};
 use crate::error::LibraryError;
 use crate::lanes::WATCHES;
 use crate::model::library::MediaLibrary;
-use crate::model::place;
 use crate::model::view::WatchState;
 use crate::ops::watch::{Notes, Unwatched, Watches, channel};
 

@@ -4,6 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use qm_db::{DbError, Tx};
 use qm_jobs::JobError;
+use qm_media_names::name::{Read, read};
+use qm_media_names::naming::member::{self, Beside, Member, Owner};
+use qm_media_names::naming::tag::Ids;
+use qm_media_names::place;
 use serde_json::{Map, Value, json};
 
 use super::{Change, Index, Meanwhile, Stop};
@@ -12,10 +16,6 @@ use crate::model::doubt::KnownDirectory;
 use crate::model::extra::Extra;
 use crate::model::item::Facts;
 use crate::model::library::Kind;
-use crate::model::name::{Read, read};
-use crate::model::naming::member::{self, Beside, Member, Owner};
-use crate::model::naming::tag::Ids;
-use crate::model::place;
 use crate::ops::walk::{SeenDirectory, SeenFile};
 use crate::repo;
 use crate::repo::copies::NewCopy;

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use qm_jobs::JobError;
+use qm_media_names::place;
 
 use super::{Change, Index, Stop};
 use crate::lanes::LOOKS;
-use crate::model::place;
 use crate::model::renames::{Pairs, Trace};
 use crate::ops::guard::place_of;
 use crate::ops::probe::{Expected, fingerprint_of};

@@ -11,7 +11,7 @@ use qm_release::{Release, parse};
 use qm_titles::{folded, normalise};
 
 use super::{episode, film, is_one_film, is_piece, is_release, part, season, stem, tag};
-use crate::model::library::Kind;
+use crate::Kind;
 
 /// Files of one directory whose names are compared; with more it is a place for many films.
 const MOST: usize = 64;

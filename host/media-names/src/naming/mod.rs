@@ -22,9 +22,8 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use self::episode::Numbers;
 use self::season::Form;
-use super::library::Kind;
-use super::name::Identity;
-use super::show;
+use crate::name::Identity;
+use crate::{Kind, show};
 
 /// Folders above a file, as they were read.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use regex::Regex;
 
-use super::naming::tag::Ids;
+use crate::naming::tag::Ids;
 
 /// Name of the files.
 pub const NAME: &[u8] = b"tvshow.nfo";

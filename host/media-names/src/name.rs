@@ -2,11 +2,9 @@
 
 use qm_release::{Release, parse};
 
-use super::item::{Facts, Tech};
-use super::library::Kind;
-use super::naming;
-use super::naming::season::{Form, season};
-use super::naming::tag::Ids;
+use crate::naming::season::{Form, season};
+use crate::naming::tag::Ids;
+use crate::{Facts, Kind, Tech, naming};
 
 /// Endings of the names of what is indexed.
 const VIDEO: [&str; 23] = [
