@@ -42,6 +42,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-notifications", &["postgresql"]),
     needs("qm-shows", &["postgresql"]),
     needs("qm-jobs", &["postgresql"]),
+    needs("qm-media", &["postgresql"]),
     needs("qm-library", &["postgresql", "mediainfo"]),
     needs("qm-titledb", &["postgresql"]),
     needs("qm-torrents", &["postgresql"]),

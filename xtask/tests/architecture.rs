@@ -16,8 +16,8 @@ fn tier(name: &str) -> u8 {
         "qm-realtime" => 4,
         "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,
         "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
-        | "qm-titledb" | "qm-library" | "qm-media-servers" | "qm-metadata" => 6,
-        "qm-system" => 7,
+        | "qm-titledb" | "qm-media" | "qm-media-servers" | "qm-metadata" => 6,
+        "qm-system" | "qm-library" => 7,
         "qm-server" => 8,
         "qm-testkit" => 9,
         "qm-tests" | "qm-bench" | "xtask" => 10,
@@ -133,6 +133,7 @@ const FEATURES: &[&str] = &[
     "indexers",
     "jobs",
     "library",
+    "media",
     "mail",
     "media-servers",
     "metadata",

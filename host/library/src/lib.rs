@@ -32,9 +32,7 @@
 
 mod area;
 mod dto;
-mod error;
 mod events;
-mod lanes;
 mod model;
 mod ops;
 mod repo;
@@ -44,8 +42,9 @@ mod service;
 mod testing;
 
 pub use area::{AREA, area};
-pub use error::LibraryError;
 pub use events::EVENTS;
 pub use ops::probe::Prober;
+pub use qm_media::LibraryError;
+pub use qm_media::service::{NoTriggers, Pace, Triggers};
 pub use routes::routes;
-pub use service::{Library, LibraryDeps, NoTriggers, Outside, Pace, Triggers};
+pub use service::{Library, LibraryDeps, Outside};

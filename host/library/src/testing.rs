@@ -35,16 +35,17 @@ use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{NoTokens, client, principal};
 use serde_json::{Map, Value, json};
 
-use crate::model::item::Filter;
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
 use crate::ops::probe::Prober;
 use chain::Chain;
 pub use chain::Say;
 use titles::Titles;
 
-use crate::service::{Caller, FileEvents, Library, LibraryDeps, Outside, Pace, Triggers};
+use crate::service::{Caller, FileEvents, Library, LibraryDeps, Outside};
 
 pub use film::film;
+use qm_media::model::item::Filter;
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::service::{Pace, Triggers};
 
 qm_kernel::events! {
     pub struct Moved: "file.moved" about "file" {

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use qm_kernel::Timestamp;
+use qm_media::model::external::ExternalId;
+use qm_media::model::extra::Extra;
+use qm_media::model::item::{Item, MediaFile, Placed, arranged};
+use qm_media::model::library::MediaLibrary;
+use qm_media::model::series;
+use qm_media::model::titles::Suggestion;
+use qm_media::model::view::{Asked, Detail, Health, Listed, WatchState};
 use qm_media_names::place;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::metadata::MetadataView;
-use crate::model::external::ExternalId;
-use crate::model::extra::Extra;
-use crate::model::item::{Item, MediaFile, Placed, arranged};
-use crate::model::library::MediaLibrary;
-use crate::model::series;
-use crate::model::titles::Suggestion;
-use crate::model::view::{Asked, Detail, Health, Listed, WatchState};
 
 /// A library.
 #[derive(Serialize, ToSchema)]

@@ -4,7 +4,7 @@ use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::model::bulk::{Accepted, SourceTorrent, TorrentAction};
+use qm_media::model::bulk::{Accepted, SourceTorrent, TorrentAction};
 
 /// Characters of an id.
 const MAX_ID: usize = 200;

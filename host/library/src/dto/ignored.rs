@@ -1,14 +1,14 @@
 //! Places that scans pass over, as they are asked for and answered.
 
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media::model::ignored::Ignored;
+use qm_media::model::library::MAX_PATH;
 use qm_media_names::place;
 use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::requests::text;
-use crate::model::ignored::Ignored;
-use crate::model::library::MAX_PATH;
 
 /// Characters of an id.
 const MAX_ID: usize = 200;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use qm_kernel::Timestamp;
+use qm_media::model::metadata::{ItemMetadata, MetadataEdit};
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,7 +11,6 @@ use utoipa::ToSchema;
 
 use super::requests::{nullable_text, number};
 use super::shows::{MAX_LIST, MAX_OVERVIEW, MAX_TEXT, MAX_YEAR, list, rating};
-use crate::model::metadata::{ItemMetadata, MetadataEdit};
 
 /// Minutes: beyond any film.
 const MAX_RUNTIME: i64 = 100_000;

@@ -5,8 +5,8 @@ use qm_media_names::naming::composed;
 use qm_web::{Fields, FromBody, FromQuery};
 use utoipa::ToSchema;
 
-use crate::model::item::{Edit, Filter, Issue, KnownAs, MEDIA_TYPES, Sort};
-use crate::model::library::{
+use qm_media::model::item::{Edit, Filter, Issue, KnownAs, MEDIA_TYPES, Sort};
+use qm_media::model::library::{
     Kind, LibraryChange, MAX_INTERVAL, MAX_NAME, MAX_PATH, MAX_TEMPLATE, Mode, Preset,
 };
 

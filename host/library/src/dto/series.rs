@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media::model::item::{Filter, Issue};
+use qm_media::model::series::Series;
+use qm_media::model::show::Show;
+use qm_media::model::view::{Consistency, Judged, Listed, MissingFile, SeriesHealth};
 use qm_media_names::naming::composed;
 use qm_media_names::place;
 use qm_web::{Fields, FromQuery};
@@ -12,11 +16,7 @@ use utoipa::ToSchema;
 
 use super::answers::ItemView;
 use super::requests::{external, sort, text, years};
-use crate::model::item::{Filter, Issue};
 use crate::model::score::{counted, mean, status};
-use crate::model::series::Series;
-use crate::model::show::Show;
-use crate::model::view::{Consistency, Judged, Listed, MissingFile, SeriesHealth};
 
 /// Characters of a key: the whole path of a folder, in base64.
 const MAX_KEY: usize = 8192;

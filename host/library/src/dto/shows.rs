@@ -1,6 +1,8 @@
 //! What is said of shows and seasons, as it is sent and answered.
 
 use qm_kernel::Timestamp;
+use qm_media::model::details::{IdentityEdit, Refreshed, Season, SeasonEdit, ShowEdit, ShowMetadata};
+use qm_media::model::external::PROVIDER_A;
 use qm_ports::metadata::TitleSuggestion;
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
@@ -10,8 +12,6 @@ use utoipa::ToSchema;
 use super::answers::{ExtraView, SuggestionView};
 use super::requests::{nullable_text, number};
 use super::series::ShowView;
-use crate::model::details::{IdentityEdit, Refreshed, Season, SeasonEdit, ShowEdit, ShowMetadata};
-use crate::model::external::PROVIDER_A;
 
 /// Characters of a title or a word.
 pub(super) const MAX_TEXT: usize = 512;

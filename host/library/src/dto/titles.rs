@@ -1,11 +1,11 @@
 //! What items are found to be: what is asked for, and what came of it.
 
+use qm_media::model::titles::{Tally, Titled, Which};
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::answers::RowView;
-use crate::model::titles::{Tally, Titled, Which};
 
 /// Characters of an id.
 const MAX_ID: usize = 200;

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::item::{Filter, Issue, Sort};
+use qm_media::model::item::{Filter, Issue, Sort};
 
 /// An item, as it is read.
 #[derive(Clone, Debug, Default)]

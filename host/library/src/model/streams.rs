@@ -2,6 +2,7 @@
 //!
 //! A file, and with it what is said of it, is anybody's: texts are cut, and numbers that no video has are left out.
 
+use qm_media::model::measured::Measured;
 use serde_json::Value;
 
 /// Characters of a text that is taken over.
@@ -13,25 +14,6 @@ const MOST_KBPS: f64 = 100_000_000.0;
 const MOST_CHANNELS: f64 = 256.0;
 const MOST_FRAMES: f64 = 10_000.0;
 const MOST_BITS: f64 = 64.0;
-
-/// What no name says of a file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Measured {
-    pub width: Option<i64>,
-    pub height: Option<i64>,
-    /// Of all streams together.
-    pub bitrate_kbps: Option<i64>,
-    pub duration_sec: Option<i64>,
-    pub audio_channels: Option<i64>,
-    /// Frames a second.
-    pub frame_rate: Option<f64>,
-    pub video_bit_depth: Option<i64>,
-    pub chroma_subsampling: Option<String>,
-    pub color_primaries: Option<String>,
-    pub color_transfer: Option<String>,
-    pub color_space: Option<String>,
-    pub hdr_format: Option<String>,
-}
 
 /// What was found in a file. What is `None` was not told.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use csv::{Terminator, Writer, WriterBuilder};
 
-use super::item::{Item, MediaFile};
+use qm_media::model::item::{Item, MediaFile};
 
 /// The names of the columns.
 const HEADER: [&str; 17] = [

@@ -12,7 +12,7 @@ use qm_media_names::place;
 use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
-use super::reach::Reach;
+use qm_media::ops::reach::Reach;
 
 /// Deeper folders are no item's own.
 const MAX_DEPTH: usize = 32;
@@ -107,10 +107,13 @@ impl Tree<'_> {
     }
 }
 
-impl Reach {
-    fn open_folder(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
-        let (above, name) = self.parent(path)?;
-        open_child(&above, name)
+/// Deletion of files and folders below the directory of a library.
+pub struct Eraser(Reach);
+
+impl Eraser {
+    /// Opens the directory of a library.
+    pub fn open(path: &Path) -> Result<Self, Errno> {
+        Reach::open(path).map(Self)
     }
 
     /// Whether a folder may go as a whole when the files of `going` go: it holds no other video, no other file system and
@@ -121,7 +124,7 @@ impl Reach {
         going: &HashSet<Vec<u8>>,
         own: &[(u64, u64)],
     ) -> Result<bool, Errno> {
-        let opened = self.parent(path).and_then(|(above, name)| {
+        let opened = self.0.parent(path).and_then(|(above, name)| {
             let dir = open_child(&above, name)?;
             Ok((dir, fs::fstat(&above)?.st_dev))
         });
@@ -140,7 +143,7 @@ impl Reach {
 
     /// Deletes a folder that may go, with all that lies in it. `gone` counts files, also where it ends early.
     pub fn erase_folder(&self, path: &[u8], going: &HashSet<Vec<u8>>, gone: &mut u64) -> Result<(), Errno> {
-        let (above, name) = self.parent(path)?;
+        let (above, name) = self.0.parent(path)?;
         let dir = open_child(&above, name)?;
         let tree = Tree {
             going,
@@ -154,7 +157,7 @@ impl Reach {
 
     /// Deletes a file, and the folder it leaves empty; whether the file was there.
     pub fn erase_file(&self, path: &[u8]) -> Result<bool, Errno> {
-        let was_there = match self.parent(path) {
+        let was_there = match self.0.parent(path) {
             Err(Errno::NOENT) => return Ok(false),
             Err(errno) => return Err(errno),
             Ok((dir, name)) => match fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -171,7 +174,7 @@ impl Reach {
         };
         let above = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at);
         if above > 0
-            && let Ok((dir, name)) = self.parent(&path[..above])
+            && let Ok((dir, name)) = self.0.parent(&path[..above])
         {
             // One that is not empty stays, whatever the reason.
             let _ = fs::unlinkat(&dir, name, AtFlags::REMOVEDIR);
@@ -192,7 +195,7 @@ pub fn size(path: &Path) -> u64 {
             return Ok(u64::try_from(stat.st_size).unwrap_or(0));
         }
         let mut entries = 0;
-        sum(&reach.open_folder(name.as_bytes())?, 0, &mut entries)
+        sum(&open_child(reach.dir(), name)?, 0, &mut entries)
     });
     measured.unwrap_or(0)
 }
@@ -258,7 +261,7 @@ mod tests {
         std::os::unix::fs::symlink(home.join("beside"), root.join("A/link")).unwrap();
         std::os::unix::fs::symlink(home.join("beside"), root.join("D")).unwrap();
         let own = identities(&[root.join("C/own")]);
-        let reach = Reach::open(&root).unwrap();
+        let reach = Eraser::open(&root).unwrap();
         assert!(reach.is_own_folder(b"A", &going(&["A/a.mkv"]), &own).unwrap());
         assert!(
             !reach.is_own_folder(b"B", &going(&["B/b.mkv"]), &own).unwrap(),

@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use qm_media::ops::reach::Reach;
+use qm_media::ops::reach::mtime;
 use qm_media_names::pointer;
 use rustix::io::{Errno, pread, retry_on_intr};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
@@ -24,8 +26,6 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, timeout_at};
 
 use super::jail::{self, JailError};
-use super::reach::Reach;
-use super::walk::mtime;
 
 /// Bytes of an answer.
 const MOST_ANSWER: u64 = 4 << 20;

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use qm_confined::{open_child, open_content, open_directory, open_listing, resolve};
+use qm_media::model::library::Kind;
+use qm_media::ops::reach::mtime;
 use qm_media_names::name::{is_marker, is_skipped, is_video};
 use qm_media_names::naming::tag::{Ids, split};
 use qm_media_names::naming::{extra, is_one_film};
@@ -21,7 +23,6 @@ use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use crate::model::doubt::Known;
-use crate::model::library::Kind;
 
 /// Deeper directories are told of and not entered.
 const MAX_DEPTH: usize = 128;
@@ -148,7 +149,7 @@ pub fn walk(
         roots: task
             .roots
             .iter()
-            .map(|root| super::guard::place_of(Path::new(root)))
+            .map(|root| qm_media::ops::guard::place_of(Path::new(root)))
             .collect(),
         own: task.own.iter().filter_map(identity).collect(),
         seen: Vec::new(),
@@ -160,11 +161,6 @@ pub fn walk(
 
 fn identity(stat: &Stat) -> (i64, i64) {
     (stat.st_dev.cast_signed(), stat.st_ino.cast_signed())
-}
-
-pub(super) fn mtime(stat: &Stat) -> i64 {
-    let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
-    stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
 /// Whether a directory of this name may be there. What cannot be asked is told of where it is opened.

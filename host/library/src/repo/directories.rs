@@ -72,7 +72,7 @@ pub async fn insert(
     if added.rows() > 0 {
         return Ok(None);
     }
-    super::bulk::directory_at(tx, library_id, place).await
+    qm_media::repo::bulk::directory_at(tx, library_id, place).await
 }
 
 /// All entries of a directory are stored. `read_at`: when, in milliseconds, where that can be relied on, as long as nothing

@@ -4,8 +4,8 @@ use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
 use qm_media_names::place;
 
-use super::clean;
-use crate::model::show::Show;
+use qm_media::model::show::Show;
+use qm_media::repo::clean;
 
 sql! {
     STORE = "INSERT INTO media_moves (position, from_path, to_path, after_id) VALUES ($1, $2, $3, '') \

@@ -2,8 +2,8 @@
 
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
+use qm_media::repo::clean;
 
-use super::clean;
 use crate::model::streams::Streams;
 
 /// Statements of a table of files.

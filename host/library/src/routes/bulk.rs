@@ -1,13 +1,13 @@
 //! `/api/media/items/bulk`: what is done to many items at once.
 
 use axum::extract::State;
+use qm_media::model::bulk::{Erasure, TorrentAction};
 use qm_web::{ApiResult, Auth, Body, Client, Created};
 
 use super::{App, faults};
 use crate::dto::bulk::{
     AcceptedView, DeleteFilesInput, ItemsInput, MoveInput, SourceTorrentView, SourceTorrentsView,
 };
-use crate::model::bulk::{Erasure, TorrentAction};
 use crate::service::Caller;
 
 /// Keeps items as they are: scans and matches leave them alone.

@@ -6,7 +6,7 @@ use qm_ports::metadata::Unsettled;
 use qm_ports::titledb::TitleDataError;
 use qm_web::faults;
 
-use crate::error::LibraryError as E;
+use qm_media::LibraryError as E;
 
 faults! {
     Create => with(input(), [E::TooMany(500), E::SamePath(some())]);

@@ -5,12 +5,12 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use qm_media::LibraryError;
 use qm_web::{ApiResult, Auth, Client, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::answers::{DetailView, IssuesView, ItemPage, ItemView, LetterView};
 use crate::dto::requests::{AlphabetQuery, IssuesQuery, ItemsQuery};
-use crate::error::LibraryError;
 
 /// A page of items.
 #[utoipa::path(

@@ -6,6 +6,10 @@
 use async_trait::async_trait;
 use qm_jobs::{Ending, JobsError, NewJob, Source};
 use qm_kernel::Permission as P;
+use qm_media::LibraryError;
+use qm_media::lanes::COMPUTE;
+use qm_media::model::item::Item;
+use qm_media::repo;
 use qm_media_names::name::identify;
 use qm_media_names::place;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, HOUSE, Occasion};
@@ -13,10 +17,6 @@ use serde_json::{Map, Value, json};
 
 use super::scan::{Reason, ScanRequest};
 use super::{Library, fetch, reidentify};
-use crate::error::LibraryError;
-use crate::lanes::COMPUTE;
-use crate::model::item::Item;
-use crate::repo;
 
 const SCAN: &str = "media_scan_library";
 const MATCH: &str = "media_match";

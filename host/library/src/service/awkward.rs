@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::Kind;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 
-use crate::model::library::Kind;
 use crate::testing::House;
 
 /// Entries of the largest directory.

@@ -6,19 +6,19 @@ use std::path::Path;
 use qm_db::Tx;
 use qm_jobs::NewJob;
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::lanes::WALKS;
+use qm_media::model::bulk::{Accepted, Erasure, MOST, SourceTorrent, once};
+use qm_media::model::ignored::Ignored;
+use qm_media::ops::guard::guarded;
+use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
 use super::views::paths;
 use super::{Caller, Library, erase, fetch, relocate};
-use crate::error::LibraryError;
-use crate::lanes::WALKS;
-use crate::model::bulk::{Accepted, Erasure, MOST, SourceTorrent, once};
-use crate::model::ignored::Ignored;
 use crate::ops::erase::size;
-use crate::ops::guard::guarded;
-use crate::repo;
 
 /// An order that may be given, of items that are there.
 struct Order {
@@ -106,7 +106,8 @@ impl Library {
         ids: Vec<String>,
     ) -> Result<Vec<SourceTorrent>, LibraryError> {
         let mut tx = self.db.begin_write().await?;
-        self.judge(&mut tx, caller, Permission::MediaManagerDeleteFiles)
+        self.rights
+            .judge(&mut tx, caller, Permission::MediaManagerDeleteFiles)
             .await?;
         drop(tx);
         let ids = bounded(ids)?;
@@ -212,7 +213,7 @@ impl Library {
         needed: &[Permission],
         ids: Vec<String>,
     ) -> Result<Order, LibraryError> {
-        let actor = self.acting.judge(tx, caller.principal, needed).await?;
+        let actor = self.rights.judge_all(tx, caller, needed).await?;
         let ids = bounded(ids)?;
         if ids.is_empty() {
             return Err(LibraryError::NothingSelected);

@@ -6,6 +6,12 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::model::external::{self, PROVIDER_A, TITLEDB};
+use qm_media::model::item::Item;
+use qm_media::model::metadata::ItemMetadata;
+use qm_media::model::titles::{TitledNews, is_series};
+use qm_media::repo;
 use qm_platform::AuditEntry;
 use qm_ports::metadata::{Alone, ExternalId, Metadata, Rated, TitleKind, Unsettled};
 use qm_ports::titledb::TitleRecord;
@@ -13,12 +19,6 @@ use qm_realtime::Room;
 use serde_json::json;
 
 use super::Library;
-use crate::error::LibraryError;
-use crate::model::external::{self, PROVIDER_A, TITLEDB};
-use crate::model::item::Item;
-use crate::model::metadata::ItemMetadata;
-use crate::model::titles::{TitledNews, is_series};
-use crate::repo;
 
 /// What the audit calls it.
 pub(super) const ADDED: &str = "media.titledb.enrichment.completed";

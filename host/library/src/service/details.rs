@@ -2,17 +2,17 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::model::details::{IdentityEdit, MANUAL, Season, SeasonEdit, ShowEdit, ShowMetadata};
+use qm_media::model::show::Show;
+use qm_media::model::titles::Suggestion;
+use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::{Actor, AuditEntry};
 use serde_json::{Value, json};
 
 use super::series::with_directory;
 use super::{Caller, Library};
-use crate::error::LibraryError;
-use crate::model::details::{IdentityEdit, MANUAL, Season, SeasonEdit, ShowEdit, ShowMetadata};
-use crate::model::show::Show;
-use crate::model::titles::Suggestion;
-use crate::repo;
 
 /// Facts and texts of a show beside its row.
 pub struct ShowDetails {
@@ -151,7 +151,9 @@ impl Library {
     }
 
     pub(super) async fn may_edit(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, LibraryError> {
-        self.judge(tx, caller, Permission::MediaManagerEditMetadata).await
+        self.rights
+            .judge(tx, caller, Permission::MediaManagerEditMetadata)
+            .await
     }
 
     async fn note_show(

@@ -13,6 +13,12 @@ use async_trait::async_trait;
 use qm_db::Tx;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
 use qm_kernel::event::{Cause, DomainEvent};
+use qm_media::LibraryError;
+use qm_media::lanes::COMPUTE;
+use qm_media::model::library::MediaLibrary;
+use qm_media::repo;
+use qm_media::repo::downloads::Arrived;
+use qm_media::service::jobs::{self, Stop, in_service, stopped};
 use qm_media_names::name::identify;
 use qm_media_names::place;
 use qm_platform::outbox::ConsumeError;
@@ -24,15 +30,8 @@ use serde_json::{Map, Value, json};
 use super::Library;
 use super::enrich::{One, Silence};
 use super::follow_up::{below, refused};
-use super::index::Stop;
-use super::orders;
-use super::scan::{Reason, in_service, stopped};
-use crate::error::LibraryError;
+use super::scan::Reason;
 use crate::events::RefreshFailed;
-use crate::lanes::COMPUTE;
-use crate::model::library::MediaLibrary;
-use crate::repo;
-use crate::repo::downloads::Arrived;
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.post_download";
@@ -114,7 +113,7 @@ pub fn job_type(library: &Arc<Library>) -> JobType {
     let handler = Arc::new(Following(Arc::downgrade(library)));
     JobType {
         at_once: Some(TOGETHER),
-        ..orders::job_type(TYPE, "jobs.type.media.post_download", handler)
+        ..jobs::job_type(TYPE, "jobs.type.media.post_download", handler)
     }
 }
 
@@ -124,7 +123,7 @@ struct Following(Weak<Library>);
 impl JobHandler for Following {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
         let library = in_service(&self.0)?;
-        let state = orders::saved(job);
+        let state = jobs::saved(job);
         let mut download = Download { library, job, state };
         download.follow().await?;
         let state = download.state;
@@ -240,7 +239,7 @@ impl Download<'_> {
             .map(|library| library.id.clone())
             .collect();
         self.state.libraries = Some(ids.clone());
-        orders::save(self.job, &self.state).await?;
+        jobs::save(self.job, &self.state).await?;
         Ok(ids)
     }
 
@@ -300,7 +299,7 @@ impl Download<'_> {
         // What the data set of titles was not asked here, because it could not be or the server died, the next scan asks.
         self.library.ask_titles(&library, self.job).await?;
         (self.state.stage, self.state.after) = (Stage::Describe, String::new());
-        orders::save(self.job, &self.state).await
+        jobs::save(self.job, &self.state).await
     }
 
     /// Has providers asked what is known to be what. Of those who do not answer people are told, and it goes on with what comes next.
@@ -437,7 +436,7 @@ impl Download<'_> {
     async fn pass(&mut self) -> Result<(), JobError> {
         self.state.passed += 1;
         (self.state.stage, self.state.after) = (Stage::default(), String::new());
-        orders::save(self.job, &self.state).await
+        jobs::save(self.job, &self.state).await
     }
 
     /// Commits what was done, with where the job stands after it.

@@ -7,14 +7,14 @@ use std::time::Duration;
 use qm_db::{Db, db_test};
 use qm_kernel::event::{Cause, DomainEvent};
 use qm_kernel::{Ctx, PageQuery};
+use qm_media::model::item::Filter;
+use qm_media::model::library::{Kind, LibraryChange};
 use qm_platform::outbox::{Consumer as _, StoredEvent};
 use qm_ports::media_server::MediaServerError;
 use serde_json::{Value, json};
 
 use super::FileEvents;
 use super::enriched::{asked as questions, described, gated, nobody, told};
-use crate::model::item::Filter;
-use crate::model::library::{Kind, LibraryChange};
 use crate::testing::House;
 
 qm_kernel::events! {

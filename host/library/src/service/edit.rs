@@ -2,16 +2,16 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::model::item::{Edit, Item};
+use qm_media::model::view::Listed;
+use qm_media::repo;
 use qm_media_names::name::identify;
 use qm_media_names::place;
 use qm_platform::Actor;
 use serde_json::json;
 
 use super::{Caller, Library};
-use crate::error::LibraryError;
-use crate::model::item::{Edit, Item};
-use crate::model::view::Listed;
-use crate::repo;
 
 /// What becomes of an item, and how that is called in the audit.
 enum Verdict {
@@ -64,7 +64,7 @@ impl Library {
     ) -> Result<Listed, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let needed = Permission::MediaManagerEditMetadata;
-        let actor = self.judge(&mut tx, caller, needed).await?;
+        let actor = self.rights.judge(&mut tx, caller, needed).await?;
         let (mut item, file, path) = listed(&mut tx, id).await?;
         if item.locked != locked {
             (item.locked, item.updated_at) = (locked, self.ctx.now());
@@ -87,7 +87,7 @@ impl Library {
         verdict: Verdict,
     ) -> Result<Listed, LibraryError> {
         let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller, verdict.needs()).await?;
+        let actor = self.rights.judge(&mut tx, caller, verdict.needs()).await?;
         let (mut item, file, path) = listed(&mut tx, id).await?;
         if item.locked {
             return Err(LibraryError::Locked);

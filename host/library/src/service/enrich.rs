@@ -14,6 +14,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use qm_db::Tx;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
+use qm_media::LibraryError;
+use qm_media::model::external::TITLEDB;
+use qm_media::model::item::Item;
+use qm_media::model::library::MediaLibrary;
+use qm_media::model::metadata::LOCAL;
+use qm_media::repo;
+use qm_media::service::jobs::{self, Stop, in_service};
 use qm_ports::metadata::LookupKind;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,16 +28,8 @@ use tokio::time::Instant;
 
 use super::Library;
 use super::fetch::Patience;
-use super::index::Stop;
 use super::metadata::{Heard, asked, reasons};
-use super::orders;
-use super::scan::in_service;
-use crate::error::LibraryError;
-use crate::model::external::TITLEDB;
-use crate::model::item::Item;
-use crate::model::library::MediaLibrary;
-use crate::model::metadata::LOCAL;
-use crate::repo;
+use crate::repo::enrich;
 
 /// Type of the jobs that go on where a scan has ended.
 pub const TYPE: &str = "media.library_enrich";
@@ -129,7 +128,7 @@ pub(super) struct Described {
 
 pub fn job_type(library: &Arc<Library>) -> JobType {
     let handler = Arc::new(Enriching(Arc::downgrade(library)));
-    orders::job_type(TYPE, "jobs.type.media.library_enrich", handler)
+    jobs::job_type(TYPE, "jobs.type.media.library_enrich", handler)
 }
 
 struct Enriching(Weak<Library>);
@@ -139,7 +138,7 @@ impl JobHandler for Enriching {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
         let library = in_service(&self.0)?;
         let id = job.input()["libraryId"].as_str().unwrap_or_default();
-        let mut described: Described = orders::saved(job);
+        let mut described: Described = jobs::saved(job);
         described.silence = Silence::default();
         if library.has_teller(job).await? {
             let mut going = Going {
@@ -178,11 +177,11 @@ impl Going<'_> {
     ) -> Result<(), Stop> {
         let (library, job) = (self.library, self.job);
         let now = library.ctx.now();
-        let total = repo::enrich::count(&mut library.db.begin_read().await?, library_id, now).await?;
+        let total = enrich::count(&mut library.db.begin_read().await?, library_id, now).await?;
         let (mut after, mut done) = (String::new(), 0);
         'all: loop {
             let mut tx = library.db.begin_read().await?;
-            let ids = repo::enrich::lacking(&mut tx, library_id, now, &after, AT_ONCE).await?;
+            let ids = enrich::lacking(&mut tx, library_id, now, &after, AT_ONCE).await?;
             drop(tx);
             let Some(last) = ids.last() else { break };
             after.clone_from(last);
@@ -206,7 +205,7 @@ impl Going<'_> {
                 }
             }
             if self.bound.is_none() {
-                orders::save(job, &*described).await?;
+                jobs::save(job, &*described).await?;
             }
         }
         Ok(described.silence.warn(job).await?)
@@ -344,7 +343,7 @@ impl Library {
         if heard.told.metadata.is_some() {
             return match self.store_heard(&mut tx, id, heard).await {
                 Ok(_) => {
-                    repo::enrich::told(&mut tx, id).await?;
+                    enrich::told(&mut tx, id).await?;
                     Ok((One::Told, Some(tx)))
                 }
                 Err(error) => passed(error),
@@ -357,7 +356,7 @@ impl Library {
             (One::Silent(reasons(silent)), SILENT)
         };
         let again_at = self.ctx.now().plus(pause);
-        repo::enrich::tried(&mut tx, id, item.updated_at, again_at).await?;
+        enrich::tried(&mut tx, id, item.updated_at, again_at).await?;
         Ok((became, Some(tx)))
     }
 }

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;
+use qm_media::model::item::{Edit, Filter, Item};
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::model::metadata::MetadataEdit;
+use qm_media::repo;
+use qm_media::service::Pace;
 use qm_ports::metadata::Told;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::{Pace, enrich};
-use crate::model::item::{Edit, Filter, Item};
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::model::metadata::MetadataEdit;
-use crate::repo;
+use super::enrich;
 use crate::testing::teller::{said, silent};
 use crate::testing::{House, pace};
 

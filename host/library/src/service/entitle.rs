@@ -2,6 +2,12 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::model::external::{ExternalId, TITLEDB, page};
+use qm_media::model::item::Item;
+use qm_media::model::metadata::{ItemMetadata, question};
+use qm_media::model::titles::{Titled, TitledNews, is_series};
+use qm_media::repo;
 use qm_ports::metadata::{Metadata, Told as Said};
 use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;
@@ -12,12 +18,6 @@ use super::cross::{ADDED, Added, Crossed};
 use super::edit::listed;
 use super::metadata::asked;
 use super::{Caller, Library};
-use crate::error::LibraryError;
-use crate::model::external::{ExternalId, TITLEDB, page};
-use crate::model::item::Item;
-use crate::model::metadata::{ItemMetadata, question};
-use crate::model::titles::{Titled, TitledNews, is_series};
-use crate::repo;
 
 const NEEDED: Permission = Permission::MediaManagerTitledbMatch;
 
@@ -76,7 +76,7 @@ impl Library {
         confidence: Option<f64>,
     ) -> Result<Titled, LibraryError> {
         let mut tx = self.db.begin_write().await?;
-        self.judge(&mut tx, caller, NEEDED).await?;
+        self.rights.judge(&mut tx, caller, NEEDED).await?;
         drop(tx);
         let titledb_id = titledb_id.trim();
         if !is_titledb_id(titledb_id) {
@@ -88,7 +88,7 @@ impl Library {
         let title = told.as_ref().map(|told| &told.title);
         let crossed = self.cross(titledb_id, title, false).await;
         let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller, NEEDED).await?;
+        let actor = self.rights.judge(&mut tx, caller, NEEDED).await?;
         let (mut item, file, path) = listed(&mut tx, id).await?;
         let (before, now) = (item.title.clone(), self.ctx.now());
         if let Some(told) = &told {

@@ -9,6 +9,12 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType};
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::lanes::CHANGES;
+use qm_media::model::bulk::{Erasure, TorrentAction};
+use qm_media::ops::guard::guarded;
+use qm_media::repo;
+use qm_media::service::jobs::{self, Standing, in_service, stopped};
 use qm_media_names::place;
 use qm_ports::action::TorrentRef;
 use qm_ports::{Removal, TorrentPayload};
@@ -16,15 +22,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Library;
-use super::orders::{self, Standing, Whereabouts};
-use super::scan::{in_service, stopped};
-use crate::error::LibraryError;
-use crate::lanes::CHANGES;
-use crate::model::bulk::{Erasure, TorrentAction};
-use crate::ops::erase::{identities, told};
-use crate::ops::guard::guarded;
-use crate::ops::reach::Reach;
-use crate::repo;
+use super::whereabouts::Whereabouts;
+use crate::ops::erase::{Eraser, identities, told};
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_delete_files";
@@ -45,7 +44,7 @@ pub fn needed(torrents: TorrentAction) -> Vec<Permission> {
 
 pub fn job_type(library: &Arc<Library>) -> JobType {
     let handler = Arc::new(Erasing(Arc::downgrade(library)));
-    orders::job_type(TYPE, "jobs.type.media.media_delete_files", handler)
+    jobs::job_type(TYPE, "jobs.type.media.media_delete_files", handler)
 }
 
 struct Erasing(Weak<Library>);
@@ -96,16 +95,16 @@ impl JobHandler for Erasing {
 
 impl Library {
     async fn erase_ordered(&self, job: &JobContext, manner: Erasure) -> Result<Done, JobError> {
-        let ids = orders::ids(job);
+        let ids = jobs::ids(job);
         let action = manner.torrents;
         let needed = needed(action);
-        let mut state: State = orders::saved(job);
-        self.still_may(job, &needed).await?;
+        let mut state: State = jobs::saved(job);
+        self.rights.check_order(job, &needed).await?;
         if state.torrents.is_none() {
             // As things are by now: nothing is gone yet.
             self.check_torrents(&ids, manner).await?;
             state.torrents = Some(self.sources(&ids, action).await?);
-            orders::save(job, &state).await?;
+            jobs::save(job, &state).await?;
         }
         let going: HashSet<String> = ids.iter().cloned().collect();
         let mut libraries = BTreeSet::new();
@@ -113,7 +112,7 @@ impl Library {
             if job.is_cancelled() {
                 return Err(stopped());
             }
-            self.still_may(job, &needed).await?;
+            self.rights.check_order(job, &needed).await?;
             let at = self.whereabouts(id).await?;
             // Gone: with its folder, in an attempt before, or by somebody else.
             let became = match at {
@@ -126,8 +125,8 @@ impl Library {
                 }
             };
             state.standing.note(job, id, became).await?;
-            orders::save(job, &state).await?;
-            job.progress(orders::progress(state.standing.done, ids.len()))
+            jobs::save(job, &state).await?;
+            job.progress(jobs::progress(state.standing.done, ids.len()))
                 .await?;
         }
         self.recount(&libraries).await?;
@@ -230,7 +229,7 @@ impl Library {
                 let outside = LibraryError::Outside(roots.join(", "));
                 return (gone, Err(failed(outside.to_string())), false);
             }
-            let reach = match Reach::open(Path::new(&path)) {
+            let reach = match Eraser::open(Path::new(&path)) {
                 Ok(reach) => reach,
                 Err(errno) => {
                     return (
@@ -320,7 +319,7 @@ impl Library {
             if job.is_cancelled() {
                 return Err(stopped());
             }
-            self.still_may(job, &needed(action)).await?;
+            self.rights.check_order(job, &needed(action)).await?;
             let torrent = source.torrent();
             let removed = if with_data && source.shared {
                 Err("items that stay are its data too".to_owned())
@@ -336,7 +335,7 @@ impl Library {
                         .await?;
                 }
             }
-            orders::save(job, state).await?;
+            jobs::save(job, state).await?;
         }
         Ok(())
     }

@@ -12,14 +12,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType};
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::repo;
+use qm_media::service::jobs::{self, Standing, in_service, stopped};
 use serde_json::json;
 
 use super::Library;
 use super::metadata::asked;
-use super::orders::{self, Standing};
-use super::scan::{in_service, stopped};
-use crate::error::LibraryError;
-use crate::repo;
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.metadata_fetch";
@@ -32,7 +31,7 @@ pub fn job_type(library: &Arc<Library>) -> JobType {
     JobType {
         // Nothing on a disk is touched, and providers have paces of their own: a long order holds up no short one.
         at_once: Some(TOGETHER),
-        ..orders::job_type(TYPE, "jobs.type.media.metadata_fetch", handler)
+        ..jobs::job_type(TYPE, "jobs.type.media.metadata_fetch", handler)
     }
 }
 
@@ -100,14 +99,14 @@ impl Patience {
 
 impl Library {
     async fn fetch_ordered(&self, job: &JobContext) -> Result<Done, JobError> {
-        let ids = orders::ids(job);
-        let mut standing: Standing = orders::saved(job);
+        let ids = jobs::ids(job);
+        let mut standing: Standing = jobs::saved(job);
         let mut patience = Patience::default();
         for id in &ids[standing.done.min(ids.len())..] {
             let became = self.fetch_patiently(job, id, &mut patience).await?;
             standing.note(job, id, became).await?;
-            orders::save(job, &standing).await?;
-            job.progress(orders::progress(standing.done, ids.len())).await?;
+            jobs::save(job, &standing).await?;
+            job.progress(jobs::progress(standing.done, ids.len())).await?;
         }
         Ok(Done::result(json!({
             "total": ids.len(), "completed": standing.completed, "failed": standing.failed,
@@ -147,7 +146,7 @@ impl Library {
         if job.is_cancelled() {
             return Err(stopped());
         }
-        self.still_may(job, &[NEEDED]).await?;
+        self.rights.check_order(job, &[NEEDED]).await?;
         let (item, question) = match asked(&mut self.db.begin_read().await?, id).await {
             Ok(asked) => asked,
             Err(error) => return Ok(Err(error)),
@@ -164,7 +163,7 @@ impl Library {
             Err(error) => return Ok(Err(error)),
         };
         // Providers may take their time.
-        self.still_may(job, &[NEEDED]).await?;
+        self.rights.check_order(job, &[NEEDED]).await?;
         let mut tx = self.db.begin_write().await?;
         repo::metadata::hold(&mut tx, id).await?;
         let found = repo::lists::find(&mut tx, id).await?;

@@ -11,14 +11,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use qm_db::Tx;
 use qm_jobs::JobsError;
+use qm_media::model::library::MediaLibrary;
+use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
 use serde::Deserialize;
 
 use super::Library;
 use super::scan::{Reason, ScanRequest, TYPE};
-use crate::model::library::MediaLibrary;
-use crate::repo;
+use crate::repo::moves;
 
 /// What happens within so many milliseconds is scanned together.
 const GATHERS: i64 = 5_000;
@@ -61,7 +62,7 @@ impl Consumer for FileEvents {
         let gone = said.from.as_ref().or(said.path.as_ref());
         if let Some(from) = gone.filter(|path| libraries.iter().any(|library| below(library, path).is_some()))
         {
-            repo::moves::store(tx, stored.position, from, said.to.as_deref()).await?;
+            moves::store(tx, stored.position, from, said.to.as_deref()).await?;
             let library = self.0.clone();
             tx.after_commit(move || library.told.notify_one());
         }
@@ -136,8 +137,8 @@ pub(super) fn below(library: &MediaLibrary, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use qm_db::{Db, db_test};
+    use qm_media::model::library::Kind;
 
-    use crate::model::library::Kind;
     use crate::testing::{Completed, House, Moved};
 
     db_test! {

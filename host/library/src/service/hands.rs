@@ -2,6 +2,7 @@
 //! nobody: whoever wrote the rule was judged when it was written, the plugin was granted it, and the run is what is audited.
 
 use async_trait::async_trait;
+use qm_media::repo;
 use qm_ports::action::{ActionError, MediaHands, MediaPlace, MediaPlayer, TorrentRef};
 use qm_ports::library::Owned;
 use qm_ports::media_server::{Extent, MediaServerError};
@@ -11,7 +12,7 @@ use super::Library;
 use super::actions::stored;
 use super::follow_up::below;
 use super::owned::owned;
-use crate::repo;
+use crate::repo::owned;
 
 #[async_trait]
 impl MediaHands for Library {
@@ -62,7 +63,7 @@ impl MediaHands for Library {
         ids.retain(|id| after.is_none_or(|after| id.as_str() > after));
         ids.sort();
         ids.truncate(most);
-        let mut found = repo::owned::by_ids(&mut tx, &ids).await.map_err(stored)?;
+        let mut found = owned::by_ids(&mut tx, &ids).await.map_err(stored)?;
         drop(tx);
         found.sort_by(|a, b| a.id.cmp(&b.id));
         let shown = found.into_iter().map(|found| {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::Kind;
+use qm_media::service::Pace;
 use qm_ports::action::{ActionError, MediaHands, MediaPlace, MediaPlayer, TorrentRef};
 use qm_ports::library::Owned;
 use qm_ports::media_server::MediaServerError;
 use serde_json::json;
 
-use super::Pace;
-use crate::model::library::Kind;
 use crate::testing::House;
 
 fn torrent() -> TorrentRef {

@@ -2,16 +2,16 @@
 
 use qm_db::Tx;
 use qm_kernel::{PageQuery, Permission};
+use qm_media::LibraryError;
+use qm_media::model::ignored::{Ignored, MOST, place_in};
+use qm_media::model::library::MediaLibrary;
+use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::Actor;
 use serde_json::json;
 
 use super::views::paths;
 use super::{Caller, Library};
-use crate::error::LibraryError;
-use crate::model::ignored::{Ignored, MOST, place_in};
-use crate::model::library::MediaLibrary;
-use crate::repo;
 
 /// A place that is ignored, with the directory of its library.
 pub type Listed = (Ignored, String);
@@ -42,7 +42,7 @@ impl Library {
     ) -> Result<Listed, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let needed = Permission::MediaManagerDelete;
-        let actor = self.judge(&mut tx, caller, needed).await?;
+        let actor = self.rights.judge(&mut tx, caller, needed).await?;
         let found = repo::libraries::find(&mut tx, library_id).await?;
         let library = found.ok_or(LibraryError::NoSuchLibrary)?;
         let place = place_in(&library.path, path).ok_or(LibraryError::OutsideLibrary)?;
@@ -68,7 +68,7 @@ impl Library {
     pub async fn heed(&self, caller: Caller<'_>, id: &str) -> Result<Listed, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let needed = Permission::MediaManagerDelete;
-        let actor = self.judge(&mut tx, caller, needed).await?;
+        let actor = self.rights.judge(&mut tx, caller, needed).await?;
         let found = repo::ignored::find(&mut tx, id).await?;
         let ignored = found.ok_or(LibraryError::NotIgnored)?;
         let library = repo::libraries::find(&mut tx, &ignored.library_id).await?;

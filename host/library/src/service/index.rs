@@ -3,17 +3,19 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use qm_db::{DbError, Tx};
-use qm_jobs::{JobContext, JobError, Progress};
+use qm_db::Tx;
+use qm_jobs::{JobContext, Progress};
+use qm_media::model::library::{MediaLibrary, ScanSummary};
+use qm_media::repo;
+use qm_media::repo::items::Stored;
+use qm_media::service::jobs::Stop;
 use qm_media_names::naming::member::Beside;
 use qm_media_names::place;
 
 use super::Library;
 use crate::model::doubt::{Known, KnownDirectory};
-use crate::model::library::{MediaLibrary, ScanSummary};
 use crate::ops::walk::{Entries, SeenDirectory, SeenFile};
-use crate::repo;
-use crate::repo::items::Stored;
+use crate::repo::directories;
 
 mod commit;
 mod renames;
@@ -24,20 +26,6 @@ const AT_ONCE: usize = 256;
 const REPORTS: usize = 150;
 /// Where storing begins, in percent of the whole.
 const BEGIN: f64 = 5.0;
-
-/// Why a scan does not go on.
-#[derive(Debug, thiserror::Error)]
-pub enum Stop {
-    #[error("it was cancelled")]
-    Stopped,
-    /// The library is gone, or lies elsewhere.
-    #[error("the library changed meanwhile")]
-    Changed,
-    #[error(transparent)]
-    Database(#[from] DbError),
-    #[error(transparent)]
-    Job(#[from] JobError),
-}
 
 /// One thing to store.
 enum Change<'a> {
@@ -282,7 +270,7 @@ impl<'a> Index<'a> {
         for directory in gone {
             loop {
                 let mut tx = self.begin().await?;
-                if !repo::directories::is_undisturbed(&mut tx, &directory.id, directory.moves).await? {
+                if !directories::is_undisturbed(&mut tx, &directory.id, directory.moves).await? {
                     break;
                 }
                 // What has another file elsewhere stays.
@@ -295,7 +283,7 @@ impl<'a> Index<'a> {
                 }
                 let removed = repo::items::delete_of(&mut tx, &directory.id, AT_ONCE as i64).await?;
                 if removed < AT_ONCE as u64 {
-                    repo::directories::delete(&mut tx, &directory.id).await?;
+                    directories::delete(&mut tx, &directory.id).await?;
                 }
                 tx.commit().await?;
                 self.summary.removed += removed;

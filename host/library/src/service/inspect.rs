@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use qm_kernel::{ClientInfo, Principal};
+use qm_media::LibraryError;
+use qm_media::lanes::WALKS;
+use qm_media::model::item::Filter;
+use qm_media::model::view::{Consistency, MissingFile};
+use qm_media::ops::guard::place_of;
+use qm_media::ops::reach::Reach;
+use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::AuditEntry;
 use serde_json::json;
 
 use super::Library;
-use crate::error::LibraryError;
-use crate::lanes::WALKS;
-use crate::model::item::Filter;
 use crate::model::table::Lines;
-use crate::model::view::{Consistency, MissingFile};
-use crate::ops::guard::place_of;
-use crate::ops::reach::Reach;
-use crate::repo;
 
 /// Items whose files are looked for at once.
 const LOOKED_FOR: i64 = 2000;

@@ -4,17 +4,19 @@ use std::path::Path;
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::lanes::LOOKS;
+use qm_media::model::library::{LibraryChange, MAX_LIBRARIES, MediaLibrary};
+use qm_media::model::view::Asked;
+use qm_media::ops::guard::guarded;
+use qm_media::repo;
+use qm_media::service::jobs::MODULE;
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
-use super::scan::{MODULE, Reason, ScanRequest, scan_asked};
+use super::scan::{Reason, ScanRequest, scan_asked};
 use super::{Caller, Library};
-use crate::error::LibraryError;
-use crate::lanes::LOOKS;
-use crate::model::library::{LibraryChange, MAX_LIBRARIES, MediaLibrary};
-use crate::model::view::Asked;
-use crate::ops::guard::guarded;
-use crate::repo;
+use crate::repo::directories;
 
 /// Items that are deleted in one transaction.
 const AT_ONCE: i64 = 500;
@@ -68,6 +70,7 @@ impl Library {
         let now = self.ctx.now();
         let mut tx = self.db.begin_write().await?;
         let actor = self
+            .rights
             .judge(&mut tx, caller, Permission::MediaManagerManageLibraries)
             .await?;
         known_mode(mode)?;
@@ -110,6 +113,7 @@ impl Library {
         let path = self.look_at(change.path.as_deref()).await?;
         let mut tx = self.db.begin_write().await?;
         let actor = self
+            .rights
             .judge(&mut tx, caller, Permission::MediaManagerManageLibraries)
             .await?;
         known_mode(mode)?;
@@ -132,7 +136,7 @@ impl Library {
         library.updated_at = self.ctx.now();
         repo::libraries::update(&mut tx, &library).await?;
         if library.path != before {
-            repo::directories::forget(&mut tx, id).await?;
+            directories::forget(&mut tx, id).await?;
             repo::libraries::unscanned(&mut tx, id).await?;
             library.last_scan_at = None;
         }
@@ -155,6 +159,7 @@ impl Library {
         loop {
             let mut tx = self.db.begin_write().await?;
             let actor = self
+                .rights
                 .judge(&mut tx, caller, Permission::MediaManagerManageLibraries)
                 .await?;
             let found = repo::libraries::find(&mut tx, id).await?;
@@ -178,7 +183,10 @@ impl Library {
     /// Asks for a scan that looks at every file; the id of the job. Of a library that is not there the job says so.
     pub async fn scan(&self, caller: Caller<'_>, id: &str) -> Result<String, LibraryError> {
         let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller, Permission::MediaManagerScan).await?;
+        let actor = self
+            .rights
+            .judge(&mut tx, caller, Permission::MediaManagerScan)
+            .await?;
         let found = repo::libraries::find(&mut tx, id).await?;
         let asked = ScanRequest {
             library_id: id,
@@ -196,7 +204,9 @@ impl Library {
     /// Asks a job of this area to end; whether there was one that could.
     pub async fn cancel_job(&self, caller: Caller<'_>, id: &str) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_write().await?;
-        self.judge(&mut tx, caller, Permission::MediaManagerScan).await?;
+        self.rights
+            .judge(&mut tx, caller, Permission::MediaManagerScan)
+            .await?;
         let is_asked = self.jobs.cancel_of(&mut tx, caller, MODULE, id).await?;
         tx.commit().await?;
         Ok(is_asked)
@@ -212,15 +222,6 @@ impl Library {
         };
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
         Ok(Some(LOOKS.run(move |_| guarded(&path, &roots, &own)).await?))
-    }
-
-    pub(super) async fn judge(
-        &self,
-        tx: &mut Tx,
-        caller: Caller<'_>,
-        needed: Permission,
-    ) -> Result<Actor, LibraryError> {
-        Ok(self.acting.judge(tx, caller.principal, &[needed]).await?)
     }
 
     async fn note(

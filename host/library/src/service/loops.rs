@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use qm_media::LibraryError;
+use qm_media::repo;
 use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
 use super::Library;
 use super::scan::Reason;
 use super::scan::scan_asked;
-use crate::error::LibraryError;
-use crate::repo;
 
 const INTERVAL: Duration = Duration::from_mins(5);
 

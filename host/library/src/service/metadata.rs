@@ -2,6 +2,11 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::model::external::{self, TITLEDB};
+use qm_media::model::item::Item;
+use qm_media::model::metadata::{ItemMetadata, MetadataEdit, lookup, question};
+use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_ports::metadata::{ExternalId, Lookup, Silent, Told};
@@ -9,11 +14,6 @@ use serde_json::{Value, json};
 
 use super::cross::{ADDED, Added, Crossed};
 use super::{Caller, Library};
-use crate::error::LibraryError;
-use crate::model::external::{self, TITLEDB};
-use crate::model::item::Item;
-use crate::model::metadata::{ItemMetadata, MetadataEdit, lookup, question};
-use crate::repo;
 
 /// What providers said of an item, and what they were asked.
 pub(super) struct Heard {
@@ -52,7 +52,7 @@ impl Library {
     /// item is still what they were asked about: whatever ends in between leaves it as it was.
     pub async fn fetch_metadata(&self, caller: Caller<'_>, id: &str) -> Result<ItemMetadata, LibraryError> {
         let needed = [Permission::MediaManagerEditMetadata];
-        judge_alone(&*self.acting, &self.db, caller.principal, &needed).await?;
+        judge_alone(&*self.rights.acting, &self.db, caller.principal, &needed).await?;
         let (_, question) = asked(&mut self.db.begin_read().await?, id).await?;
         let heard = self.ask_chain(id, question).await?;
         let mut tx = self.db.begin_write().await?;
@@ -198,7 +198,9 @@ impl Library {
     }
 
     async fn may_describe(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, LibraryError> {
-        self.judge(tx, caller, Permission::MediaManagerEditMetadata).await
+        self.rights
+            .judge(tx, caller, Permission::MediaManagerEditMetadata)
+            .await
     }
 
     async fn note_metadata(

@@ -30,7 +30,6 @@ pub mod moves;
 #[cfg(test)]
 mod moves_tests;
 mod named;
-mod orders;
 mod owned;
 mod probe;
 #[cfg(test)]
@@ -60,16 +59,16 @@ mod views;
 mod watch;
 #[cfg(test)]
 mod watched;
+mod whereabouts;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use async_trait::async_trait;
 pub use follow_up::FileEvents;
-use qm_db::{Db, DbError, Tx};
+use qm_db::Db;
 use qm_jobs::Jobs;
 use qm_kernel::Ctx;
+use qm_media::service::{Pace, Rights, Triggers};
 pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit};
 use qm_ports::action::TorrentHands;
@@ -79,64 +78,12 @@ use qm_ports::metadata::MetadataChain;
 use qm_ports::titledb::TitleData;
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
-use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Notify, Semaphore};
 
 use crate::ops::probe::Prober;
 use probe::Probing;
 use shelf::{SeriesShelf, Shelf};
 use watch::Watching;
-
-/// Runs the rules of a trigger. Offered by automation, wired by the server.
-#[async_trait]
-pub trait Triggers: Send + Sync {
-    /// In the transaction of what happened.
-    async fn fire(&self, tx: &mut Tx, trigger: &str, context: &Map<String, Value>) -> Result<(), DbError>;
-}
-
-/// Where nobody has rules.
-pub struct NoTriggers;
-
-#[async_trait]
-impl Triggers for NoTriggers {
-    async fn fire(&self, _: &mut Tx, _: &str, _: &Map<String, Value>) -> Result<(), DbError> {
-        Ok(())
-    }
-}
-
-/// When a scan relies on what the one before saw.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// What was touched later than this ago may change again without a trace in its directory.
-    pub settles: Duration,
-    /// A directory that was read longer ago is read again, whatever its state.
-    pub relies: Duration,
-    /// What changes within this of the first change is scanned together.
-    pub gathers: Duration,
-    /// So long a scan waits, before it removes what is gone, for events of before that may tell where to.
-    pub waits: Duration,
-    /// So long providers of metadata that do not answer are left alone, before a job that has them asked about many items goes on;
-    /// three times that and nine times that when they still do not.
-    pub spares: Duration,
-    /// Items that providers of metadata are asked about with one scan, or one download; the rest is left to a job of its own.
-    pub describes: usize,
-    /// So long an action of a plugin waits for a job, which then goes on by itself: its run has 30 s in all.
-    pub lingers: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            settles: Duration::from_mins(10),
-            relies: Duration::from_hours(24),
-            gathers: Duration::from_secs(10),
-            waits: Duration::from_secs(5),
-            spares: Duration::from_secs(10),
-            describes: 200,
-            lingers: Duration::from_secs(20),
-        }
-    }
-}
 
 /// What the area may do outside itself, for those who may.
 #[derive(Clone)]
@@ -183,7 +130,7 @@ pub struct Library {
     db: Db,
     ctx: Ctx,
     audit: Audit,
-    acting: Arc<dyn Acting>,
+    rights: Rights,
     jobs: Jobs,
     triggers: Arc<dyn Triggers>,
     file_roots: Vec<String>,
@@ -215,7 +162,10 @@ impl Library {
             db: deps.db,
             ctx: deps.ctx,
             audit: deps.audit,
-            acting: deps.acting,
+            rights: Rights {
+                acting: deps.acting,
+                holders: deps.outside.holders.clone(),
+            },
             jobs: deps.jobs,
             triggers: deps.triggers,
             file_roots: deps.file_roots,

@@ -16,6 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::Tx;
+use qm_media::LibraryError;
+use qm_media::lanes::{COMPUTE, LOOKS};
+use qm_media::model::library::{Kind, MediaLibrary};
+use qm_media::model::show::Show;
+use qm_media::repo;
 use qm_media_names::name::{Identity, Read, identify, read};
 use qm_media_names::naming::is_one_film;
 use qm_media_names::naming::tag::split;
@@ -26,11 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Library;
 use super::follow_up::{FILE_EVENTS, FILE_KEYS, below};
-use crate::error::LibraryError;
-use crate::lanes::{COMPUTE, LOOKS};
-use crate::model::library::{Kind, MediaLibrary};
-use crate::model::show::Show;
-use crate::repo;
+use crate::repo::moves;
 use crate::repo::moves::{Change, Lying, Taken};
 
 /// Items of one transaction.
@@ -164,7 +165,7 @@ impl Library {
     /// Does one transaction of it; whether there may be more. `touched`: libraries whose items it changed.
     pub(super) async fn follow_some(&self, touched: &mut BTreeSet<String>) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_read().await?;
-        let Some(change) = repo::moves::first(&mut tx).await? else {
+        let Some(change) = moves::first(&mut tx).await? else {
             return Ok(false);
         };
         let libraries = repo::libraries::all(&mut tx).await?;
@@ -173,7 +174,7 @@ impl Library {
         for (at, source) in sources.iter().enumerate() {
             let most = AT_ONCE as i64;
             let (library, from) = (&source.library.id, &source.from);
-            let lying = repo::moves::at_or_below(&mut tx, library, from, &change.after_id, most).await?;
+            let lying = moves::at_or_below(&mut tx, library, from, &change.after_id, most).await?;
             rows.extend(lying.into_iter().map(|item| (at, item)));
         }
         rows.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
@@ -188,7 +189,7 @@ impl Library {
                 Some((&*library.id, &*one.to.as_ref()?.place))
             })
             .collect();
-        let taken = repo::moves::taken(&mut tx, &wanted).await?;
+        let taken = moves::taken(&mut tx, &wanted).await?;
         drop(tx);
         let (staying, is_there) = self.on_disk(&libraries, &taken, &change.from_path).await?;
         let batch = Batch {
@@ -216,8 +217,8 @@ impl Library {
         }
         let change = &batch.change;
         let is_ours = match batch.moving.last() {
-            Some(last) if !batch.is_last => repo::moves::reached(&mut tx, change, &last.item.id).await?,
-            _ => repo::moves::done(&mut tx, change).await?,
+            Some(last) if !batch.is_last => moves::reached(&mut tx, change, &last.item.id).await?,
+            _ => moves::done(&mut tx, change).await?,
         };
         if !is_ours {
             return Ok(false);
@@ -242,7 +243,7 @@ impl Library {
                 // Something stands there again, or still does: a scan compares the two.
                 None if batch.is_there => {}
                 None => {
-                    repo::moves::delete(&mut tx, &one.item.id, library, &one.item.place).await?;
+                    moves::delete(&mut tx, &one.item.id, library, &one.item.place).await?;
                 }
             }
         }
@@ -258,7 +259,7 @@ impl Library {
         library_id: &str,
         from: &str,
     ) -> Result<bool, LibraryError> {
-        if !repo::moves::lies(tx, &item.id, library_id, &item.place).await? {
+        if !moves::lies(tx, &item.id, library_id, &item.place).await? {
             return Ok(false);
         }
         let copies = repo::copies::lying(tx, &item.id, library_id).await?;
@@ -358,7 +359,7 @@ impl Library {
             return Ok(());
         };
         if batch.stands(library, &goal.place, item)
-            || !repo::moves::lies(tx, &item.id, &before.id, &item.place).await?
+            || !moves::lies(tx, &item.id, &before.id, &item.place).await?
         {
             return Ok(());
         }
@@ -383,7 +384,7 @@ impl Library {
         };
         let earlier = known.clone();
         if before.kind != library.kind {
-            repo::moves::forget_ids(tx, &item.id).await?;
+            moves::forget_ids(tx, &item.id).await?;
             known.locked = false;
             (known.series_titledb_id, known.sort_title) = (None, None);
             if let Some(Read { facts, .. }) = &goal.read {
@@ -463,13 +464,13 @@ impl Library {
         if !is_kind || !is_show(&source.from) || !is_show(to) {
             return Ok(());
         }
-        let Some(id) = repo::moves::show_at(tx, &source.library.id, &source.from).await? else {
+        let Some(id) = moves::show_at(tx, &source.library.id, &source.from).await? else {
             return Ok(());
         };
-        repo::moves::give_way(tx, &library.id, to).await?;
+        moves::give_way(tx, &library.id, to).await?;
         let (Some(show), None) = (
             repo::shows::find(tx, &id).await?,
-            repo::moves::show_at(tx, &library.id, to).await?,
+            moves::show_at(tx, &library.id, to).await?,
         ) else {
             return Ok(());
         };
@@ -487,7 +488,7 @@ impl Library {
         if moved.tag(split(&folder).1) {
             repo::shows::change_series(tx, &show, &moved, now).await?;
         }
-        Ok(repo::moves::move_show(tx, &moved, now).await?)
+        Ok(moves::move_show(tx, &moved, now).await?)
     }
 }
 

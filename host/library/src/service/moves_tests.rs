@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test, sql};
 use qm_kernel::PageQuery;
+use qm_media::model::details::{IdentityEdit, ShowEdit};
+use qm_media::model::item::{Edit, Filter, Item};
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::model::show::Show;
+use qm_media::repo;
+use qm_media::service::Pace;
 use serde_json::json;
 
-use super::Pace;
-use crate::model::details::{IdentityEdit, ShowEdit};
-use crate::model::item::{Edit, Filter, Item};
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::model::show::Show;
-use crate::repo;
 use crate::testing::{Deleted, House};
 
 const LONG: Duration = Duration::from_mins(2);

@@ -1,11 +1,11 @@
 //! Ids that names and notes of people say items have.
 
 use qm_db::{DbError, Tx};
+use qm_media::model::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB, page};
+use qm_media::repo;
 use qm_media_names::naming::tag::Ids;
 
 use super::Library;
-use crate::model::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB, page};
-use crate::repo;
 
 impl Library {
     /// Takes what is said of items: it is what they are, instead of what was found by their titles. What somebody said before stays.

@@ -6,15 +6,16 @@ use std::collections::{BTreeSet, HashMap};
 use async_trait::async_trait;
 use qm_db::DbError;
 use qm_lanes::LaneError;
+use qm_media::lanes::COMPUTE;
+use qm_media::model::item::title_key;
+use qm_media::repo;
 use qm_media_names::place;
 use qm_ports::library::{Library as Owning, LibraryUnread, MOST_ASKED, Owned, Part, Wanted, Work};
 use qm_release::{ContentType, parse};
 
 use super::Library;
 use super::views::paths;
-use crate::lanes::COMPUTE;
-use crate::model::item::title_key;
-use crate::repo;
+use crate::repo::owned;
 use crate::repo::owned::Found;
 
 #[async_trait]
@@ -65,11 +66,11 @@ impl Library {
         }
         let all = |texts: BTreeSet<String>| texts.into_iter().collect::<Vec<String>>();
         let mut tx = self.db.begin_read().await?;
-        let by_key = grouped(repo::owned::by_keys(&mut tx, &all(keys)).await?);
-        let by_title = grouped(repo::owned::by_titles(&mut tx, &all(titles)).await?);
-        let by_series = grouped(repo::owned::of_series(&mut tx, &all(series)).await?);
+        let by_key = grouped(owned::by_keys(&mut tx, &all(keys)).await?);
+        let by_title = grouped(owned::by_titles(&mut tx, &all(titles)).await?);
+        let by_series = grouped(owned::of_series(&mut tx, &all(series)).await?);
         let external: Vec<(String, String)> = external.into_iter().collect();
-        let by_external = grouped(repo::owned::by_external(&mut tx, &external).await?);
+        let by_external = grouped(owned::by_external(&mut tx, &external).await?);
         let paths = paths(repo::libraries::all(&mut tx).await?);
         drop(tx);
         let answers = asked.iter().map(|wanted| {
@@ -203,10 +204,10 @@ pub(super) fn owned(library: &str, found: Found) -> Owned {
 #[cfg(test)]
 mod tests {
     use qm_db::{Db, db_test, sql};
+    use qm_media::model::item::{Edit, Filter};
+    use qm_media::model::library::Kind;
 
     use super::*;
-    use crate::model::item::{Edit, Filter};
-    use crate::model::library::Kind;
     use crate::testing::House;
 
     sql! {

@@ -13,18 +13,18 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use qm_lanes::LaneError;
+use qm_media::LibraryError;
+use qm_media::lanes::{COMPUTE, LOOKS, PROBES};
+use qm_media::model::library::MediaLibrary;
+use qm_media::ops::guard::{guarded, place_of};
+use qm_media::ops::reach::Reach;
 use qm_media_names::place;
 use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
 use super::Library;
-use crate::error::LibraryError;
-use crate::lanes::{COMPUTE, LOOKS, PROBES};
-use crate::model::library::MediaLibrary;
 use crate::model::streams::{self, Streams, Unclear};
-use crate::ops::guard::{guarded, place_of};
 use crate::ops::probe::{Expected, HANDED, ProbeError, fingerprint, open};
-use crate::ops::reach::Reach;
 use crate::repo;
 use crate::repo::probes::Due;
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test};
 use qm_kernel::{Ctx, PageQuery, Timestamp};
+use qm_media::model::item::{Filter, MediaFile};
+use qm_media::model::library::{Kind, MediaLibrary};
+use qm_media::service::Pace;
 
-use super::{Library, Pace};
-use crate::model::item::{Filter, MediaFile};
-use crate::model::library::{Kind, MediaLibrary};
+use super::Library;
 use crate::ops::probe::Prober;
 use crate::repo;
 use crate::testing::{House, film};
@@ -109,7 +110,7 @@ db_test! {
         assert_eq!(probes(&house.app).await, 3);
         let all = || async {
             let page = qm_kernel::PageQuery { page: 1, page_size: 9 };
-            let (items, _) = house.app.items(&crate::model::item::Filter::default(), page).await.unwrap();
+            let (items, _) = house.app.items(&qm_media::model::item::Filter::default(), page).await.unwrap();
             items.into_iter().map(|(item, file, _)| (item, file)).collect::<Vec<_>>()
         };
         let before = all().await;

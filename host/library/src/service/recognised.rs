@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;
+use qm_media::model::item::{Filter, Issue, Item};
+use qm_media::model::library::Kind;
 
-use crate::model::item::{Filter, Issue, Item};
-use crate::model::library::Kind;
 use crate::testing::House;
 
 async fn items(house: &House, issue: Option<Issue>) -> Vec<Item> {

@@ -5,6 +5,11 @@
 
 use qm_db::Tx;
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::model::details::{Refreshed, ShowMetadata};
+use qm_media::model::external::{PROVIDER_A, PROVIDER_B, TITLEDB};
+use qm_media::model::show::Show;
+use qm_media::repo;
 use qm_platform::{AuditResult, judge_alone};
 use qm_ports::metadata::{Alone, ExternalId, Lookup, LookupKind, Metadata};
 use serde_json::{Value, json};
@@ -12,18 +17,13 @@ use serde_json::{Value, json};
 use super::details::found;
 use super::metadata::reasons;
 use super::{Caller, Library};
-use crate::error::LibraryError;
-use crate::model::details::{Refreshed, ShowMetadata};
-use crate::model::external::{PROVIDER_A, PROVIDER_B, TITLEDB};
-use crate::model::show::Show;
-use crate::repo;
 
 impl Library {
     /// Asks what is to be said of a show: by its id at the provider, else by its id in the data set of titles, else by title and year.
     /// What is said of another show than this one is known to be is dropped.
     pub async fn refresh_show(&self, caller: Caller<'_>, id: &str) -> Result<Refreshed, LibraryError> {
         let needed = [Permission::MediaManagerEditMetadata];
-        judge_alone(&*self.acting, &self.db, caller.principal, &needed).await?;
+        judge_alone(&*self.rights.acting, &self.db, caller.principal, &needed).await?;
         let question = question(&found(&mut self.db.begin_read().await?, id).await?);
         let said = self.metadata.details_of(PROVIDER_A, &question).await?;
         let mut tx = self.db.begin_write().await?;

@@ -9,18 +9,17 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob};
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::lanes::COMPUTE;
+use qm_media::model::titles::{Tally, Which};
+use qm_media::repo;
+use qm_media::service::jobs::{self, Stop, in_service, stopped};
 use qm_media_names::name::identify;
 use qm_media_names::place;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::index::Stop;
-use super::scan::{in_service, stopped};
-use super::{Caller, Library, orders};
-use crate::error::LibraryError;
-use crate::lanes::COMPUTE;
-use crate::model::titles::{Tally, Which};
-use crate::repo;
+use super::{Caller, Library};
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_identification";
@@ -30,7 +29,7 @@ const AT_ONCE: i64 = 25;
 
 pub fn job_type(library: &Arc<Library>) -> JobType {
     let handler = Arc::new(Identifying(Arc::downgrade(library)));
-    orders::job_type(TYPE, "jobs.type.media.media_identification", handler)
+    jobs::job_type(TYPE, "jobs.type.media.media_identification", handler)
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -69,7 +68,7 @@ impl Library {
     /// Has items identified again, and waits for it. Asked for again meanwhile by the same one, it is the same job.
     pub async fn reidentify(&self, caller: Caller<'_>, which: Which) -> Result<Tally, LibraryError> {
         let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller, NEEDED).await?;
+        let actor = self.rights.judge(&mut tx, caller, NEEDED).await?;
         if let Some(id) = &which.library_id
             && repo::libraries::find(&mut tx, id).await?.is_none()
         {
@@ -89,11 +88,11 @@ impl Library {
         let job = self.jobs.enqueue(&mut tx, job).await?;
         tx.commit().await?;
         self.jobs.announce(&job);
-        self.result_of(job.id()).await
+        jobs::result_of(&self.jobs, job.id()).await
     }
 
     async fn read_again(&self, job: &JobContext, which: &Which) -> Result<Tally, JobError> {
-        let mut state: State = orders::saved(job);
+        let mut state: State = jobs::saved(job);
         let mut tx = self.db.begin_read().await?;
         let (library, status) = (which.library_id.as_deref(), which.match_status.as_deref());
         let total = repo::names::count(&mut tx, library, status).await?;
@@ -103,7 +102,7 @@ impl Library {
             if job.is_cancelled() {
                 return Err(stopped());
             }
-            self.still_may(job, &[NEEDED]).await?;
+            self.rights.check_order(job, &[NEEDED]).await?;
             let mut tx = self.db.begin_read().await?;
             let items = repo::names::wanted(&mut tx, library, status, &state.after, AT_ONCE).await?;
             let mut alone = HashSet::new();
@@ -151,9 +150,9 @@ impl Library {
                 }
             }
             tx.commit().await?;
-            orders::save(job, &state).await?;
+            jobs::save(job, &state).await?;
             let done = usize::try_from(state.tally.total).unwrap_or(usize::MAX);
-            job.progress(orders::progress(done, total)).await?;
+            job.progress(jobs::progress(done, total)).await?;
         }
     }
 
@@ -161,7 +160,7 @@ impl Library {
         let libraries = repo::libraries::all(&mut self.db.begin_read().await?).await?;
         let wanted = |id: &str| which.library_id.as_deref().is_none_or(|wanted| wanted == id);
         for library in libraries.iter().filter(|library| wanted(&library.id)) {
-            self.still_may(job, &[NEEDED]).await?;
+            self.rights.check_order(job, &[NEEDED]).await?;
             self.ask_titles(library, job).await.map_err(|stop| match stop {
                 Stop::Stopped => stopped(),
                 Stop::Job(error) => error,

@@ -11,6 +11,13 @@ use async_trait::async_trait;
 use qm_db::Tx;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType};
 use qm_kernel::Permission;
+use qm_media::LibraryError;
+use qm_media::lanes::LOOKS;
+use qm_media::model::bulk::{folder_along, moved};
+use qm_media::model::library::MediaLibrary;
+use qm_media::ops::guard::guarded;
+use qm_media::repo;
+use qm_media::service::jobs::{self, Standing, in_service, stopped};
 use qm_media_names::naming::member::owner_of;
 use qm_media_names::place;
 use qm_ports::carry::{DataMove, Whereabouts as Lies};
@@ -18,16 +25,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Library;
-use super::orders::{self, Standing, Whereabouts};
-use super::scan::{in_service, stopped};
-use crate::error::LibraryError;
-use crate::lanes::LOOKS;
-use crate::model::bulk::{folder_along, moved};
-use crate::model::library::MediaLibrary;
-use crate::ops::erase::{identities, told};
-use crate::ops::guard::guarded;
-use crate::ops::reach::Reach;
-use crate::repo;
+use super::whereabouts::Whereabouts;
+use crate::ops::erase::{Eraser, identities, told};
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_move";
@@ -35,7 +34,7 @@ const NEEDED: [Permission; 1] = [Permission::MediaManagerMoveFiles];
 
 pub fn job_type(library: &Arc<Library>) -> JobType {
     let handler = Arc::new(Relocating(Arc::downgrade(library)));
-    orders::job_type(TYPE, "jobs.type.media.media_move", handler)
+    jobs::job_type(TYPE, "jobs.type.media.media_move", handler)
 }
 
 struct Relocating(Weak<Library>);
@@ -72,8 +71,8 @@ impl JobHandler for Relocating {
 
 impl Library {
     async fn move_ordered(&self, job: &JobContext, target: &str) -> Result<Done, JobError> {
-        let ids = orders::ids(job);
-        let mut state: State = orders::saved(job);
+        let ids = jobs::ids(job);
+        let mut state: State = jobs::saved(job);
         let going: HashSet<String> = ids.iter().cloned().collect();
         let mut libraries = BTreeSet::from([target.to_owned()]);
         for id in &ids[state.standing.done.min(ids.len())..] {
@@ -82,7 +81,7 @@ impl Library {
             }
             // What is on its way is written down all the same.
             if state.moving.is_none() {
-                self.still_may(job, &NEEDED).await?;
+                self.rights.check_order(job, &NEEDED).await?;
             }
             let at = self.whereabouts(id).await?;
             let became = match at {
@@ -96,8 +95,8 @@ impl Library {
             };
             state.moving = None;
             state.standing.note(job, id, became).await?;
-            orders::save(job, &state).await?;
-            job.progress(orders::progress(state.standing.done, ids.len()))
+            jobs::save(job, &state).await?;
+            job.progress(jobs::progress(state.standing.done, ids.len()))
                 .await?;
         }
         self.recount(&libraries).await?;
@@ -192,7 +191,7 @@ impl Library {
         };
         if carry {
             state.moving = Some(unit.clone());
-            orders::save(job, state).await?;
+            jobs::save(job, state).await?;
             if let Err(error) = mover.carry(&carried, None).await {
                 return Ok(Err(format!("{}: {error}", unit.source)));
             }
@@ -231,7 +230,7 @@ impl Library {
                 return Err(format!("{target} is not there: make it, or mount its disk"));
             }
             let reach =
-                Reach::open(Path::new(&library)).map_err(|errno| format!("{library}: {}", told(errno)))?;
+                Eraser::open(Path::new(&library)).map_err(|errno| format!("{library}: {}", told(errno)))?;
             let own = identities(&own);
             let is_owned = |folder: &str| {
                 whole.get(folder).is_some_and(|files| {

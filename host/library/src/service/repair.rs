@@ -7,23 +7,24 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use qm_jobs::{Done, Ending, JobContext, JobError, JobHandler, JobType, NewJob};
+use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob};
 use qm_kernel::{Permission, Timestamp};
+use qm_media::LibraryError;
+use qm_media::model::external::{ExternalId, TITLEDB, page};
+use qm_media::model::titles::picked;
+use qm_media::repo;
+use qm_media::service::jobs::{self, in_service, stopped};
 use qm_media_names::place;
 use qm_ports::metadata::{Lookup, LookupKind};
 use qm_ports::titledb::{TitleKind, TitleQuestion};
 use qm_titles::{Picked, turned};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::scan::{in_service, stopped};
 use super::views::paths;
-use super::{Caller, Library, orders};
-use crate::error::LibraryError;
-use crate::model::external::{ExternalId, TITLEDB, page};
+use super::{Caller, Library};
 use crate::model::repair::{Action, Film, Held, Ids, Preview, Proposal, Repaired, film_of};
-use crate::model::titles::picked;
-use crate::repo;
+use crate::repo::repair;
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.identity_repair";
@@ -33,7 +34,7 @@ const FOLDERS: usize = 500;
 
 pub fn job_type(library: &Arc<Library>) -> JobType {
     let handler = Arc::new(Repairing(Arc::downgrade(library)));
-    orders::job_type(TYPE, "jobs.type.media.identity_repair", handler)
+    jobs::job_type(TYPE, "jobs.type.media.identity_repair", handler)
 }
 
 struct Repairing(Weak<Library>);
@@ -68,7 +69,7 @@ impl Library {
     /// Gives films the ids of their folders, and waits for it. Asked for again meanwhile by the same one, it is the same job.
     pub async fn apply_repair(&self, caller: Caller<'_>) -> Result<Repaired, LibraryError> {
         let mut tx = self.db.begin_write().await?;
-        let actor = self.judge(&mut tx, caller, NEEDED).await?;
+        let actor = self.rights.judge(&mut tx, caller, NEEDED).await?;
         let mut entry = actor.entry("media.repair.movie_identity", caller.client);
         entry.object_type = Some("media_library");
         self.audit.record(&mut tx, entry).await?;
@@ -80,26 +81,11 @@ impl Library {
         let job = self.jobs.enqueue(&mut tx, job).await?;
         tx.commit().await?;
         self.jobs.announce(&job);
-        self.result_of(job.id()).await
-    }
-
-    /// Waits for a job of this area, and reads what it had to show.
-    pub(super) async fn result_of<T: serde::de::DeserializeOwned + Default>(
-        &self,
-        job: &str,
-    ) -> Result<T, LibraryError> {
-        match self.jobs.ended(job).await? {
-            Ending::Completed => {
-                let result = self.jobs.result(job).await?.unwrap_or(Value::Null);
-                Ok(serde_json::from_value(result).unwrap_or_default())
-            }
-            Ending::Cancelled => Err(LibraryError::Unfinished("it was cancelled".to_owned())),
-            Ending::Failed(why) => Err(LibraryError::Unfinished(why)),
-        }
+        jobs::result_of(&self.jobs, job.id()).await
     }
 
     async fn repair(&self, job: &JobContext) -> Result<Done, JobError> {
-        let mut state: State = orders::saved(job);
+        let mut state: State = jobs::saved(job);
         let (_, folders) = self.held().await?;
         let total = folders.len();
         // What stays is counted anew by each attempt; what was replaced is not found again.
@@ -110,7 +96,7 @@ impl Library {
             }
             let proposals = self.judge_folder(at, held).await?;
             for proposal in &proposals {
-                self.still_may(job, &[NEEDED]).await?;
+                self.rights.check_order(job, &[NEEDED]).await?;
                 if proposal.action == Action::Unchanged || !self.mend(proposal).await? {
                     state.repaired.unchanged += 1;
                 } else if proposal.action == Action::Clear {
@@ -118,9 +104,9 @@ impl Library {
                 } else {
                     state.repaired.reidentified += 1;
                 }
-                orders::save(job, &state).await?;
+                jobs::save(job, &state).await?;
             }
-            job.progress(orders::progress(at + 1, total)).await?;
+            job.progress(jobs::progress(at + 1, total)).await?;
         }
         let result = serde_json::to_value(&state.repaired);
         Ok(Done::result(
@@ -133,7 +119,7 @@ impl Library {
         let held = &proposal.held;
         let mut tx = self.db.begin_write().await?;
         let now = by_provider(repo::external::of_item(&mut tx, &held.item_id).await?);
-        if now != held.current || !repo::repair::clear(&mut tx, &held.item_id, self.ctx.now()).await? {
+        if now != held.current || !repair::clear(&mut tx, &held.item_id, self.ctx.now()).await? {
             return Ok(false);
         }
         for (provider, id) in &proposal.proposed {
@@ -155,12 +141,12 @@ impl Library {
     async fn held(&self) -> Result<(usize, BTreeMap<String, Vec<Held>>), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let paths = paths(repo::libraries::all(&mut tx).await?);
-        let rows = repo::repair::held(&mut tx).await?;
+        let rows = repair::held(&mut tx).await?;
         let ids: BTreeSet<&str> = rows.iter().map(|row| &*row.id).collect();
         let ids: Vec<&str> = ids.into_iter().collect();
         let mut current = repo::external::of_items(&mut tx, &ids).await?;
         drop(tx);
-        let folder = |row: &repo::repair::HeldId| {
+        let folder = |row: &repair::HeldId| {
             let library = paths.get(&row.library_id)?;
             Some(place::absolute(library, &place::parent(&row.place)?))
         };

@@ -4,14 +4,14 @@ use std::os::unix::fs::symlink;
 
 use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;
+use qm_media::model::details::IdentityEdit;
+use qm_media::model::item::Filter;
+use qm_media::model::library::{Kind, MediaLibrary};
+use qm_media::model::show::Show;
+use qm_media::repo;
 use qm_media_names::nfo;
 use rustix::fs::{CWD, Mode, mkfifoat};
 
-use crate::model::details::IdentityEdit;
-use crate::model::item::Filter;
-use crate::model::library::{Kind, MediaLibrary};
-use crate::model::show::Show;
-use crate::repo;
 use crate::testing::House;
 
 const WIRE: &str = "The Wire (2002)/The.Wire.S01E01.mkv";

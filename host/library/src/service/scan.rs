@@ -12,24 +12,22 @@ use qm_db::DbError;
 use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
 use qm_kernel::Permission;
 use qm_lanes::LaneError;
+use qm_media::lanes::WALKS;
+use qm_media::model::library::{MediaLibrary, ScanSummary};
+use qm_media::repo;
+use qm_media::service::jobs::{ATTEMPTS, MODULE, Stop, in_service, stopped};
 use qm_media_names::place;
 use serde_json::json;
 
 use super::Library;
-use super::index::{Index, Stop};
+use super::index::Index;
 use super::shows::Folders;
-use crate::lanes::WALKS;
 use crate::model::doubt::{Known, suspects};
-use crate::model::library::{MediaLibrary, ScanSummary};
 use crate::ops::walk::{Entries, SeenDirectory, Task, WalkError, walk};
-use crate::repo;
+use crate::repo::directories;
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.library_scan";
-/// Module of the jobs of this area.
-pub const MODULE: &str = "media_manager";
-/// Attempts of one job: a server may be restarted as often while it runs.
-pub const ATTEMPTS: u32 = 25;
 /// Between two words on how far the walk is.
 const LOOK: Duration = Duration::from_millis(500);
 /// Where the scan ends, in percent of the whole, where enriching follows; up to 70 files will be put in order.
@@ -137,17 +135,6 @@ impl ScanRequest<'_> {
     }
 }
 
-/// A job of this area was cancelled.
-pub fn stopped() -> JobError {
-    JobError::new("interrupted", "Cancelled by the operator")
-}
-
-/// The area, unless the server stops.
-pub fn in_service(library: &Weak<Library>) -> Result<Arc<Library>, JobError> {
-    let gone = || JobError::new("stopping", "the server stops");
-    library.upgrade().ok_or_else(gone)
-}
-
 pub fn job_type(library: &Arc<Library>) -> JobType {
     JobType {
         key: TYPE,
@@ -207,17 +194,6 @@ impl JobHandler for Scanning {
                 Err(Stop::Changed) => {}
                 Err(stop) => return Err(stop.into()),
             }
-        }
-    }
-}
-
-impl From<Stop> for JobError {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Stopped => stopped(),
-            Stop::Changed => JobError::new("conflict.library_changed", "The library was changed meanwhile"),
-            Stop::Database(error) => error.into(),
-            Stop::Job(error) => error,
         }
     }
 }
@@ -342,7 +318,7 @@ impl Scan<'_> {
     async fn look(&self) -> Result<Option<Found>, Stop> {
         let library = self.library;
         let mut tx = library.db.begin_read().await?;
-        let known = repo::directories::known(&mut tx, &self.of.id).await?;
+        let known = directories::known(&mut tx, &self.of.id).await?;
         let ignored = repo::ignored::places(&mut tx, &self.of.id).await?;
         drop(tx);
         let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);

@@ -5,28 +5,29 @@ use std::sync::Arc;
 
 use qm_db::Tx;
 use qm_kernel::PageQuery;
+use qm_media::LibraryError;
+use qm_media::lanes::COMPUTE;
+use qm_media::model::item::{Filter, Item, MediaFile};
+use qm_media::model::library::MediaLibrary;
+use qm_media::model::series::{self, Gathered, Key, Series};
+use qm_media::model::show::Show;
+use qm_media::model::view::{Judged, Listed, SeriesHealth};
+use qm_media::repo;
+use qm_media::repo::series::Lying;
 use qm_media_names::place;
 
 use super::Library;
 use super::shelf::Of;
 use super::views::paths;
-use crate::error::LibraryError;
-use crate::lanes::COMPUTE;
-use crate::model::item::{Filter, Item, MediaFile};
-use crate::model::library::MediaLibrary;
 use crate::model::score::{Merits, names_episode};
-use crate::model::series::{self, Gathered, Key, Series};
-use crate::model::show::Show;
-use crate::model::view::{Judged, Listed, SeriesHealth};
-use crate::repo;
-use crate::repo::series::Lying;
+use crate::repo::catalog;
 
 impl Library {
     /// A page of series, and how many there are of them. Of a filter its library, type, status, search and order count.
     pub async fn series(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Series>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let libraries = repo::libraries::all(&mut tx).await?;
-        let stamps = repo::catalog::stamps(&mut tx).await?;
+        let stamps = catalog::stamps(&mut tx).await?;
         let of = Of {
             library_id: filter.library_id.clone(),
             media_type: filter.media_type.clone(),

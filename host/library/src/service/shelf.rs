@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use qm_db::Db;
+use qm_media::LibraryError;
+use qm_media::model::item::{Filter, Sort};
+use qm_media::model::series::Series;
 
-use crate::error::LibraryError;
 use crate::model::catalog::Catalog;
-use crate::model::item::{Filter, Sort};
-use crate::model::series::Series;
-use crate::repo;
+use crate::repo::catalog;
 use crate::repo::catalog::Stamps;
 
 const LEAST: i64 = 2_000;
@@ -83,12 +83,12 @@ impl Shelf {
     /// Reads all items.
     pub async fn read(&self, db: &Db) -> Result<(), LibraryError> {
         let mut tx = db.begin_read().await?;
-        let stamps = repo::catalog::stamps(&mut tx).await?;
-        let is_fit = (LEAST..=MOST).contains(&repo::catalog::count(&mut tx).await?);
+        let stamps = catalog::stamps(&mut tx).await?;
+        let is_fit = (LEAST..=MOST).contains(&catalog::count(&mut tx).await?);
         self.put(
             stamps,
             if is_fit {
-                repo::catalog::all(&mut tx).await?
+                catalog::all(&mut tx).await?
             } else {
                 None
             },

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use qm_db::{Db, Tx, db_test};
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media::model::item::{Facts, Filter, Issue, Sort, Tech};
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::repo;
+use qm_media::repo::items::NewItem;
 use qm_media_names::naming::member::Member;
 
 use super::shelf::Shelf;
-use crate::model::item::{Facts, Filter, Issue, Sort, Tech};
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::repo;
+use crate::repo::catalog;
+use crate::repo::directories;
 use crate::repo::directories::Stand;
-use crate::repo::items::NewItem;
 use crate::repo::testing::{CALLED, LISTED, MATCHED, SAME, SEASON, TOUCHED, TWICE, change, change_all};
 use crate::testing::House;
 
@@ -61,7 +63,7 @@ async fn add(db: &Db, library: &MediaLibrary, numbers: std::ops::Range<usize>) {
         mtime: 1,
     };
     let directory = format!("d{}", numbers.start);
-    repo::directories::insert(&mut tx, &directory, &library.id, &directory, stand)
+    directories::insert(&mut tx, &directory, &library.id, &directory, stand)
         .await
         .unwrap();
     let items: Vec<NewItem> = numbers.map(|number| new_item(number, &directory)).collect();
@@ -131,7 +133,7 @@ fn filters(libraries: &[&str]) -> Vec<Filter> {
 }
 
 async fn compare(tx: &mut Tx, libraries: &[&str]) {
-    let catalog = repo::catalog::all(tx).await.unwrap().unwrap();
+    let catalog = catalog::all(tx).await.unwrap().unwrap();
     for filter in filters(libraries) {
         for page in [1, 2, 40] {
             let page = PageQuery { page, page_size: 20 };
@@ -177,7 +179,7 @@ db_test! {
         let (tv, _) = house.library("tv", Kind::Tv).await;
         add(&db, &tv, 0..3).await;
         let id = new_item(1, "").id;
-        let stamps = async || repo::catalog::stamps(&mut db.begin_read().await.unwrap()).await.unwrap();
+        let stamps = async || catalog::stamps(&mut db.begin_read().await.unwrap()).await.unwrap();
         let run = async |statement, is_committed: bool| {
             let mut tx = db.begin_write().await.unwrap();
             change(&mut tx, statement, &id).await.unwrap();
@@ -236,7 +238,7 @@ db_test! {
         let shelf = Arc::new(Shelf::default());
         let all = Filter::default();
         let by_change = Filter { sort: Sort::UpdatedDesc, ..Filter::default() };
-        let stamps = async || repo::catalog::stamps(&mut db.begin_read().await.unwrap()).await.unwrap();
+        let stamps = async || catalog::stamps(&mut db.begin_read().await.unwrap()).await.unwrap();
         add(&db, &tv, 0..10).await;
         shelf.read(&db).await.unwrap();
         assert!(shelf.at(stamps().await, &all).is_none(), "few items are not kept");

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use qm_db::{DbError, Tx};
 use qm_jobs::{JobContext, JobError};
+use qm_media::lanes::COMPUTE;
+use qm_media::model::library::{Kind, MediaLibrary};
+use qm_media::model::show::Show;
+use qm_media::repo;
+use qm_media::service::jobs::Stop;
 use qm_media_names::name::identify;
 use qm_media_names::naming::tag::split;
 use qm_media_names::place;
 use qm_media_names::show::{canonical_key, named};
 
 use super::Library;
-use super::index::Stop;
-use crate::lanes::COMPUTE;
-use crate::model::library::{Kind, MediaLibrary};
-use crate::model::show::Show;
 use crate::ops::walk::{Entries, SeenDirectory};
-use crate::repo;
 
 /// Shows, or items, that are written in one transaction.
 const AT_ONCE: usize = 256;

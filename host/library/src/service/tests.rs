@@ -2,14 +2,14 @@
 
 use qm_db::{Db, db_test};
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media::model::item::{Filter, Item};
+use qm_media::model::library::{Kind, LibraryChange};
+use qm_media::repo;
 use qm_ports::action::{ActionCall, Actions as _, Occasion};
 use qm_ports::metadata::Told;
 use serde_json::{Map, Value, json};
 
 use super::scan::{Reason, scan_asked};
-use crate::model::item::{Filter, Item};
-use crate::model::library::{Kind, LibraryChange};
-use crate::repo;
 use crate::testing::teller::{said, silent};
 use crate::testing::{House, audited};
 

@@ -2,9 +2,9 @@
 
 use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;
+use qm_media::model::item::{Edit, Filter, Item};
+use qm_media::model::library::{Kind, MediaLibrary};
 
-use crate::model::item::{Edit, Filter, Item};
-use crate::model::library::{Kind, MediaLibrary};
 use crate::testing::House;
 
 /// All items by their places: series, own id.

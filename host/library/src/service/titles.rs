@@ -8,18 +8,18 @@
 use std::collections::HashMap;
 
 use qm_jobs::{JobContext, JobError};
+use qm_media::model::external::{ExternalId, TITLEDB, page};
+use qm_media::model::library::MediaLibrary;
+use qm_media::model::titles::{Suggestion, is_series, picked, suggested};
+use qm_media::repo;
+use qm_media::repo::titles::{Answer, AskedShow, Pending};
+use qm_media::service::jobs::Stop;
 use qm_media_names::place;
 use qm_media_names::show::attempts;
 use qm_ports::titledb::{EpisodeRecord, SeriesQuestion, TitleDataError, TitleKind, TitleQuestion};
 use qm_titles::{Picked, turned};
 
 use super::Library;
-use super::index::Stop;
-use crate::model::external::{ExternalId, TITLEDB, page};
-use crate::model::library::MediaLibrary;
-use crate::model::titles::{Suggestion, is_series, picked, suggested};
-use crate::repo;
-use crate::repo::titles::{Answer, AskedShow, Pending};
 
 /// Items whose answers are written in one transaction.
 const AT_ONCE: usize = 64;

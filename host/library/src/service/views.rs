@@ -7,19 +7,20 @@ use std::time::Duration;
 
 use qm_db::Tx;
 use qm_kernel::PageQuery;
+use qm_media::LibraryError;
+use qm_media::lanes::{COMPUTE, LOOKS};
+use qm_media::model::extra::{Extra, folder_of};
+use qm_media::model::item::Filter;
+use qm_media::model::library::MediaLibrary;
+use qm_media::model::show::Show;
+use qm_media::model::view::{Detail, Health, Listed};
+use qm_media::ops::reach::Reach;
+use qm_media::repo;
 use qm_media_names::place;
 
 use super::Library;
-use crate::error::LibraryError;
-use crate::lanes::{COMPUTE, LOOKS};
 use crate::model::catalog::Catalog;
-use crate::model::extra::{Extra, folder_of};
-use crate::model::item::Filter;
-use crate::model::library::MediaLibrary;
-use crate::model::show::Show;
-use crate::model::view::{Detail, Health, Listed};
-use crate::ops::reach::Reach;
-use crate::repo;
+use crate::repo::catalog;
 
 /// What was added later counts as recent.
 const RECENT: Duration = Duration::from_hours(7 * 24);
@@ -190,7 +191,7 @@ impl Library {
         if !filter.is_of_columns() {
             return Ok(None);
         }
-        let stamps = repo::catalog::stamps(tx).await?;
+        let stamps = catalog::stamps(tx).await?;
         let kept = self.shelf.at(stamps, filter);
         if kept.is_none() {
             self.shelf.ask(&self.db, stamps);

@@ -11,6 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use qm_jobs::Ending;
+use qm_media::LibraryError;
+use qm_media::lanes::WATCHES;
+use qm_media::model::library::MediaLibrary;
+use qm_media::model::view::WatchState;
 use qm_media_names::place;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -18,10 +22,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Library;
 use super::scan::{Reason, ScanRequest};
-use crate::error::LibraryError;
-use crate::lanes::WATCHES;
-use crate::model::library::MediaLibrary;
-use crate::model::view::WatchState;
 use crate::ops::watch::{Notes, Unwatched, Watches, channel};
 
 /// Between two looks at which libraries are to be watched; what is changed here is looked at at once.

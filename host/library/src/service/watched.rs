@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
+use qm_media::lanes::WALKS;
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::service::Pace;
 use qm_media_names::place;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Library, Pace};
-use crate::lanes::WALKS;
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
+use super::Library;
 use crate::testing::House;
 
 /// Time limit on an index that is to become as the disk is, however busy the machine.

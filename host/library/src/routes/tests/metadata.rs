@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use qm_db::{Db, db_test};
+use qm_media::LibraryError;
+use qm_media::model::library::Kind;
 use qm_ports::metadata::{ExternalId, Lookup, LookupKind, Person, Told};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::Site;
 use super::bulk::{ids, shelf};
-use crate::error::LibraryError;
-use crate::model::library::Kind;
 use crate::testing::audited;
 use crate::testing::teller::{said, silent};
 
@@ -259,7 +259,7 @@ db_test! {
         let cut = fetch(id.clone());
         teller.is_asked.notified().await;
         let mut held = db.begin_write().await.unwrap();
-        crate::repo::metadata::hold(&mut held, &id).await.unwrap();
+        qm_media::repo::metadata::hold(&mut held, &id).await.unwrap();
         gate.notify_one();
         while !teller.answers.lock().unwrap().is_empty() {
             tokio::task::yield_now().await;

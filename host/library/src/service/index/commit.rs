@@ -4,23 +4,26 @@ use std::collections::{HashMap, HashSet};
 
 use qm_db::{DbError, Tx};
 use qm_jobs::JobError;
+use qm_media::lanes::COMPUTE;
+use qm_media::model::extra::Extra;
+use qm_media::model::item::Facts;
+use qm_media::model::library::Kind;
+use qm_media::repo;
+use qm_media::repo::copies::NewCopy;
+use qm_media::repo::items::{NewItem, Stored};
+use qm_media::service::jobs::Stop;
 use qm_media_names::name::{Read, read};
 use qm_media_names::naming::member::{self, Beside, Member, Owner};
 use qm_media_names::naming::tag::Ids;
 use qm_media_names::place;
 use serde_json::{Map, Value, json};
 
-use super::{Change, Index, Meanwhile, Stop};
-use crate::lanes::COMPUTE;
+use super::{Change, Index, Meanwhile};
 use crate::model::doubt::KnownDirectory;
-use crate::model::extra::Extra;
-use crate::model::item::Facts;
-use crate::model::library::Kind;
 use crate::ops::walk::{SeenDirectory, SeenFile};
-use crate::repo;
-use crate::repo::copies::NewCopy;
+use crate::repo::directories;
 use crate::repo::directories::Stand;
-use crate::repo::items::{NewItem, Stored};
+use crate::repo::moves;
 use crate::repo::moves::Lying;
 use crate::service::moves::{Goal, goal_within};
 
@@ -103,7 +106,7 @@ impl<'a> Index<'a> {
         for (seen, id) in reads {
             let read_at = seen.is_settled.then_some(now.ms());
             let moves = self.known.get(&seen.place).map_or(0, |known| known.moves);
-            repo::directories::read(&mut tx, self.row(id), stand(seen), read_at, moves).await?;
+            directories::read(&mut tx, self.row(id), stand(seen), read_at, moves).await?;
         }
         repo::items::insert(&mut tx, &self.of.id, &batch.new, now).await?;
         repo::copies::insert(&mut tx, &self.of.id, &batch.copies, now).await?;
@@ -138,7 +141,7 @@ impl<'a> Index<'a> {
         match (change, said) {
             (Change::Directory(seen, id), _) => {
                 let (library, at) = (&self.of.id, &seen.place);
-                let other = repo::directories::insert(tx, id, library, at, stand(seen)).await?;
+                let other = directories::insert(tx, id, library, at, stand(seen)).await?;
                 self.others.extend(other.map(|other| (id.clone(), other)));
             }
             (Change::Add(file, _), _) if meanwhile.came.contains(&file.place) => {}
@@ -189,7 +192,7 @@ impl<'a> Index<'a> {
                     None => repo::items::delete(tx, &item.id).await?,
                 };
             }
-            (Change::Unsure(id), _) => repo::directories::unsure(tx, id).await?,
+            (Change::Unsure(id), _) => directories::unsure(tx, id).await?,
             _ => {}
         }
         Ok(())
@@ -324,7 +327,7 @@ impl<'a> Index<'a> {
                 _ => {}
             }
         }
-        let came = repo::moves::taken(tx, &new).await?;
+        let came = moves::taken(tx, &new).await?;
         let mut came: HashSet<String> = came.into_iter().map(|item| item.place).collect();
         came.extend(repo::copies::taken(tx, &new).await?);
         let ids: Vec<String> = stored.iter().map(|(item, _)| item.id.clone()).collect();
@@ -340,7 +343,7 @@ impl<'a> Index<'a> {
                 Some(known) => match quiet.get(&*known.id) {
                     Some(is_quiet) => *is_quiet,
                     None => {
-                        let is_quiet = repo::directories::is_undisturbed(tx, &known.id, known.moves).await?;
+                        let is_quiet = directories::is_undisturbed(tx, &known.id, known.moves).await?;
                         quiet.insert(&known.id, is_quiet);
                         is_quiet
                     }

@@ -4,16 +4,17 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use qm_jobs::JobError;
+use qm_media::lanes::LOOKS;
+use qm_media::ops::guard::place_of;
+use qm_media::repo;
+use qm_media::repo::items::Stored;
+use qm_media::service::jobs::Stop;
 use qm_media_names::place;
 
-use super::{Change, Index, Stop};
-use crate::lanes::LOOKS;
+use super::{Change, Index};
 use crate::model::renames::{Pairs, Trace};
-use crate::ops::guard::place_of;
 use crate::ops::probe::{Expected, fingerprint_of};
 use crate::ops::walk::SeenFile;
-use crate::repo;
-use crate::repo::items::Stored;
 
 /// Files of one scan whose content is compared.
 const MOST_COMPARED: usize = 1_000;

@@ -7,7 +7,7 @@ use qm_kernel::{PageQuery, Timestamp};
 
 use super::{clean, filled, part};
 use crate::model::item::{Filter, Issue, Item, MediaFile, Sort, Tech};
-use crate::model::streams::Measured;
+use crate::model::measured::Measured;
 use crate::model::view::Counts;
 
 /// Columns of a file, whose table is `f`.

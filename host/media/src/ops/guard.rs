@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use qm_confined::{is_system, resolve};
 
-use crate::error::LibraryError;
+use crate::LibraryError;
 
 /// The directory that `path` names, links resolved as far as it exists. It need not be there.
 pub fn guarded(path: &str, roots: &[String], own: &[PathBuf]) -> Result<String, LibraryError> {

@@ -7,8 +7,8 @@ use qm_media_names::naming::tag::Ids;
 pub use qm_media_names::{Facts, Tech};
 
 use super::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB};
+use super::measured::Measured;
 use super::metadata::ItemMetadata;
-use super::streams::Measured;
 
 /// Words of what an item may be.
 pub const MEDIA_TYPES: [&str; 6] = [

@@ -79,6 +79,12 @@ impl Reach {
     }
 }
 
+/// Instant at which a file was written last, in nanoseconds since 1970.
+pub fn mtime(stat: &Stat) -> i64 {
+    let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
+    stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanos)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
