@@ -17,10 +17,11 @@ fn tier(name: &str) -> u8 {
         "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,
         "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
         | "qm-titledb" | "qm-media" | "qm-media-servers" | "qm-metadata" => 6,
-        "qm-system" | "qm-library" => 7,
-        "qm-server" => 8,
-        "qm-testkit" => 9,
-        "qm-tests" | "qm-bench" | "xtask" => 10,
+        "qm-system" | "qm-probe" => 7,
+        "qm-library" => 8,
+        "qm-server" => 9,
+        "qm-testkit" => 10,
+        "qm-tests" | "qm-bench" | "xtask" => 11,
         other => panic!(
             "`{other}` has no tier: give it one in {} and in ARCHITECTURE.md",
             file!()
@@ -138,6 +139,7 @@ const FEATURES: &[&str] = &[
     "media-servers",
     "metadata",
     "notifications",
+    "probe",
     "rss",
     "shows",
     "system",
@@ -307,7 +309,7 @@ const THREADS: &[(&str, &str)] = &[
         "one a root, and none for a root that hangs",
     ),
     (
-        "host/library/src/ops/jail.rs",
+        "host/probe/src/ops/jail.rs",
         "one that is shut in, and ends with what it starts",
     ),
     (

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaSpec, ContextAction, MenuEntry, Module};
+use qm_probe::Probing;
 
 use crate::events::EVENTS;
 use crate::routes;
@@ -97,11 +98,11 @@ static CONTEXT_ACTIONS: &[ContextAction] = &[
 
 /// The started area.
 pub fn area(library: &Arc<Library>) -> Area {
-    let (scanning, watching, probing) = (library.clone(), library.clone(), library.clone());
+    let (scanning, watching, probing) = (library.clone(), library.clone(), library.probing.clone());
     let moving = library.clone();
     Area::new(&AREA, routes().with_state(library.clone()))
         .looping(Library::SCANS, move |stop| scanning.clone().scans_loop(stop))
-        .looping(Library::PROBES, move |stop| probing.clone().probes_loop(stop))
+        .looping(Probing::LOOP, move |stop| probing.clone().run_loop(stop))
         .looping(Library::WATCHES, move |stop| watching.clone().watch_loop(stop))
         .looping(Library::MOVES, move |stop| moving.clone().moves_loop(stop))
         .consuming(Arc::new(FileEvents(library.clone())))

@@ -13,7 +13,7 @@
 //! people have had forgotten is passed over (`service::ignored`).
 //! A library that wants it is *watched*: what changes in a directory has it scanned soon, and not the rest.
 //! What its name says it is, an imported data set of titles has an id for (`service::titles`).
-//! What a file holds is told by its name until a tool has looked into it (`service::probe`), a few files every five minutes.
+//! What a file holds is told by its name until a tool has looked into it (`qm_probe`), a few files every five minutes.
 //! What an item is about is asked of providers (`qm_ports::metadata`) when somebody wants it, of one or of many (`service::fetch`), and for what
 //! scans and downloads bring (`service::enrich`). It is stored with who said each field: what people said stays, an answer to what is no longer
 //! so is dropped, and who is silent takes nothing away (`service::metadata`). The data set adds its rating (`service::cross`).
@@ -43,8 +43,8 @@ mod testing;
 
 pub use area::{AREA, area};
 pub use events::EVENTS;
-pub use ops::probe::Prober;
 pub use qm_media::LibraryError;
 pub use qm_media::service::{NoTriggers, Pace, Triggers};
+pub use qm_probe::Prober;
 pub use routes::routes;
 pub use service::{Library, LibraryDeps, Outside};

@@ -4,8 +4,6 @@ mod chain;
 pub mod teller;
 mod titles;
 
-mod film;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -35,17 +33,17 @@ use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{NoTokens, client, principal};
 use serde_json::{Map, Value, json};
 
-use crate::ops::probe::Prober;
 use chain::Chain;
 pub use chain::Say;
+use qm_probe::Prober;
 use titles::Titles;
 
 use crate::service::{Caller, FileEvents, Library, LibraryDeps, Outside};
 
-pub use film::film;
 use qm_media::model::item::Filter;
 use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
 use qm_media::service::{Pace, Triggers};
+pub use qm_probe::testing::film;
 
 qm_kernel::events! {
     pub struct Moved: "file.moved" about "file" {

@@ -52,8 +52,8 @@ const MAY_OPEN: &[(&str, &str)] = &[
         "host/library/src/ops/erase.rs",
         "states of the server's own places",
     ),
-    ("host/library/src/ops/jail.rs", "what programs need to run"),
-    ("host/library/src/ops/probe.rs", "/dev/null"),
+    ("host/probe/src/ops/jail.rs", "what programs need to run"),
+    ("host/probe/src/ops/probe.rs", "/dev/null"),
     (
         "host/library/src/ops/walk.rs",
         "states of the server's own places",

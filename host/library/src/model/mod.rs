@@ -5,5 +5,4 @@ pub mod doubt;
 pub mod renames;
 pub mod repair;
 pub mod score;
-pub mod streams;
 pub mod table;

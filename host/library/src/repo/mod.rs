@@ -5,7 +5,6 @@ pub mod directories;
 pub mod enrich;
 pub mod moves;
 pub mod owned;
-pub mod probes;
 pub mod repair;
 #[cfg(test)]
 pub mod testing;

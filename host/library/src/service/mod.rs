@@ -31,7 +31,6 @@ pub mod moves;
 mod moves_tests;
 mod named;
 mod owned;
-mod probe;
 #[cfg(test)]
 mod probed;
 #[cfg(test)]
@@ -80,8 +79,7 @@ use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
 use tokio::sync::{Mutex, Notify, Semaphore};
 
-use crate::ops::probe::Prober;
-use probe::Probing;
+use qm_probe::{Prober, Probing, ProbingDeps};
 use shelf::{SeriesShelf, Shelf};
 use watch::Watching;
 
@@ -136,13 +134,12 @@ pub struct Library {
     file_roots: Vec<String>,
     own: Vec<PathBuf>,
     pace: Pace,
-    prober: Prober,
     outside: Outside,
     metadata: Arc<dyn MetadataChain>,
     /// Turns of those who ask what films are, to see what a repair would do.
     repairs: Semaphore,
     watching: Watching,
-    probing: Probing,
+    pub(crate) probing: Arc<Probing>,
     /// What lists are made of.
     shelf: Arc<Shelf>,
     /// What series are listed from.
@@ -158,6 +155,13 @@ pub struct Library {
 impl Library {
     /// Its types of jobs are registered; nothing runs before the jobs do.
     pub fn new(deps: LibraryDeps) -> Arc<Self> {
+        let probing = Probing::new(ProbingDeps {
+            db: deps.db.clone(),
+            ctx: deps.ctx.clone(),
+            file_roots: deps.file_roots.clone(),
+            own: deps.own.clone(),
+            prober: deps.prober,
+        });
         let library = Arc::new(Self {
             db: deps.db,
             ctx: deps.ctx,
@@ -171,12 +175,11 @@ impl Library {
             file_roots: deps.file_roots,
             own: deps.own,
             pace: deps.pace,
-            prober: deps.prober,
             outside: deps.outside,
             metadata: deps.metadata,
             repairs: Semaphore::new(1),
             watching: Watching::default(),
-            probing: Probing::default(),
+            probing,
             shelf: Arc::default(),
             series: SeriesShelf::default(),
             scanning: Mutex::new(()),

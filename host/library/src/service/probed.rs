@@ -8,10 +8,10 @@ use qm_kernel::{Ctx, PageQuery, Timestamp};
 use qm_media::model::item::{Filter, MediaFile};
 use qm_media::model::library::{Kind, MediaLibrary};
 use qm_media::service::Pace;
+use qm_probe::Prober;
+use qm_probe::repo::probes;
 
 use super::Library;
-use crate::ops::probe::Prober;
-use crate::repo;
 use crate::testing::{House, film};
 
 fn write(house: &House, path: &str, bytes: &[u8]) {
@@ -52,7 +52,7 @@ fn now() -> Timestamp {
 }
 
 async fn probes(app: &Library) -> usize {
-    app.probe_some().await.unwrap()
+    app.probing.probe_some().await.unwrap()
 }
 
 db_test! {
@@ -215,7 +215,7 @@ db_test! {
         write(&house, "films/Tide.2003.avi", &film(1920, 1080));
         let (library, job) = house.library("films", Kind::Movie).await;
         house.ended(&job).await;
-        let due = repo::probes::due(&mut db.begin_read().await.unwrap(), 0, now(), 10).await.unwrap();
+        let due = probes::due(&mut db.begin_read().await.unwrap(), 0, now(), 10).await.unwrap();
         // It grows, and no scan has seen that.
         let mut file = std::fs::File::options().append(true).open(house.root.join("films/Tide.2003.avi")).unwrap();
         file.write_all(&[0; 100]).unwrap();
@@ -226,8 +226,8 @@ db_test! {
         house.scans(&library).await;
         // What was read before the scan comes too late.
         let mut tx = db.begin_write().await.unwrap();
-        repo::probes::found(&mut tx, &due[0], &crate::model::streams::Streams::default(), None, now()).await.unwrap();
-        repo::probes::failed(&mut tx, &due[0], Some("late"), now()).await.unwrap();
+        probes::found(&mut tx, &due[0], &qm_probe::model::streams::Streams::default(), None, now()).await.unwrap();
+        probes::failed(&mut tx, &due[0], Some("late"), now()).await.unwrap();
         tx.commit().await.unwrap();
         let after = files(&house, &library).await.remove(0);
         assert_eq!((after.probed_at, after.probe_attempts, after.probe_error), (None, 0, None));

@@ -479,7 +479,7 @@ impl Scan<'_> {
             tx.commit().await?;
         }
         if self.reason == Reason::Asked {
-            self.library.probe_again(&self.of.id).await?;
+            self.library.probing.probe_again(&self.of.id).await?;
         }
         Ok(())
     }

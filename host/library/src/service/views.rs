@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Library {
     pub async fn health(&self) -> Result<Health, LibraryError> {
-        let mut problems: Vec<String> = self.probe_problem().into_iter().collect();
+        let mut problems: Vec<String> = self.probing.problem().into_iter().collect();
         problems.extend(self.places_missing().await?);
         problems.extend(self.watches_degraded().await?);
         let mut tx = self.db.begin_read().await?;

@@ -10,10 +10,10 @@ use qm_media::repo;
 use qm_media::repo::items::Stored;
 use qm_media::service::jobs::Stop;
 use qm_media_names::place;
+use qm_probe::{Expected, fingerprint_of};
 
 use super::{Change, Index};
 use crate::model::renames::{Pairs, Trace};
-use crate::ops::probe::{Expected, fingerprint_of};
 use crate::ops::walk::SeenFile;
 
 /// Files of one scan whose content is compared.

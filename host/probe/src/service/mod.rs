@@ -12,20 +12,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use qm_db::Db;
+use qm_kernel::Ctx;
 use qm_lanes::LaneError;
 use qm_media::LibraryError;
-use qm_media::lanes::{COMPUTE, LOOKS, PROBES};
+use qm_media::lanes::{COMPUTE, LOOKS};
 use qm_media::model::library::MediaLibrary;
 use qm_media::ops::guard::{guarded, place_of};
 use qm_media::ops::reach::Reach;
+use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
-use super::Library;
+use crate::lanes::PROBES;
 use crate::model::streams::{self, Streams, Unclear};
-use crate::ops::probe::{Expected, HANDED, ProbeError, fingerprint, open};
-use crate::repo;
+use crate::ops::probe::{Expected, HANDED, ProbeError, Prober, fingerprint, open};
+use crate::repo::probes;
 use crate::repo::probes::Due;
 
 const INTERVAL: Duration = Duration::from_mins(5);
@@ -38,26 +41,57 @@ const WORKERS: usize = 4;
 /// Times that a file is looked into in vain.
 const ATTEMPTS: i64 = 3;
 
-/// What keeps files from being looked into, for people.
-#[derive(Default)]
-pub(super) struct Probing(Mutex<Option<String>>);
-
-impl Probing {
-    fn set(&self, why: Option<String>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = why;
-    }
-
-    pub fn problem(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
+/// Parts that the room is made of.
+pub struct ProbingDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    /// `FILE_MANAGER_ROOTS`
+    pub file_roots: Vec<String>,
+    /// Directories and files of the service, which are in no library.
+    pub own: Vec<PathBuf>,
+    pub prober: Prober,
 }
 
-impl Library {
+/// The room that looks into the files of libraries.
+pub struct Probing {
+    db: Db,
+    ctx: Ctx,
+    file_roots: Vec<String>,
+    own: Vec<PathBuf>,
+    prober: Prober,
+    /// Reason for which no file is looked into, for people.
+    problem: Mutex<Option<String>>,
+}
+
+impl Probing {
     /// Name and interval of the loop.
-    pub const PROBES: (&'static str, Duration) = ("media.probe_backfill", INTERVAL);
+    pub const LOOP: (&'static str, Duration) = ("media.probe_backfill", INTERVAL);
+
+    pub fn new(deps: ProbingDeps) -> Arc<Self> {
+        Arc::new(Self {
+            db: deps.db,
+            ctx: deps.ctx,
+            file_roots: deps.file_roots,
+            own: deps.own,
+            prober: deps.prober,
+            problem: Mutex::default(),
+        })
+    }
+
+    fn set_problem(&self, why: Option<String>) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    /// Problem that keeps files from being looked into.
+    pub fn problem(&self) -> Option<String> {
+        self.problem
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
 
     /// Looks into files until it is told to stop. Of several servers on a database only the active one has loops.
-    pub async fn probes_loop(self: Arc<Self>, stop: CancellationToken) {
+    pub async fn run_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut beats = Beats::every(INTERVAL);
         while stop.run_until_cancelled(beats.next()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.probe_some()).await {
@@ -77,9 +111,8 @@ impl Library {
             if due.is_empty() {
                 break;
             }
-            let libraries: HashMap<String, MediaLibrary> = self
-                .list()
-                .await?
+            let all = repo::libraries::all(&mut self.db.begin_read().await?).await?;
+            let libraries: HashMap<String, MediaLibrary> = all
                 .into_iter()
                 .filter(|library| library.is_enabled)
                 .map(|library| (library.id.clone(), library))
@@ -97,16 +130,11 @@ impl Library {
         Ok(probed)
     }
 
-    /// The problem that keeps files from being looked into.
-    pub fn probe_problem(&self) -> Option<String> {
-        self.probing.problem()
-    }
-
-    /// What could not be looked into in a library is tried again.
-    pub(super) async fn probe_again(&self, library_id: &str) -> Result<(), LibraryError> {
+    /// Has files of a library that could not be looked into tried again.
+    pub async fn probe_again(&self, library_id: &str) -> Result<(), LibraryError> {
         loop {
             let mut tx = self.db.begin_write().await?;
-            let reset = repo::probes::retry(&mut tx, library_id, AT_ONCE as i64).await?;
+            let reset = probes::retry(&mut tx, library_id, AT_ONCE as i64).await?;
             tx.commit().await?;
             if reset < AT_ONCE as u64 {
                 return Ok(());
@@ -121,7 +149,7 @@ impl Library {
         for attempts in 0..ATTEMPTS {
             let more = (most - due.len()) as i64;
             if more > 0 {
-                due.extend(repo::probes::due(&mut tx, attempts, now, more).await?);
+                due.extend(probes::due(&mut tx, attempts, now, more).await?);
             }
         }
         Ok(due)
@@ -162,7 +190,7 @@ impl Library {
         let after = self.ctx.now().plus(self.prober.again);
         let mut tx = self.db.begin_write().await?;
         for file in files {
-            repo::probes::put_off(&mut tx, file, after).await?;
+            probes::put_off(&mut tx, file, after).await?;
         }
         tx.commit().await?;
         Ok(())
@@ -195,10 +223,10 @@ impl Library {
         let mut looks = stream::iter(looks).buffer_unordered(WORKERS);
         while let Some((file, found)) = looks.next().await {
             if let Err(ProbeError::NoTool(why)) = found {
-                self.probing.set(Some(why));
+                self.set_problem(Some(why));
                 return Ok(false);
             }
-            self.probing.set(None);
+            self.set_problem(None);
             self.write_probe(&file, found).await?;
         }
         Ok(true)
@@ -245,16 +273,16 @@ impl Library {
         let mut tx = self.db.begin_write().await?;
         match found {
             Ok((streams, fingerprint)) => {
-                repo::probes::found(&mut tx, file, &streams, fingerprint.as_deref(), now).await?;
+                probes::found(&mut tx, file, &streams, fingerprint.as_deref(), now).await?;
             }
             Err(ProbeError::Passing(_)) if !is_last => {
-                repo::probes::failed(&mut tx, file, None, after).await?;
+                probes::failed(&mut tx, file, None, after).await?;
             }
             Err(ProbeError::Passing(why) | ProbeError::Lasting(why)) => {
-                repo::probes::failed(&mut tx, file, Some(&why), after).await?;
+                probes::failed(&mut tx, file, Some(&why), after).await?;
             }
             Err(ProbeError::Changed | ProbeError::NoTool(_)) => {
-                repo::probes::put_off(&mut tx, file, after).await?;
+                probes::put_off(&mut tx, file, after).await?;
             }
         }
         tx.commit().await?;
