@@ -43,6 +43,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-shows", &["postgresql"]),
     needs("qm-jobs", &["postgresql"]),
     needs("qm-media", &["postgresql"]),
+    needs("qm-catalogue", &[]),
     needs("qm-probe", &["postgresql", "mediainfo"]),
     needs("qm-library", &["postgresql", "mediainfo"]),
     needs("qm-titledb", &["postgresql"]),

@@ -30,7 +30,7 @@ pub static AREA: AreaSpec = AreaSpec {
         features: &["libraries", "items", "series"],
     }],
     context_actions: CONTEXT_ACTIONS,
-    described: || routes().described(),
+    described: routes::described,
 };
 
 const ITEM: &str = "media_item";
@@ -100,7 +100,7 @@ static CONTEXT_ACTIONS: &[ContextAction] = &[
 pub fn area(library: &Arc<Library>) -> Area {
     let (scanning, watching, probing) = (library.clone(), library.clone(), library.probing.clone());
     let moving = library.clone();
-    Area::new(&AREA, routes().with_state(library.clone()))
+    Area::new(&AREA, routes::all(library))
         .looping(Library::SCANS, move |stop| scanning.clone().scans_loop(stop))
         .looping(Probing::LOOP, move |stop| probing.clone().run_loop(stop))
         .looping(Library::WATCHES, move |stop| watching.clone().watch_loop(stop))

@@ -46,5 +46,4 @@ pub use events::EVENTS;
 pub use qm_media::LibraryError;
 pub use qm_media::service::{NoTriggers, Pace, Triggers};
 pub use qm_probe::Prober;
-pub use routes::routes;
 pub use service::{Library, LibraryDeps, Outside};

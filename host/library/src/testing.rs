@@ -615,7 +615,7 @@ impl House {
             page: 1,
             page_size: 20_000,
         };
-        let (items, total) = self.app.items(&filter, page).await.expect("items");
+        let (items, total) = self.app.catalogue.items(&filter, page).await.expect("items");
         assert_eq!(items.len() as u64, total);
         items
             .into_iter()

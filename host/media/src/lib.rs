@@ -3,6 +3,7 @@
 //!
 //! The rooms above it: `qm_probe` looks into files, and the area `qm_library` holds the others.
 
+pub mod dto;
 mod error;
 pub mod lanes;
 pub mod model;

@@ -8,7 +8,7 @@ use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::requests::text;
+use qm_media::dto::fields::text;
 
 /// Characters of an id.
 const MAX_ID: usize = 200;

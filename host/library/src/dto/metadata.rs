@@ -1,15 +1,11 @@
 //! What is said of items, as it is sent and answered.
 
-use std::collections::BTreeMap;
-
-use qm_kernel::Timestamp;
-use qm_media::model::metadata::{ItemMetadata, MetadataEdit};
+use qm_media::dto::fields::{nullable_text, number};
+use qm_media::model::metadata::MetadataEdit;
 use qm_web::{Fields, FromBody};
-use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::requests::{nullable_text, number};
 use super::shows::{MAX_LIST, MAX_OVERVIEW, MAX_TEXT, MAX_YEAR, list, rating};
 
 /// Minutes: beyond any film.
@@ -126,75 +122,6 @@ impl From<MetadataInput> for MetadataEdit {
             tags: input.tags,
             cast: input.cast,
             crew: input.crew,
-        }
-    }
-}
-
-/// What is said of an item.
-#[derive(Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = MediaMetadata)]
-pub struct MetadataView {
-    pub id: String,
-    pub item_id: String,
-    /// Of an episode its own.
-    pub title: Option<String>,
-    /// Of an episode that of its show.
-    pub original_title: Option<String>,
-    pub sort_title: Option<String>,
-    pub overview: Option<String>,
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub release_date: Option<Timestamp>,
-    pub year: Option<i64>,
-    /// Minutes.
-    pub runtime: Option<i64>,
-    pub genres: Vec<String>,
-    pub studios: Vec<String>,
-    /// Each `{ name, role? }`.
-    #[schema(value_type = Vec<Object>)]
-    pub cast: Vec<Value>,
-    /// Each `{ name, job? }`.
-    #[schema(value_type = Vec<Object>)]
-    pub crew: Vec<Value>,
-    pub directors: Vec<String>,
-    pub writers: Vec<String>,
-    /// 0 to 10.
-    pub rating: Option<f64>,
-    pub certification: Option<String>,
-    pub tags: Vec<String>,
-    /// Who said something last: a provider, `universal` for several, `local` for the item's name, `manual` for a person.
-    pub provider_name: Option<String>,
-    /// Who said each field. No provider changes one that is `manual`.
-    #[schema(value_type = Object)]
-    pub field_sources: BTreeMap<String, String>,
-    #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Timestamp,
-}
-
-impl From<ItemMetadata> for MetadataView {
-    fn from(of: ItemMetadata) -> Self {
-        Self {
-            id: of.id,
-            item_id: of.item_id,
-            title: of.title,
-            original_title: of.original_title,
-            sort_title: of.sort_title,
-            overview: of.overview,
-            release_date: of.release_date,
-            year: of.year,
-            runtime: of.runtime,
-            genres: of.genres,
-            studios: of.studios,
-            cast: of.cast,
-            crew: of.crew,
-            directors: of.directors,
-            writers: of.writers,
-            rating: of.rating,
-            certification: of.certification,
-            tags: of.tags,
-            provider_name: of.provider_name,
-            field_sources: of.field_sources,
-            updated_at: of.updated_at,
         }
     }
 }

@@ -6,6 +6,5 @@ pub mod ignored;
 pub mod metadata;
 pub mod repair;
 pub mod requests;
-pub mod series;
 pub mod shows;
 pub mod titles;

@@ -1,24 +1,13 @@
 //! What is asked for.
 
-use qm_kernel::PageQuery;
-use qm_media_names::naming::composed;
-use qm_web::{Fields, FromBody, FromQuery};
+use qm_media::dto::fields::{MAX_NUMBER, MAX_TEXT, MAX_YEAR, nullable_text, number};
+use qm_web::{Fields, FromBody};
 use utoipa::ToSchema;
 
-use qm_media::model::item::{Edit, Filter, Issue, KnownAs, MEDIA_TYPES, Sort};
+use qm_media::model::item::{Edit, MEDIA_TYPES};
 use qm_media::model::library::{
     Kind, LibraryChange, MAX_INTERVAL, MAX_NAME, MAX_PATH, MAX_TEMPLATE, Mode, Preset,
 };
-
-/// Characters of a text that something is looked for by.
-const MAX_TEXT: usize = 512;
-/// Form of an id elsewhere, for people.
-const IDS: &str =
-    "must be SOURCE:ID, with imdb (titledb), tmdb (provider_a) or tvdb (provider_b) as its source";
-/// Beyond any film.
-const MAX_YEAR: i64 = 9999;
-/// Beyond any season and any episode; years are seasons too.
-const MAX_NUMBER: i64 = 99_999;
 
 /// A library to make, or what changes of one; what is absent stays, or is as usual.
 #[derive(ToSchema)]
@@ -199,120 +188,4 @@ impl From<MatchInput> for Edit {
 fn title(f: &mut Fields<'_>) -> Option<String> {
     let title = f.string("title").not_empty().max(MAX_TEXT).optional();
     title.map(|title| title.trim().to_owned())
-}
-
-/// A number from 0; `Some(None)`: it is null.
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
-pub(super) fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<Option<i64>> {
-    let is_null = f.is_null(name);
-    let number = f.integer(name).min(0).max(most).optional();
-    number.map(Some).or(is_null.then_some(None))
-}
-
-/// A text; `Some(None)`: it is null.
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
-pub(super) fn nullable_text(f: &mut Fields<'_>, name: &'static str, most: usize) -> Option<Option<String>> {
-    let is_null = f.is_null(name);
-    let text = f.string(name).max(most).optional();
-    text.map(Some).or(is_null.then_some(None))
-}
-
-pub(super) fn text(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
-    let text = f.string(name).max(MAX_TEXT).optional();
-    text.filter(|text| !text.trim().is_empty())
-}
-
-/// Order of a list; an unknown word is refused with those that there are.
-pub(super) fn sort(f: &mut Fields<'_>) -> Sort {
-    let word = f.string("sort").one_of(&Sort::WORDS).optional();
-    word.map(|word| Sort::of(&word)).unwrap_or_default()
-}
-
-/// First and last year: `year` is both, `yearFrom` and `yearTo` are one each.
-pub(super) fn years(f: &mut Fields<'_>) -> (Option<i64>, Option<i64>) {
-    let mut year = |name| f.integer(name).min(0).max(MAX_YEAR).optional();
-    let (one, from, to) = (year("year"), year("yearFrom"), year("yearTo"));
-    (one.or(from), one.or(to))
-}
-
-/// An id elsewhere, as `SOURCE:ID`.
-pub(super) fn external(f: &mut Fields<'_>) -> Option<KnownAs> {
-    let is_id = |text: &str| text.trim().is_empty() || KnownAs::of(text).is_some();
-    let field = f.string("externalId").max(MAX_TEXT).check(is_id, IDS);
-    KnownAs::of(&field.optional()?)
-}
-
-/// Word of the index for what people call it.
-fn resolution(word: &str) -> String {
-    match word.trim().to_lowercase().as_str() {
-        "4k" | "uhd" => "2160p".to_owned(),
-        other => other.to_owned(),
-    }
-}
-
-/// Which items are wanted.
-pub struct ItemsQuery {
-    pub filter: Filter,
-    pub page: PageQuery,
-}
-
-impl FromQuery for ItemsQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        let page = f.page_or(60, 200);
-        let sort = sort(f);
-        let (title, search) = (text(f, "title"), text(f, "search"));
-        let [title, search] = [title, search].map(|text| text.map(|text| composed(&text).into_owned()));
-        let issue = f.string("issue").one_of(&Issue::WORDS).optional();
-        let years = years(f);
-        let letter = text(f, "startsAt").and_then(|text| text.trim().chars().next());
-        let by_title = sort == Sort::Title && title.is_none() && search.is_none();
-        Self {
-            filter: Filter {
-                library_id: text(f, "libraryId"),
-                media_type: text(f, "mediaType"),
-                match_status: text(f, "matchStatus"),
-                starts_at: letter.filter(|letter| by_title && letter.is_ascii_alphabetic()),
-                season: f.integer("season").min(0).max(MAX_NUMBER).optional(),
-                resolution: text(f, "resolution").map(|word| resolution(&word)),
-                genre: text(f, "genre").map(|genre| genre.trim().to_owned()),
-                external: external(f),
-                identified: f.boolean("identified").optional(),
-                year_from: years.0,
-                year_to: years.1,
-                issue: issue.as_deref().and_then(Issue::of),
-                title,
-                search,
-                sort,
-            },
-            page,
-        }
-    }
-}
-
-/// Which items are counted.
-pub struct AlphabetQuery(pub Filter);
-
-impl FromQuery for AlphabetQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self(Filter {
-            library_id: text(f, "libraryId"),
-            media_type: text(f, "mediaType"),
-            match_status: text(f, "matchStatus"),
-            search: text(f, "search").map(|part| composed(&part).into_owned()),
-            ..Filter::default()
-        })
-    }
-}
-
-/// Whose items are counted; absent: those of all libraries.
-pub struct IssuesQuery {
-    pub library_id: Option<String>,
-}
-
-impl FromQuery for IssuesQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            library_id: text(f, "libraryId"),
-        }
-    }
 }

@@ -1,17 +1,14 @@
 //! What is said of shows and seasons, as it is sent and answered.
 
-use qm_kernel::Timestamp;
-use qm_media::model::details::{IdentityEdit, Refreshed, Season, SeasonEdit, ShowEdit, ShowMetadata};
+use qm_media::model::details::{IdentityEdit, Refreshed, SeasonEdit, ShowEdit};
 use qm_media::model::external::PROVIDER_A;
 use qm_ports::metadata::TitleSuggestion;
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::answers::{ExtraView, SuggestionView};
-use super::requests::{nullable_text, number};
-use super::series::ShowView;
+use qm_media::dto::fields::{nullable_text, number};
+use qm_media::dto::shows::ShowView;
 
 /// Characters of a title or a word.
 pub(super) const MAX_TEXT: usize = 512;
@@ -271,139 +268,4 @@ pub struct IdentityView {
     pub show: ShowView,
     /// Items below its folder, which are of its series now.
     pub episodes_updated: usize,
-}
-
-/// What is said of a show.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = MediaShowMetadata)]
-pub struct ShowMetadataView {
-    pub id: String,
-    pub show_id: String,
-    pub title: Option<String>,
-    pub original_title: Option<String>,
-    pub sort_title: Option<String>,
-    pub overview: Option<String>,
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub first_aired_at: Option<Timestamp>,
-    pub year: Option<i64>,
-    pub status: Option<String>,
-    pub networks: Vec<String>,
-    pub genres: Vec<String>,
-    pub studios: Vec<String>,
-    #[schema(value_type = Vec<Object>)]
-    pub cast: Vec<Value>,
-    #[schema(value_type = Vec<Object>)]
-    pub crew: Vec<Value>,
-    /// 0 to 10.
-    pub rating: Option<f64>,
-    pub certification: Option<String>,
-    pub tags: Vec<String>,
-    /// `manual`: a person said something last.
-    pub provider_name: Option<String>,
-    /// Who said each field.
-    #[schema(value_type = Option<Object>)]
-    pub field_sources: Option<Map<String, Value>>,
-    #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Timestamp,
-}
-
-impl From<ShowMetadata> for ShowMetadataView {
-    fn from(of: ShowMetadata) -> Self {
-        Self {
-            id: of.id,
-            show_id: of.show_id,
-            title: of.title,
-            original_title: of.original_title,
-            sort_title: of.sort_title,
-            overview: of.overview,
-            first_aired_at: of.first_aired_at,
-            year: of.year,
-            status: of.status,
-            networks: of.networks,
-            genres: of.genres,
-            studios: of.studios,
-            cast: of.cast,
-            crew: of.crew,
-            rating: of.rating,
-            certification: of.certification,
-            tags: of.tags,
-            provider_name: of.provider_name,
-            field_sources: of.field_sources,
-            updated_at: of.updated_at,
-        }
-    }
-}
-
-/// What is said of a season.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = MediaSeason)]
-pub struct SeasonView {
-    pub id: String,
-    pub show_id: String,
-    pub season_number: i64,
-    pub title: Option<String>,
-    pub overview: Option<String>,
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub first_aired_at: Option<Timestamp>,
-    /// `manual`: a person said something last.
-    pub provider_name: Option<String>,
-    #[schema(value_type = String, format = DateTime)]
-    pub created_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Timestamp,
-}
-
-impl From<Season> for SeasonView {
-    fn from(season: Season) -> Self {
-        Self {
-            id: season.id,
-            show_id: season.show_id,
-            season_number: season.number,
-            title: season.title,
-            overview: season.overview,
-            first_aired_at: season.first_aired_at,
-            provider_name: season.provider_name,
-            created_at: season.created_at,
-            updated_at: season.updated_at,
-        }
-    }
-}
-
-/// A show with all that is known of it.
-#[derive(Serialize, ToSchema)]
-#[schema(as = MediaShowDetail)]
-pub struct ShowDetailView {
-    pub show: ShowView,
-    /// Null: nobody said anything.
-    pub metadata: Option<ShowMetadataView>,
-    /// Those that somebody said something of, by their numbers.
-    pub seasons: Vec<SeasonDetailView>,
-    /// Trailers, featurettes and the like of it and of its seasons.
-    pub extras: Vec<ExtraView>,
-    #[schema(value_type = Vec<Object>)]
-    pub artwork: Vec<Value>,
-    /// Titles of the data set that it may be, the likeliest first; none of them is its id. Empty where its id is known.
-    pub suggestions: Vec<SuggestionView>,
-}
-
-/// A season with what lies in its folder.
-#[derive(Serialize, ToSchema)]
-#[schema(as = MediaSeasonDetail)]
-pub struct SeasonDetailView {
-    #[serde(flatten)]
-    pub season: SeasonView,
-    pub extras: Vec<ExtraView>,
-}
-
-impl SeasonDetailView {
-    /// `extras`: those of the whole show.
-    pub fn new(season: Season, extras: &[ExtraView]) -> Self {
-        let own = extras.iter().filter(|extra| extra.season == Some(season.number));
-        Self {
-            extras: own.cloned().collect(),
-            season: season.into(),
-        }
-    }
 }

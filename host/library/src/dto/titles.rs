@@ -5,7 +5,7 @@ use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answers::RowView;
+use qm_media::dto::items::RowView;
 
 /// Characters of an id.
 const MAX_ID: usize = 200;

@@ -1,10 +1,10 @@
 //! `/api/media/items/{id}`: what people say of an item.
 
 use axum::extract::State;
+use qm_media::dto::items::RowView;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
 use super::{App, faults};
-use crate::dto::answers::RowView;
 use crate::dto::requests::{ItemInput, MatchInput};
 use crate::service::Caller;
 

@@ -1,12 +1,12 @@
 //! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
 //! is known without them.
 
-use qm_platform::ActingError;
 use qm_ports::metadata::Unsettled;
 use qm_ports::titledb::TitleDataError;
 use qm_web::faults;
 
 use qm_media::LibraryError as E;
+use qm_media::dto::faults::{own, some, with};
 
 faults! {
     Create => with(input(), [E::TooMany(500), E::SamePath(some())]);
@@ -16,8 +16,6 @@ faults! {
     Delete => with(own(), [E::NoSuchLibrary]);
     Scan => own();
     Library => [E::NoSuchLibrary];
-    Item => [E::NoSuchItem];
-    Series => [E::NoSeriesKey];
     Order => with(own(), order());
     Erase => with(own(), with(order(), [E::SharedData(some())]));
     Preview => with(own(), [E::TooManySelected(1001)]);
@@ -25,8 +23,6 @@ faults! {
     EditShow => with(own(), [E::NoSuchShow]);
     RefreshShow => with(own(), [E::NoSuchShow, E::ShowChanged, E::Silent(some()), E::Unsettled(Unsettled(some()))]);
     EditSeason => with(own(), [E::NoSuchShow, E::NoSeason]);
-    Show => [E::NoSuchShow];
-    ShowKey => [E::NoSuchKey];
     Edit => with(own(), [E::NoSuchItem, E::Locked]);
     Reidentify => with(own(), [E::NoSuchLibrary, E::Unfinished(some())]);
     RepairPreview => [E::Unsettled(Unsettled(some())), E::Titles(TitleDataError(some()))];
@@ -35,25 +31,6 @@ faults! {
     Lock => with(own(), [E::NoSuchItem]);
     Describe => with(own(), [E::NoSuchItem]);
     Fetch => with(own(), [E::NoSuchItem, E::Changed, E::Silent(some())]);
-}
-
-/// Stands for what is known only when it happens.
-fn some() -> String {
-    "…".to_owned()
-}
-
-fn with(mut errors: Vec<E>, others: impl IntoIterator<Item = E>) -> Vec<E> {
-    errors.extend(others);
-    errors
-}
-
-/// What may come of an account whose token outlives it.
-fn own() -> Vec<E> {
-    vec![
-        E::Acting(ActingError::Gone),
-        E::Acting(ActingError::Inactive),
-        E::Acting(ActingError::Lacks(some())),
-    ]
 }
 
 fn order() -> Vec<E> {

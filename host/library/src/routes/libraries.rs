@@ -1,14 +1,15 @@
 //! `/api/media/libraries`, and how they are all together.
 
 use axum::extract::State;
+use qm_media::dto::libraries::LibraryView;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
 use super::{App, faults};
+use crate::dto::answers::ConsistencyView;
 use crate::dto::answers::{
-    CountedLibraryView, DashboardView, HealthView, JobView, LibraryView, ScannedLibraryView, WatchView,
+    CountedLibraryView, DashboardView, HealthView, JobView, ScannedLibraryView, WatchView,
 };
 use crate::dto::requests::LibraryInput;
-use crate::dto::series::ConsistencyView;
 use crate::service::Caller;
 
 /// How the libraries are, and how many items each has.

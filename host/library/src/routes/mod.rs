@@ -4,12 +4,10 @@ mod bulk;
 mod edit;
 mod faults;
 mod ignored;
-mod items;
 mod jobs;
 mod libraries;
 mod metadata;
 mod repair;
-mod series;
 mod shows;
 #[cfg(test)]
 mod tests;
@@ -24,8 +22,18 @@ use crate::service::Library;
 
 type App = axum::extract::State<Arc<Library>>;
 
-/// All routes of this area, still without their state.
-pub fn routes() -> Routes<Arc<Library>> {
+/// Routes of this area with those of its rooms, for the document.
+pub fn described() -> Routes {
+    routes().described().merge(qm_catalogue::routes().described())
+}
+
+/// Routes of this area with those of its rooms.
+pub fn all(library: &Arc<Library>) -> Routes {
+    let catalogue = qm_catalogue::routes().with_state(library.catalogue.clone());
+    routes().with_state(library.clone()).merge(catalogue)
+}
+
+fn routes() -> Routes<Arc<Library>> {
     Routes::new()
         .add(routes!(libraries::media_dashboard).need(P::MediaManagerView))
         .add(routes!(libraries::media_health).need(P::MediaManagerView))
@@ -40,10 +48,6 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(ignored::heed_path).need(P::MediaManagerDelete))
         .add(routes!(libraries::watch_status).need(P::MediaManagerView))
         .add(routes!(jobs::cancel_media_job).need(P::MediaManagerScan))
-        .add(routes!(items::item_alphabet).need(P::MediaManagerView))
-        .add(routes!(items::list_items).need(P::MediaManagerView))
-        .add(routes!(items::item_issues).need(P::MediaManagerView))
-        .add(routes!(items::get_item).need(P::MediaManagerView))
         .add(routes!(edit::update_item).need(P::MediaManagerEditMetadata))
         .add(routes!(edit::match_item).need(P::MediaManagerMatch))
         .add(routes!(edit::unmatch_item).need(P::MediaManagerMatch))
@@ -55,14 +59,7 @@ pub fn routes() -> Routes<Arc<Library>> {
         .add(routes!(edit::unlock_item).need(P::MediaManagerEditMetadata))
         .add(routes!(metadata::fetch_item_metadata).need(P::MediaManagerEditMetadata))
         .add(routes!(metadata::update_item_metadata).need(P::MediaManagerEditMetadata))
-        .add(routes!(items::export_items).need(P::MediaManagerExport))
         .add(routes!(libraries::library_consistency).need(P::MediaManagerView))
-        .add(routes!(series::list_series).need(P::MediaManagerView))
-        .add(routes!(series::series_episodes).need(P::MediaManagerView))
-        .add(routes!(series::series_health).need(P::MediaManagerView))
-        .add(routes!(series::show_by_key).need(P::MediaManagerView))
-        .add(routes!(shows::list_shows).need(P::MediaManagerView))
-        .add(routes!(shows::get_show).need(P::MediaManagerView))
         .add(routes!(shows::refresh_show_metadata).need(P::MediaManagerEditMetadata))
         .add(routes!(shows::update_show_identity).need(P::MediaManagerEditMetadata))
         .add(routes!(shows::update_show_metadata).need(P::MediaManagerEditMetadata))

@@ -27,7 +27,7 @@ use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::routes;
+use super::all;
 use crate::testing::House;
 
 struct Site {
@@ -50,7 +50,7 @@ impl Site {
             docs: Docs::Hidden,
             ..WebConfig::default()
         };
-        let state = routes().with_state(house.app.clone());
+        let state = all(&house.app);
         let router = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
         Self { house, router }
     }

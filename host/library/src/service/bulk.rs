@@ -10,13 +10,13 @@ use qm_media::LibraryError;
 use qm_media::lanes::WALKS;
 use qm_media::model::bulk::{Accepted, Erasure, MOST, SourceTorrent, once};
 use qm_media::model::ignored::Ignored;
+use qm_media::model::library::paths;
 use qm_media::ops::guard::guarded;
 use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
-use super::views::paths;
 use super::{Caller, Library, erase, fetch, relocate};
 use crate::ops::erase::size;
 

@@ -5,37 +5,18 @@ use qm_kernel::Permission;
 use qm_media::LibraryError;
 use qm_media::model::details::{IdentityEdit, MANUAL, Season, SeasonEdit, ShowEdit, ShowMetadata};
 use qm_media::model::show::Show;
-use qm_media::model::titles::Suggestion;
 use qm_media::repo;
+use qm_media::service::find::show_with_directory;
 use qm_media_names::place;
 use qm_platform::{Actor, AuditEntry};
 use serde_json::{Value, json};
 
-use super::series::with_directory;
 use super::{Caller, Library};
-
-/// Facts and texts of a show beside its row.
-pub struct ShowDetails {
-    pub metadata: Option<ShowMetadata>,
-    pub seasons: Vec<Season>,
-    /// Titles it may be, the likeliest first; none where its id is known.
-    pub suggestions: Vec<Suggestion>,
-}
 
 /// Seasons beyond this number are none; years are seasons too.
 const MAX_SEASON: i64 = 99_999;
 
 impl Library {
-    /// What is said of a show, and of its seasons.
-    pub async fn show_details(&self, id: &str) -> Result<ShowDetails, LibraryError> {
-        let mut tx = self.db.begin_read().await?;
-        Ok(ShowDetails {
-            metadata: repo::details::metadata(&mut tx, id).await?,
-            seasons: repo::details::seasons(&mut tx, id).await?,
-            suggestions: repo::suggestions::of_show(&mut tx, id).await?,
-        })
-    }
-
     /// Says which show a folder holds: the show with the directory of its library, and how many items belong to its series.
     pub async fn identify_show(
         &self,
@@ -45,7 +26,7 @@ impl Library {
     ) -> Result<(Show, String, usize), LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.may_edit(&mut tx, caller).await?;
-        let (mut show, path) = with_directory(&mut tx, id).await?;
+        let (mut show, path) = show_with_directory(&mut tx, id).await?;
         let before = show.titledb_id.clone();
         if let Some(titledb_id) = edit.titledb_id {
             show.titledb_id = titledb_id;

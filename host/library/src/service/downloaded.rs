@@ -145,7 +145,7 @@ db_test! {
         assert!(told.iter().any(|told| told.get("serverName") == Some(&json!("the b")) && told["reason"] == "it is off"));
         // What is known, or kept as it is, stays so.
         let page = PageQuery { page: 1, page_size: 50 };
-        let (items, _) = house.app.items(&Filter::default(), page).await.unwrap();
+        let (items, _) = house.app.catalogue.items(&Filter::default(), page).await.unwrap();
         let status = |name: &str| {
             let found = items.iter().find(|(item, ..)| item.place.ends_with(name));
             found.map(|(item, ..)| item.match_status.clone()).unwrap()

@@ -44,7 +44,7 @@ async fn items(house: &House) -> Vec<Item> {
         page: 1,
         page_size: 99,
     };
-    let (items, _) = house.app.items(&Filter::default(), page).await.unwrap();
+    let (items, _) = house.app.catalogue.items(&Filter::default(), page).await.unwrap();
     items.into_iter().map(|(item, ..)| item).collect()
 }
 

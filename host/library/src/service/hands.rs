@@ -2,6 +2,7 @@
 //! nobody: whoever wrote the rule was judged when it was written, the plugin was granted it, and the run is what is audited.
 
 use async_trait::async_trait;
+use qm_catalogue::owned_by_ids;
 use qm_media::repo;
 use qm_ports::action::{ActionError, MediaHands, MediaPlace, MediaPlayer, TorrentRef};
 use qm_ports::library::Owned;
@@ -11,8 +12,6 @@ use serde_json::{Map, Value};
 use super::Library;
 use super::actions::stored;
 use super::follow_up::below;
-use super::owned::owned;
-use crate::repo::owned;
 
 #[async_trait]
 impl MediaHands for Library {
@@ -63,14 +62,7 @@ impl MediaHands for Library {
         ids.retain(|id| after.is_none_or(|after| id.as_str() > after));
         ids.sort();
         ids.truncate(most);
-        let mut found = owned::by_ids(&mut tx, &ids).await.map_err(stored)?;
-        drop(tx);
-        found.sort_by(|a, b| a.id.cmp(&b.id));
-        let shown = found.into_iter().map(|found| {
-            let library = libraries.iter().find(|library| library.id == found.library_id);
-            owned(library.map_or("", |library| library.path.as_str()), found)
-        });
-        Ok(shown.collect())
+        owned_by_ids(&mut tx, &libraries, &ids).await.map_err(stored)
     }
 
     async fn scan(&self, library: &str) -> Result<(), ActionError> {

@@ -5,12 +5,12 @@ use qm_kernel::{PageQuery, Permission};
 use qm_media::LibraryError;
 use qm_media::model::ignored::{Ignored, MOST, place_in};
 use qm_media::model::library::MediaLibrary;
+use qm_media::model::library::paths;
 use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::Actor;
 use serde_json::json;
 
-use super::views::paths;
 use super::{Caller, Library};
 
 /// A place that is ignored, with the directory of its library.

@@ -1,9 +1,7 @@
-//! Long looks at a whole library: what is missing on its disk, and all its items as a table.
+//! Long looks at a whole library: files that are missing on its disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use qm_kernel::{ClientInfo, Principal};
 use qm_media::LibraryError;
 use qm_media::lanes::WALKS;
 use qm_media::model::item::Filter;
@@ -12,17 +10,11 @@ use qm_media::ops::guard::place_of;
 use qm_media::ops::reach::Reach;
 use qm_media::repo;
 use qm_media_names::place;
-use qm_platform::AuditEntry;
-use serde_json::json;
 
 use super::Library;
-use crate::model::table::Lines;
 
 /// Items whose files are looked for at once.
 const LOOKED_FOR: i64 = 2000;
-/// Rows of a table that are read at once.
-const ROWS: i64 = 1000;
-
 impl Library {
     /// Looks for every file of a library. Of one that is not there nothing is missing.
     pub async fn consistency(&self, id: &str) -> Result<Consistency, LibraryError> {
@@ -82,75 +74,5 @@ impl Library {
                 report.add(missing);
             }
         }
-    }
-
-    /// All items that are wanted, as lines of a table that are read while they are sent.
-    pub fn export(self: &Arc<Self>, filter: Filter, principal: &Principal, client: &ClientInfo) -> Export {
-        Export {
-            library: self.clone(),
-            filter,
-            user_id: principal.user_id.to_string(),
-            client: client.clone(),
-            after: Some(String::new()),
-            rows: 0,
-        }
-    }
-}
-
-/// A table that is being sent.
-pub struct Export {
-    library: Arc<Library>,
-    filter: Filter,
-    user_id: String,
-    client: ClientInfo,
-    /// Id of the last item that was sent; `None`: all were.
-    after: Option<String>,
-    rows: u64,
-}
-
-impl Export {
-    /// The next lines; `None` behind the last ones, which are then noted in the audit.
-    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, LibraryError> {
-        let Some(after) = self.after.take() else {
-            return Ok(None);
-        };
-        let mut tx = self.library.db.begin_read().await?;
-        let items = repo::lists::behind(&mut tx, &self.filter, &after, ROWS).await?;
-        drop(tx);
-        let mut lines = Lines::new();
-        if after.is_empty() {
-            lines.header()?;
-        }
-        for (item, file) in &items {
-            lines.add(item, file)?;
-        }
-        let lines = lines.into_bytes()?;
-        self.rows += items.len() as u64;
-        match items.last() {
-            Some((last, _)) if items.len() as u64 == ROWS.unsigned_abs() => {
-                self.after = Some(last.id.clone());
-            }
-            _ => self.note().await,
-        }
-        Ok(Some(lines))
-    }
-
-    async fn note(&self) {
-        let entry = AuditEntry {
-            user_id: Some(self.user_id.clone()),
-            action: "media.export.csv",
-            object_type: Some("media_library"),
-            object_id: self.filter.library_id.clone(),
-            client: Some(&self.client),
-            metadata: Some(json!({
-                "rows": self.rows,
-                "filters": {
-                    "libraryId": self.filter.library_id, "mediaType": self.filter.media_type,
-                    "matchStatus": self.filter.match_status, "search": self.filter.search,
-                },
-            })),
-            ..AuditEntry::default()
-        };
-        self.library.audit.record_alone(&self.library.db, entry).await;
     }
 }

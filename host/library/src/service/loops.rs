@@ -23,8 +23,7 @@ impl Library {
         let mut beats = Beats::every(INTERVAL);
         let mut is_first = true;
         while stop.run_until_cancelled(beats.next()).await.is_some() {
-            self.shelf.tidy();
-            self.series.tidy();
+            self.catalogue.tidy();
             match self.ask_for_due(is_first).await {
                 Ok(_) => is_first = false,
                 Err(error) => {

@@ -20,6 +20,7 @@ mod follow_up;
 mod hands;
 #[cfg(test)]
 mod hands_tests;
+mod health;
 mod ignored;
 mod index;
 mod inspect;
@@ -30,7 +31,8 @@ pub mod moves;
 #[cfg(test)]
 mod moves_tests;
 mod named;
-mod owned;
+#[cfg(test)]
+mod owned_tests;
 #[cfg(test)]
 mod probed;
 #[cfg(test)]
@@ -44,8 +46,6 @@ mod repair;
 #[cfg(test)]
 mod said_by_nfo;
 pub mod scan;
-mod series;
-mod shelf;
 #[cfg(test)]
 mod shelved;
 mod shows;
@@ -54,7 +54,6 @@ mod tests;
 #[cfg(test)]
 mod titled;
 mod titles;
-mod views;
 mod watch;
 #[cfg(test)]
 mod watched;
@@ -79,8 +78,8 @@ use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
 use tokio::sync::{Mutex, Notify, Semaphore};
 
+use qm_catalogue::Catalogue;
 use qm_probe::{Prober, Probing, ProbingDeps};
-use shelf::{SeriesShelf, Shelf};
 use watch::Watching;
 
 /// What the area may do outside itself, for those who may.
@@ -140,10 +139,7 @@ pub struct Library {
     repairs: Semaphore,
     watching: Watching,
     pub(crate) probing: Arc<Probing>,
-    /// What lists are made of.
-    shelf: Arc<Shelf>,
-    /// What series are listed from.
-    series: SeriesShelf,
+    pub(crate) catalogue: Arc<Catalogue>,
     /// The turn of whoever scans.
     scanning: Mutex<()>,
     /// The turn of who moves items after their files.
@@ -162,6 +158,7 @@ impl Library {
             own: deps.own.clone(),
             prober: deps.prober,
         });
+        let catalogue = Catalogue::new(deps.db.clone(), deps.audit.clone());
         let library = Arc::new(Self {
             db: deps.db,
             ctx: deps.ctx,
@@ -180,8 +177,7 @@ impl Library {
             repairs: Semaphore::new(1),
             watching: Watching::default(),
             probing,
-            shelf: Arc::default(),
-            series: SeriesShelf::default(),
+            catalogue,
             scanning: Mutex::new(()),
             moving: Mutex::default(),
             told: Notify::new(),

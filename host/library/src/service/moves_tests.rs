@@ -37,7 +37,7 @@ async fn items(house: &House, library: &MediaLibrary) -> BTreeMap<String, Item> 
         page: 1,
         page_size: 5000,
     };
-    let (items, _) = house.app.items(&filter, page).await.unwrap();
+    let (items, _) = house.app.catalogue.items(&filter, page).await.unwrap();
     items
         .into_iter()
         .map(|(item, _, _)| (item.place.clone(), item))
@@ -218,7 +218,7 @@ db_test! {
         let moved = show(&db, &more, "Wire").await.unwrap();
         assert_eq!((&moved.id, moved.titledb_id.as_deref(), &*moved.title), (&wire.id, Some("tt0306414"), "Wire"));
         assert_eq!(moved.episode_count, 2);
-        let metadata = house.app.show_details(&wire.id).await.unwrap().metadata;
+        let metadata = house.app.catalogue.show_details(&wire.id).await.unwrap().metadata;
         assert_eq!(metadata.and_then(|said| said.overview).as_deref(), Some("Baltimore"));
         let there = items(&house, &more).await;
         assert_eq!(places(&there), ["Alone/Alone.S01E01.mkv", "Wire/Season 1/S01E01.mkv", "Wire/Season 1/S01E02.mkv"]);

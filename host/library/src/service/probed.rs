@@ -42,7 +42,7 @@ async fn files(house: &House, library: &MediaLibrary) -> Vec<MediaFile> {
         page: 1,
         page_size: 500,
     };
-    let (mut items, _) = house.app.items(&filter, page).await.unwrap();
+    let (mut items, _) = house.app.catalogue.items(&filter, page).await.unwrap();
     items.sort_by(|(a, ..), (b, ..)| a.place.cmp(&b.place));
     items.into_iter().map(|(_, file, _)| file).collect()
 }
@@ -110,7 +110,7 @@ db_test! {
         assert_eq!(probes(&house.app).await, 3);
         let all = || async {
             let page = qm_kernel::PageQuery { page: 1, page_size: 9 };
-            let (items, _) = house.app.items(&qm_media::model::item::Filter::default(), page).await.unwrap();
+            let (items, _) = house.app.catalogue.items(&qm_media::model::item::Filter::default(), page).await.unwrap();
             items.into_iter().map(|(item, file, _)| (item, file)).collect::<Vec<_>>()
         };
         let before = all().await;

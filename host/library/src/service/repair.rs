@@ -11,6 +11,7 @@ use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob};
 use qm_kernel::{Permission, Timestamp};
 use qm_media::LibraryError;
 use qm_media::model::external::{ExternalId, TITLEDB, page};
+use qm_media::model::library::paths;
 use qm_media::model::titles::picked;
 use qm_media::repo;
 use qm_media::service::jobs::{self, in_service, stopped};
@@ -21,7 +22,6 @@ use qm_titles::{Picked, turned};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::views::paths;
 use super::{Caller, Library};
 use crate::model::repair::{Action, Film, Held, Ids, Preview, Proposal, Repaired, film_of};
 use crate::repo::repair;

@@ -54,7 +54,7 @@ async fn series(house: &House) -> Vec<Option<String>> {
         page: 1,
         page_size: 99,
     };
-    let (items, _) = house.app.items(&Filter::default(), page).await.unwrap();
+    let (items, _) = house.app.catalogue.items(&Filter::default(), page).await.unwrap();
     let mut series: Vec<_> = items
         .into_iter()
         .map(|(item, ..)| item.series_titledb_id)

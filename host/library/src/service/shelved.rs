@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use qm_catalogue::Shelf;
+use qm_catalogue::repo::catalog;
 use qm_db::{Db, Tx, db_test};
 use qm_kernel::{PageQuery, Timestamp};
 use qm_media::model::item::{Facts, Filter, Issue, Sort, Tech};
@@ -10,8 +12,6 @@ use qm_media::repo;
 use qm_media::repo::items::NewItem;
 use qm_media_names::naming::member::Member;
 
-use super::shelf::Shelf;
-use crate::repo::catalog;
 use crate::repo::directories;
 use crate::repo::directories::Stand;
 use crate::repo::testing::{CALLED, LISTED, MATCHED, SAME, SEASON, TOUCHED, TWICE, change, change_all};
@@ -211,7 +211,7 @@ db_test! {
         add(&db, &tv, 0..60).await;
         let page = PageQuery { page: 1, page_size: 9 };
         let filter = Filter { media_type: Some("tv".to_owned()), ..Filter::default() };
-        let series = async |filter: &Filter| house.app.series(filter, page).await.unwrap();
+        let series = async |filter: &Filter| house.app.catalogue.series(filter, page).await.unwrap();
         let (first, total) = series(&filter).await;
         assert_eq!((total, first[0].episodes, first[0].seasons), (1, 20, 4));
         assert_eq!(series(&filter).await, (first.clone(), 1));
@@ -257,7 +257,7 @@ db_test! {
         assert!(shelf.at(stamps().await, &all).is_none());
         assert!(shelf.at(kept, &all).is_some(), "who began before");
         let page = PageQuery { page: 1, page_size: 1 };
-        assert_eq!(house.app.items(&all, page).await.unwrap().1, 2_009);
+        assert_eq!(house.app.catalogue.items(&all, page).await.unwrap().1, 2_009);
         house.stops().await;
     }
 }

@@ -34,7 +34,7 @@ async fn only(house: &House) -> (Item, Vec<String>) {
         page: 1,
         page_size: 9,
     };
-    let (mut items, total) = house.app.items(&Filter::default(), page).await.unwrap();
+    let (mut items, total) = house.app.catalogue.items(&Filter::default(), page).await.unwrap();
     assert_eq!(total, 1);
     let (item, ..) = items.remove(0);
     let ids = item.external_ids.iter().map(|id| id.value.clone()).collect();
@@ -136,7 +136,7 @@ db_test! {
         assert_eq!(told(&house, "media_scan_library", json!({ "libraryId": films.id })).await, Ok(()));
         assert_eq!(house.ended(&first).await.0, "completed");
         assert_eq!(house.index(&films).await.len(), 2);
-        let (items, _) = house.app.items(&Filter::default(), PageQuery { page: 1, page_size: 9 }).await.unwrap();
+        let (items, _) = house.app.catalogue.items(&Filter::default(), PageQuery { page: 1, page_size: 9 }).await.unwrap();
         assert!(items.iter().all(|(item, ..)| item.match_status == "matched"), "what it finds is looked for");
         house.stops().await;
     }

@@ -1,5 +1,7 @@
 //! Libraries as people keep them.
 
+use std::collections::HashMap;
+
 use qm_kernel::Timestamp;
 pub use qm_media_names::Kind;
 
@@ -169,6 +171,14 @@ pub struct ScanSummary {
     pub extras: u64,
     /// Files that are no films, no episodes and no extras, of the directories that were read.
     pub passed_over: u64,
+}
+
+/// Directories of libraries, by their ids.
+pub fn paths(libraries: Vec<MediaLibrary>) -> HashMap<String, String> {
+    libraries
+        .into_iter()
+        .map(|library| (library.id, library.path))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Parts that the services of the rooms share.
 
+pub mod find;
 pub mod jobs;
 mod pace;
 mod rights;

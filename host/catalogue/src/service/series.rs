@@ -9,20 +9,21 @@ use qm_media::LibraryError;
 use qm_media::lanes::COMPUTE;
 use qm_media::model::item::{Filter, Item, MediaFile};
 use qm_media::model::library::MediaLibrary;
+use qm_media::model::library::paths;
 use qm_media::model::series::{self, Gathered, Key, Series};
 use qm_media::model::show::Show;
 use qm_media::model::view::{Judged, Listed, SeriesHealth};
 use qm_media::repo;
 use qm_media::repo::series::Lying;
+use qm_media::service::find::show_with_directory;
 use qm_media_names::place;
 
-use super::Library;
+use super::Catalogue;
 use super::shelf::Of;
-use super::views::paths;
 use crate::model::score::{Merits, names_episode};
 use crate::repo::catalog;
 
-impl Library {
+impl Catalogue {
     /// A page of series, and how many there are of them. Of a filter its library, type, status, search and order count.
     pub async fn series(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Series>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
@@ -165,17 +166,8 @@ impl Library {
 
     /// A show, and the directory of its library.
     pub async fn show(&self, id: &str) -> Result<(Show, String), LibraryError> {
-        with_directory(&mut self.db.begin_read().await?, id).await
+        show_with_directory(&mut self.db.begin_read().await?, id).await
     }
-}
-
-/// A show, and the directory of its library.
-pub(super) async fn with_directory(tx: &mut Tx, id: &str) -> Result<(Show, String), LibraryError> {
-    let found = repo::shows::find(tx, id).await?;
-    let show = found.ok_or(LibraryError::NoSuchShow)?;
-    let library = repo::libraries::find(tx, &show.library_id).await?;
-    let path = library.ok_or(LibraryError::NoSuchShow)?.path;
-    Ok((show, path))
 }
 
 /// All series of a filter, as far as its library, its type and its status go.

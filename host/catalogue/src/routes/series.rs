@@ -1,11 +1,12 @@
 //! `/api/media/series`, and the shows that are found by them.
 
 use axum::extract::State;
+use qm_media::dto::shows::ShowView;
 use qm_web::{ApiResult, Json, Params};
 
 use super::{App, faults};
 use crate::dto::series::{
-    EpisodesQuery, EpisodesView, KeyQuery, SeriesHealthView, SeriesPage, SeriesQuery, SeriesView, ShowView,
+    EpisodesQuery, EpisodesView, KeyQuery, SeriesHealthView, SeriesPage, SeriesQuery, SeriesView,
 };
 
 /// A page of series: episodes by the folder of their show, or by their title where no folder is one's.

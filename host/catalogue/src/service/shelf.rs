@@ -28,7 +28,7 @@ const UNUSED: Duration = Duration::from_mins(15);
 
 /// What is kept.
 #[derive(Default)]
-pub(super) struct Shelf(Mutex<State>);
+pub struct Shelf(Mutex<State>);
 
 #[derive(Default)]
 struct State {

@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media::dto::fields::{external, sort, text, years};
+use qm_media::dto::items::ItemView;
+use qm_media::dto::shows::ShowView;
 use qm_media::model::item::{Filter, Issue};
 use qm_media::model::series::Series;
-use qm_media::model::show::Show;
-use qm_media::model::view::{Consistency, Judged, Listed, MissingFile, SeriesHealth};
+use qm_media::model::view::{Judged, Listed, SeriesHealth};
 use qm_media_names::naming::composed;
-use qm_media_names::place;
 use qm_web::{Fields, FromQuery};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::answers::ItemView;
-use super::requests::{external, sort, text, years};
 use crate::model::score::{counted, mean, status};
 
 /// Characters of a key: the whole path of a folder, in base64.
@@ -323,53 +322,6 @@ impl From<SeriesHealth> for SeriesHealthView {
     }
 }
 
-/// A show: a folder right below the directory of its library.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = MediaShow)]
-pub struct ShowView {
-    pub id: String,
-    pub library_id: String,
-    /// `tv` or `anime`
-    pub media_type: String,
-    pub title: String,
-    pub year: Option<i64>,
-    pub path: String,
-    pub titledb_id: Option<String>,
-    pub provider_a_id: Option<String>,
-    pub provider_b_id: Option<String>,
-    /// It is known which show it is: it has one of these ids.
-    pub identified: bool,
-    /// Equal for all folders of one show.
-    pub canonical_key: String,
-    pub episode_count: i64,
-    #[schema(value_type = String, format = DateTime)]
-    pub created_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Timestamp,
-}
-
-impl From<(Show, String)> for ShowView {
-    fn from((show, library): (Show, String)) -> Self {
-        Self {
-            identified: show.is_identified(),
-            path: place::absolute(&library, &show.place),
-            id: show.id,
-            library_id: show.library_id,
-            media_type: show.media_type,
-            title: show.title,
-            year: show.year,
-            titledb_id: show.titledb_id,
-            provider_a_id: show.provider_a_id,
-            provider_b_id: show.provider_b_id,
-            canonical_key: show.canonical_key,
-            episode_count: show.episode_count,
-            created_at: show.created_at,
-            updated_at: show.updated_at,
-        }
-    }
-}
-
 /// A page of shows.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -379,54 +331,4 @@ pub struct ShowPage {
     pub total: u64,
     pub page: u64,
     pub page_size: u64,
-}
-
-/// A file that is known and is not there.
-#[derive(Serialize, ToSchema)]
-#[schema(as = MediaMissingFile)]
-pub struct MissingFileView {
-    /// Of the item or the file.
-    pub id: String,
-    pub path: String,
-    /// `item` or `file`
-    pub kind: &'static str,
-}
-
-impl From<MissingFile> for MissingFileView {
-    fn from(missing: MissingFile) -> Self {
-        Self {
-            id: missing.id,
-            path: missing.path,
-            kind: missing.kind,
-        }
-    }
-}
-
-/// What of a library is not on its disk.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = MediaConsistency)]
-pub struct ConsistencyView {
-    pub library_id: String,
-    /// Paths that were looked for: each file once as an item and once as a file.
-    pub checked: u64,
-    /// The first 500.
-    pub missing_files: Vec<MissingFileView>,
-    /// How many of each kind, all of them.
-    #[schema(value_type = BTreeMap<String, u64>)]
-    pub by_kind: BTreeMap<&'static str, u64>,
-    /// Whether more is missing than is named.
-    pub truncated: bool,
-}
-
-impl From<(String, Consistency)> for ConsistencyView {
-    fn from((library_id, report): (String, Consistency)) -> Self {
-        Self {
-            library_id,
-            checked: report.checked,
-            truncated: report.is_truncated(),
-            missing_files: report.missing.into_iter().map(MissingFileView::from).collect(),
-            by_kind: report.by_kind,
-        }
-    }
 }

@@ -6,11 +6,12 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use qm_media::LibraryError;
+use qm_media::dto::items::ItemView;
 use qm_web::{ApiResult, Auth, Client, Json, Params, Path};
 
 use super::{App, faults};
-use crate::dto::answers::{DetailView, IssuesView, ItemPage, ItemView, LetterView};
-use crate::dto::requests::{AlphabetQuery, IssuesQuery, ItemsQuery};
+use crate::dto::items::{AlphabetQuery, IssuesQuery, ItemsQuery};
+use crate::dto::items::{DetailView, IssuesView, ItemPage, LetterView};
 
 /// A page of items.
 #[utoipa::path(
