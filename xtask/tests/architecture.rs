@@ -17,7 +17,7 @@ fn tier(name: &str) -> u8 {
         "qm-identity" | "qm-indexers" | "qm-jobs" | "qm-mail" => 5,
         "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
         | "qm-titledb" | "qm-media" | "qm-media-servers" | "qm-metadata" => 6,
-        "qm-system" | "qm-probe" | "qm-catalogue" => 7,
+        "qm-system" | "qm-probe" | "qm-catalogue" | "qm-identify" => 7,
         "qm-library" => 8,
         "qm-server" => 9,
         "qm-testkit" => 10,
@@ -131,6 +131,7 @@ const FEATURES: &[&str] = &[
     "automation",
     "catalogue",
     "files",
+    "identify",
     "identity",
     "indexers",
     "jobs",

@@ -3,8 +3,4 @@
 pub mod answers;
 pub mod bulk;
 pub mod ignored;
-pub mod metadata;
-pub mod repair;
 pub mod requests;
-pub mod shows;
-pub mod titles;

@@ -2,4 +2,3 @@
 
 pub mod doubt;
 pub mod renames;
-pub mod repair;

@@ -1,8 +1,6 @@
 //! The tables of this area.
 
 pub mod directories;
-pub mod enrich;
 pub mod moves;
-pub mod repair;
 #[cfg(test)]
 pub mod testing;

@@ -1,8 +1,6 @@
 //! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
 //! is known without them.
 
-use qm_ports::metadata::Unsettled;
-use qm_ports::titledb::TitleDataError;
 use qm_web::faults;
 
 use qm_media::LibraryError as E;
@@ -20,17 +18,6 @@ faults! {
     Erase => with(own(), with(order(), [E::SharedData(some())]));
     Preview => with(own(), [E::TooManySelected(1001)]);
     Move => with(own(), with(order(), [E::NoTarget, E::NoSuchTarget]));
-    EditShow => with(own(), [E::NoSuchShow]);
-    RefreshShow => with(own(), [E::NoSuchShow, E::ShowChanged, E::Silent(some()), E::Unsettled(Unsettled(some()))]);
-    EditSeason => with(own(), [E::NoSuchShow, E::NoSeason]);
-    Edit => with(own(), [E::NoSuchItem, E::Locked]);
-    Reidentify => with(own(), [E::NoSuchLibrary, E::Unfinished(some())]);
-    RepairPreview => [E::Unsettled(Unsettled(some())), E::Titles(TitleDataError(some()))];
-    Repair => with(own(), [E::Unfinished(some())]);
-    Entitle => with(own(), [E::NoTitledbId, E::NoSuchItem, E::Titles(TitleDataError(some()))]);
-    Lock => with(own(), [E::NoSuchItem]);
-    Describe => with(own(), [E::NoSuchItem]);
-    Fetch => with(own(), [E::NoSuchItem, E::Changed, E::Silent(some())]);
 }
 
 fn order() -> Vec<E> {

@@ -1,17 +1,12 @@
 //! The routes of the media library: parse, call the service, shape.
 
 mod bulk;
-mod edit;
 mod faults;
 mod ignored;
 mod jobs;
 mod libraries;
-mod metadata;
-mod repair;
-mod shows;
 #[cfg(test)]
 mod tests;
-mod titles;
 
 use std::sync::Arc;
 
@@ -24,13 +19,20 @@ type App = axum::extract::State<Arc<Library>>;
 
 /// Routes of this area with those of its rooms, for the document.
 pub fn described() -> Routes {
-    routes().described().merge(qm_catalogue::routes().described())
+    routes()
+        .described()
+        .merge(qm_catalogue::routes().described())
+        .merge(qm_identify::routes().described())
 }
 
 /// Routes of this area with those of its rooms.
 pub fn all(library: &Arc<Library>) -> Routes {
     let catalogue = qm_catalogue::routes().with_state(library.catalogue.clone());
-    routes().with_state(library.clone()).merge(catalogue)
+    let identify = qm_identify::routes().with_state(library.identify.clone());
+    routes()
+        .with_state(library.clone())
+        .merge(catalogue)
+        .merge(identify)
 }
 
 fn routes() -> Routes<Arc<Library>> {
@@ -48,22 +50,7 @@ fn routes() -> Routes<Arc<Library>> {
         .add(routes!(ignored::heed_path).need(P::MediaManagerDelete))
         .add(routes!(libraries::watch_status).need(P::MediaManagerView))
         .add(routes!(jobs::cancel_media_job).need(P::MediaManagerScan))
-        .add(routes!(edit::update_item).need(P::MediaManagerEditMetadata))
-        .add(routes!(edit::match_item).need(P::MediaManagerMatch))
-        .add(routes!(edit::unmatch_item).need(P::MediaManagerMatch))
-        .add(routes!(titles::reidentify_items).need(P::MediaManagerMatch))
-        .add(routes!(titles::match_item_titledb).need(P::MediaManagerTitledbMatch))
-        .add(routes!(repair::preview_movie_identity).need(P::MediaManagerView))
-        .add(routes!(repair::apply_movie_identity).need(P::MediaManagerManageLibraries))
-        .add(routes!(edit::lock_item).need(P::MediaManagerEditMetadata))
-        .add(routes!(edit::unlock_item).need(P::MediaManagerEditMetadata))
-        .add(routes!(metadata::fetch_item_metadata).need(P::MediaManagerEditMetadata))
-        .add(routes!(metadata::update_item_metadata).need(P::MediaManagerEditMetadata))
         .add(routes!(libraries::library_consistency).need(P::MediaManagerView))
-        .add(routes!(shows::refresh_show_metadata).need(P::MediaManagerEditMetadata))
-        .add(routes!(shows::update_show_identity).need(P::MediaManagerEditMetadata))
-        .add(routes!(shows::update_show_metadata).need(P::MediaManagerEditMetadata))
-        .add(routes!(shows::update_season).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::lock_items).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::unlock_items).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::fetch_items_metadata).need(P::MediaManagerEditMetadata))

@@ -4,19 +4,17 @@
 //! A run waits for its job and fails with it. Done twice they do no more than once.
 
 use async_trait::async_trait;
+use qm_identify::{FETCH_JOB, REIDENTIFY_JOB};
 use qm_jobs::{Ending, JobsError, NewJob, Source};
 use qm_kernel::Permission as P;
 use qm_media::LibraryError;
-use qm_media::lanes::COMPUTE;
 use qm_media::model::item::Item;
 use qm_media::repo;
-use qm_media_names::name::identify;
-use qm_media_names::place;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, HOUSE, Occasion};
 use serde_json::{Map, Value, json};
 
+use super::Library;
 use super::scan::{Reason, ScanRequest};
-use super::{Library, fetch, reidentify};
 
 const SCAN: &str = "media_scan_library";
 const MATCH: &str = "media_match";
@@ -110,13 +108,13 @@ impl Library {
         if item.locked {
             return Err(refused(LibraryError::Locked));
         }
-        self.done_about(item, reidentify::TYPE).await
+        self.done_about(item, REIDENTIFY_JOB).await
     }
 
     /// Has providers asked what an item is about, locked or not.
     pub(super) async fn describe_for_a_rule(&self, id: &str) -> Result<(), ActionError> {
         let item = self.known(id).await?;
-        self.done_about(item, fetch::TYPE).await
+        self.done_about(item, FETCH_JOB).await
     }
 
     async fn known(&self, id: &str) -> Result<Item, ActionError> {
@@ -147,41 +145,6 @@ impl Library {
             Ending::Completed => Ok(()),
             Ending::Cancelled => Err(ActionError::Rejected("It was cancelled".to_owned())),
             Ending::Failed(why) => Err(ActionError::Rejected(why)),
-        }
-    }
-
-    /// Reads the name of an item again, as the job that a rule waits for: what it is now.
-    pub(super) async fn read_one(&self, id: &str) -> Result<&'static str, LibraryError> {
-        let ids = [id.to_owned()];
-        loop {
-            let (item, _) = repo::lists::find(&mut self.db.begin_read().await?, id)
-                .await?
-                .ok_or(LibraryError::NoSuchItem)?;
-            let library = repo::libraries::find(&mut self.db.begin_read().await?, &item.library_id).await?;
-            let kind = library.ok_or(LibraryError::NoSuchItem)?.kind;
-            let at = item.place;
-            let shown = place::shown(&at);
-            let is_alone = repo::names::is_alone(&mut self.db.begin_read().await?, id).await?;
-            let found = COMPUTE.run(move |_| identify(&shown, kind, is_alone)).await?;
-            let mut tx = self.db.begin_write().await?;
-            repo::metadata::hold(&mut tx, id).await?;
-            let arrived = repo::downloads::of(&mut tx, &ids).await?.pop();
-            let arrived = arrived.ok_or(LibraryError::NoSuchItem)?;
-            if arrived.locked {
-                return Err(LibraryError::Locked);
-            }
-            if arrived.item.place != at || arrived.item.library_id != item.library_id {
-                // It was moved meanwhile: its name is another one.
-                continue;
-            }
-            if arrived.item.is_otherwise(&found) {
-                repo::names::identified(&mut tx, &arrived.item, &found, self.ctx.now()).await?;
-                tx.commit().await?;
-            } else {
-                drop(tx);
-            }
-            self.ask_title_of(id).await?;
-            return Ok(found.status());
         }
     }
 }

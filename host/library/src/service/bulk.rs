@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use qm_db::Tx;
+use qm_identify::{FETCH_JOB, FETCH_NEEDS};
 use qm_jobs::NewJob;
 use qm_kernel::Permission;
 use qm_media::LibraryError;
@@ -17,7 +18,7 @@ use qm_media_names::place;
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
-use super::{Caller, Library, erase, fetch, relocate};
+use super::{Caller, Library, erase, relocate};
 use crate::ops::erase::size;
 
 /// An order that may be given, of items that are there.
@@ -194,7 +195,7 @@ impl Library {
     /// Has providers asked what unlocked items are about.
     pub async fn fetch_items(&self, caller: Caller<'_>, ids: Vec<String>) -> Result<Accepted, LibraryError> {
         let mut tx = self.db.begin_write().await?;
-        let mut order = self.order(&mut tx, caller, &[fetch::NEEDED], ids).await?;
+        let mut order = self.order(&mut tx, caller, &[FETCH_NEEDS], ids).await?;
         let lying = repo::bulk::lying(&mut tx, &order.ids).await?;
         order
             .ids
@@ -202,7 +203,7 @@ impl Library {
         self.note_order(&mut tx, caller, &order, "media.bulk.refresh_metadata", json!({}))
             .await?;
         let input = json!({ "itemIds": order.ids });
-        self.enqueue_order(tx, order, fetch::TYPE, input, None).await
+        self.enqueue_order(tx, order, FETCH_JOB, input, None).await
     }
 
     /// Judges who gives an order, then looks at it.

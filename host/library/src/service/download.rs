@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use qm_db::Tx;
+use qm_identify::{One, Silence};
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
 use qm_kernel::event::{Cause, DomainEvent};
 use qm_media::LibraryError;
@@ -28,7 +29,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Library;
-use super::enrich::{One, Silence};
 use super::follow_up::{below, refused};
 use super::scan::Reason;
 use crate::events::RefreshFailed;
@@ -297,7 +297,7 @@ impl Download<'_> {
             self.identify_some(&library, some).await?;
         }
         // What the data set of titles was not asked here, because it could not be or the server died, the next scan asks.
-        self.library.ask_titles(&library, self.job).await?;
+        self.library.identify.ask_titles(&library, self.job).await?;
         (self.state.stage, self.state.after) = (Stage::Describe, String::new());
         jobs::save(self.job, &self.state).await
     }
@@ -307,23 +307,23 @@ impl Download<'_> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
         };
-        if !self.library.has_teller(self.job).await? {
+        if !self.library.identify.has_teller(self.job).await? {
             return self.pass().await;
         }
         let mut tx = self.library.db.begin_read().await?;
         let ids = repo::downloads::at_or_below(&mut tx, id, &at).await?;
         drop(tx);
         let left = ids.into_iter().filter(|id| *id > self.state.after);
-        let bound = self.library.bound();
+        let bound = self.library.identify.bound();
         for (done, item) in left.collect::<Vec<_>>().into_iter().enumerate() {
             if self.job.is_cancelled() {
                 return Err(stopped());
             }
             if bound.is_reached(done) {
-                self.library.enqueue_rest(&library, self.job).await?;
+                self.library.identify.enqueue_rest(&library, self.job).await?;
                 break;
             }
-            let (became, tx) = self.library.describe(self.job, &item).await?;
+            let (became, tx) = self.library.identify.describe(self.job, &item).await?;
             self.state.after = item;
             self.state.described += u64::from(matches!(became, One::Told));
             let goes_on = self.state.silence.goes_on(&became);

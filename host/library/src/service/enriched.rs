@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use qm_db::{Db, db_test};
+use qm_identify::ENRICH_JOB;
 use qm_kernel::PageQuery;
 use qm_media::model::item::{Edit, Filter, Item};
 use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
@@ -13,7 +14,6 @@ use qm_ports::metadata::Told;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::enrich;
 use crate::testing::teller::{said, silent};
 use crate::testing::{House, pace};
 
@@ -81,7 +81,7 @@ async fn rests(house: &House) -> Vec<(String, Value)> {
     let wanted = Default::default();
     let (jobs, _) = house.jobs.list(&house.principal, &wanted, page).await.unwrap();
     let mut ended = Vec::new();
-    for job in jobs.into_iter().filter(|job| job.type_key == enrich::TYPE) {
+    for job in jobs.into_iter().filter(|job| job.type_key == ENRICH_JOB) {
         ended.push(house.ended(&job.id).await);
     }
     ended
@@ -97,7 +97,7 @@ db_test! {
             let house = &house;
             async move { items(house).await.into_iter().find(|item| item.title == title).unwrap().id }
         };
-        house.app.lock_item(house.caller(), &id("Kept").await, true).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id("Kept").await, true).await.unwrap();
         house.around.teller.will_say(told("provider_a"));
         let (status, done) = house.scans(&films).await;
         assert_eq!((&*status, &done["enriched"]), ("completed", &json!(1)), "one is told of, one is unknown, two are not asked about: {done}");
@@ -110,8 +110,8 @@ db_test! {
         // Until it becomes another one.
         let unknown = if first == ["Ebb"] { "Flow" } else { "Ebb" };
         let edit = Edit { title: Some("Reef".to_owned()), ..Edit::default() };
-        house.app.match_item(house.caller(), &id(unknown).await, edit).await.unwrap();
-        house.app.lock_item(house.caller(), &id("Kept").await, false).await.unwrap();
+        house.app.identify.match_item(house.caller(), &id(unknown).await, edit).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id("Kept").await, false).await.unwrap();
         for _ in 0..2 {
             house.around.teller.will_say(told("provider_b"));
         }
@@ -214,9 +214,9 @@ db_test! {
             let item = items(&house).await.into_iter().find(|item| item.title == title).unwrap();
             if turn == 0 {
                 let edit = MetadataEdit { overview: Some(Some("Mine.".to_owned())), ..MetadataEdit::default() };
-                house.app.describe_item(house.caller(), &item.id, edit).await.unwrap();
+                house.app.identify.describe_item(house.caller(), &item.id, edit).await.unwrap();
             } else {
-                house.app.unmatch_item(house.caller(), &item.id).await.unwrap();
+                house.app.identify.unmatch_item(house.caller(), &item.id).await.unwrap();
             }
             gate.notify_one();
         }

@@ -125,7 +125,7 @@ db_test! {
         lies(&house, "films");
         let item = async || hands(&house).items(&torrent(), None, 9).await.unwrap().remove(0);
         let id = item().await.item_id;
-        house.app.unmatch_item(house.caller(), &id).await.unwrap();
+        house.app.identify.unmatch_item(house.caller(), &id).await.unwrap();
         assert!(!item().await.is_known);
         assert_eq!(hands(&house).identify(&id).await, Ok(()));
         assert!(item().await.is_known);
@@ -133,7 +133,7 @@ db_test! {
         let unknown = Err(ActionError::NotFound("Item not found".to_owned()));
         assert_eq!(hands(&house).identify("nowhere").await, unknown);
         assert_eq!(hands(&house).fetch_metadata("nowhere").await, unknown);
-        house.app.lock_item(house.caller(), &id, true).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id, true).await.unwrap();
         let locked = Err(ActionError::Rejected("Item is locked: unlock it first".to_owned()));
         assert_eq!(hands(&house).identify(&id).await, locked);
         house.stops().await;

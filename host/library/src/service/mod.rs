@@ -4,18 +4,12 @@ mod actions;
 #[cfg(test)]
 mod awkward;
 mod bulk;
-mod cross;
-mod details;
 mod download;
 #[cfg(test)]
 mod downloaded;
-mod edit;
-mod enrich;
 #[cfg(test)]
 mod enriched;
-mod entitle;
 mod erase;
-mod fetch;
 mod follow_up;
 mod hands;
 #[cfg(test)]
@@ -26,11 +20,9 @@ mod index;
 mod inspect;
 mod libraries;
 pub mod loops;
-mod metadata;
 pub mod moves;
 #[cfg(test)]
 mod moves_tests;
-mod named;
 #[cfg(test)]
 mod owned_tests;
 #[cfg(test)]
@@ -39,10 +31,7 @@ mod probed;
 mod property;
 #[cfg(test)]
 mod recognised;
-mod refresh;
-mod reidentify;
 mod relocate;
-mod repair;
 #[cfg(test)]
 mod said_by_nfo;
 pub mod scan;
@@ -53,7 +42,6 @@ mod shows;
 mod tests;
 #[cfg(test)]
 mod titled;
-mod titles;
 mod watch;
 #[cfg(test)]
 mod watched;
@@ -76,9 +64,10 @@ use qm_ports::metadata::MetadataChain;
 use qm_ports::titledb::TitleData;
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
-use tokio::sync::{Mutex, Notify, Semaphore};
+use tokio::sync::{Mutex, Notify};
 
 use qm_catalogue::Catalogue;
+use qm_identify::{Identification, IdentificationDeps};
 use qm_probe::{Prober, Probing, ProbingDeps};
 use watch::Watching;
 
@@ -134,12 +123,10 @@ pub struct Library {
     own: Vec<PathBuf>,
     pace: Pace,
     outside: Outside,
-    metadata: Arc<dyn MetadataChain>,
-    /// Turns of those who ask what films are, to see what a repair would do.
-    repairs: Semaphore,
     watching: Watching,
     pub(crate) probing: Arc<Probing>,
     pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) identify: Arc<Identification>,
     /// The turn of whoever scans.
     scanning: Mutex<()>,
     /// The turn of who moves items after their files.
@@ -159,25 +146,37 @@ impl Library {
             prober: deps.prober,
         });
         let catalogue = Catalogue::new(deps.db.clone(), deps.audit.clone());
+        let rights = Rights {
+            acting: deps.acting,
+            holders: deps.outside.holders.clone(),
+        };
+        let identify = Identification::new(IdentificationDeps {
+            db: deps.db.clone(),
+            ctx: deps.ctx.clone(),
+            audit: deps.audit.clone(),
+            rights: rights.clone(),
+            jobs: deps.jobs.clone(),
+            triggers: deps.triggers.clone(),
+            pace: deps.pace,
+            titles: deps.outside.titles.clone(),
+            metadata: deps.metadata,
+            hub: deps.outside.hub.clone(),
+        });
         let library = Arc::new(Self {
             db: deps.db,
             ctx: deps.ctx,
             audit: deps.audit,
-            rights: Rights {
-                acting: deps.acting,
-                holders: deps.outside.holders.clone(),
-            },
+            rights,
             jobs: deps.jobs,
             triggers: deps.triggers,
             file_roots: deps.file_roots,
             own: deps.own,
             pace: deps.pace,
             outside: deps.outside,
-            metadata: deps.metadata,
-            repairs: Semaphore::new(1),
             watching: Watching::default(),
             probing,
             catalogue,
+            identify,
             scanning: Mutex::new(()),
             moving: Mutex::default(),
             told: Notify::new(),
@@ -185,10 +184,6 @@ impl Library {
         library.jobs.register(scan::job_type(&library));
         library.jobs.register(erase::job_type(&library));
         library.jobs.register(relocate::job_type(&library));
-        library.jobs.register(fetch::job_type(&library));
-        library.jobs.register(enrich::job_type(&library));
-        library.jobs.register(reidentify::job_type(&library));
-        library.jobs.register(repair::job_type(&library));
         library.jobs.register(download::job_type(&library));
         library
     }

@@ -73,10 +73,16 @@ async fn decided(house: &House, item: &Item) {
     };
     house
         .app
+        .identify
         .match_item(house.caller(), &item.id, edit)
         .await
         .unwrap();
-    house.app.lock_item(house.caller(), &item.id, true).await.unwrap();
+    house
+        .app
+        .identify
+        .lock_item(house.caller(), &item.id, true)
+        .await
+        .unwrap();
 }
 
 /// Files of a library are made, and scanned.
@@ -121,9 +127,9 @@ db_test! {
         let elm = show(&db, &tv, "Elm {imdb-tt0000040}").await.unwrap();
         assert_eq!(elm.titledb_id.as_deref(), Some("tt0000040"));
         let edit = IdentityEdit { titledb_id: Some(Some("tt0000040".to_owned())), provider_a_id: Some(Some("1".to_owned())), ..IdentityEdit::default() };
-        house.app.identify_show(house.caller(), &elm.id, edit).await.unwrap();
+        house.app.identify.identify_show(house.caller(), &elm.id, edit).await.unwrap();
         let before = items(&house, &tv).await;
-        house.app.lock_item(house.caller(), &before[files[0]].id, true).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &before[files[0]].id, true).await.unwrap();
         house.moves("tv/Elm {imdb-tt0000040}", "tv/Elm {imdb-tt0000041}").await;
         house.moves("tv/Fir {tvdb-4}", "tv/Fir (2001) {tvdb-4}").await;
         house.app.follow_moves().await.unwrap();
@@ -195,9 +201,9 @@ db_test! {
         let before = items(&house, &tv).await;
         let wire = show(&db, &tv, "Wire").await.unwrap();
         let identity = IdentityEdit { titledb_id: Some(Some("tt0306414".to_owned())), ..IdentityEdit::default() };
-        house.app.identify_show(house.caller(), &wire.id, identity).await.unwrap();
+        house.app.identify.identify_show(house.caller(), &wire.id, identity).await.unwrap();
         let said = ShowEdit { overview: Some(Some("Baltimore".to_owned())), ..ShowEdit::default() };
-        house.app.describe_show(house.caller(), &wire.id, said).await.unwrap();
+        house.app.identify.describe_show(house.caller(), &wire.id, said).await.unwrap();
         house.moves("tv/Wire", "tv/The Wire (2002)").await;
         house.app.follow_moves().await.unwrap();
         let now = items(&house, &tv).await;

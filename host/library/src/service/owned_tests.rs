@@ -102,7 +102,7 @@ db_test! {
         let (items, _) = house.app.catalogue.items(&filter, page).await.unwrap();
         for (item, ..) in items {
             let edit = Edit { sort_title: Some(Some("Zz".to_owned())), ..Edit::default() };
-            house.app.edit_item(house.caller(), &item.id, edit).await.unwrap();
+            house.app.identify.edit_item(house.caller(), &item.id, edit).await.unwrap();
         }
         let asked = [titled("Tide", Some(1999), Part::Film), titled("Zz", None, Part::Whole)];
         assert_eq!(names(&house.app.catalogue.owned(&asked).await.unwrap()), [vec!["Tide.1999.mkv"], vec![]]);

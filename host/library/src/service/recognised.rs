@@ -125,7 +125,7 @@ db_test! {
         assert_eq!(told, [("tt0000020", "The Red Horse", Some(2003))]);
         assert!(detail.suggestions[0].score < 100);
         // Somebody says it.
-        house.app.entitle_item(house.caller(), &suggested[0].id, "tt0000020", None).await.unwrap();
+        house.app.identify.entitle_item(house.caller(), &suggested[0].id, "tt0000020", None).await.unwrap();
         assert!(items(&house, Some(Issue::Suggested)).await.is_empty());
         assert!(house.app.catalogue.item(&suggested[0].id).await.unwrap().suggestions.is_empty());
         house.stops().await;

@@ -105,12 +105,12 @@ db_test! {
         let tv = tv(&house).await;
         let id = shows(&db, &tv).await.remove(0).id;
         let said = |id: Option<&str>| IdentityEdit { titledb_id: Some(id.map(str::to_owned)), provider_a_id: None, provider_b_id: None };
-        house.app.identify_show(house.caller(), &id, said(Some("tt0000001"))).await.unwrap();
+        house.app.identify.identify_show(house.caller(), &id, said(Some("tt0000001"))).await.unwrap();
         says(&house, "The Wire (2002)", "tt0306414");
         house.scans(&tv).await;
         assert_eq!((told(&db, &tv).await, series(&house).await), (vec!["The Wire (2002) 1 tt0000001".to_owned()], some(&["tt0000001"])));
         // Nobody is told twice: what people took away stays away, until the file says something else.
-        house.app.identify_show(house.caller(), &id, said(None)).await.unwrap();
+        house.app.identify.identify_show(house.caller(), &id, said(None)).await.unwrap();
         house.scans(&tv).await;
         assert_eq!(told(&db, &tv).await, ["The Wire (2002) 1 "]);
         says(&house, "The Wire (2002)", "tt0000012");

@@ -185,7 +185,9 @@ impl JobHandler for Scanning {
                 Ok(Scanned { summary, identified }) => {
                     // Other scans have their turn meanwhile: providers may take their time.
                     let enriched = match identified {
-                        Some(ids) => ids.len() as u64 + library.describe_found(&found, job, &ids).await?,
+                        Some(ids) => {
+                            ids.len() as u64 + library.identify.describe_found(&found, job, &ids).await?
+                        }
                         None => 0,
                     };
                     return Ok(told_of(&found, summary, enriched));
@@ -306,9 +308,9 @@ impl Scan<'_> {
         let mut identified = None;
         if enriches && !is_nothing_new {
             self.tell(Progress::percent(70.0).phase("enrich")).await?;
-            identified = Some(self.library.identify_all(self.of, self.job).await?);
+            identified = Some(self.library.identify.identify_all(self.of, self.job).await?);
             self.tell(Progress::percent(75.0).phase("enrich")).await?;
-            self.library.ask_titles(self.of, self.job).await?;
+            self.library.identify.ask_titles(self.of, self.job).await?;
         }
         self.done().await?;
         Ok(Scanned { summary, identified })

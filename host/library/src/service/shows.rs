@@ -1,15 +1,11 @@
-//! Shows, told from the folders that episodes lie in; and what items are, told from their paths.
+//! Shows, told from the folders that episodes lie in.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use qm_db::{DbError, Tx};
-use qm_jobs::{JobContext, JobError};
-use qm_media::lanes::COMPUTE;
 use qm_media::model::library::{Kind, MediaLibrary};
 use qm_media::model::show::Show;
 use qm_media::repo;
-use qm_media::service::jobs::Stop;
-use qm_media_names::name::identify;
 use qm_media_names::naming::tag::split;
 use qm_media_names::place;
 use qm_media_names::show::{canonical_key, named};
@@ -185,55 +181,6 @@ impl Library {
             tx.commit().await?;
         }
         Ok(())
-    }
-
-    /// Looks at the paths of all unlocked items that are not matched; which are now.
-    pub(super) async fn identify_all(
-        &self,
-        library: &MediaLibrary,
-        job: &JobContext,
-    ) -> Result<HashSet<String>, Stop> {
-        let (mut after, mut matched) = (String::new(), HashSet::new());
-        let kind = library.kind;
-        loop {
-            if job.is_cancelled() {
-                return Err(Stop::Stopped);
-            }
-            let mut tx = self.db.begin_read().await?;
-            let items = repo::names::unmatched(&mut tx, &library.id, &after, AT_ONCE as i64).await?;
-            let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
-            let alone = repo::names::alone(&mut tx, kind, &ids).await?;
-            drop(tx);
-            let Some(last) = items.last() else {
-                return Ok(matched);
-            };
-            after.clone_from(&last.id);
-            let reading = COMPUTE.run(move |_| {
-                let found = items.into_iter().map(|item| {
-                    let found = identify(&place::shown(&item.place), kind, alone.contains(&item.id));
-                    (item, found)
-                });
-                found
-                    .filter(|(item, found)| item.is_otherwise(found))
-                    .collect::<Vec<_>>()
-            });
-            let found = reading
-                .await
-                .map_err(|error| JobError::new("names", error.to_string()))?;
-            if found.is_empty() {
-                continue;
-            }
-            let now = self.ctx.now();
-            let mut tx = self.db.begin_write().await?;
-            for (item, found) in &found {
-                let is_written = repo::names::identified(&mut tx, item, found, now).await?;
-                if is_written && found.is_matched() {
-                    matched.insert(item.id.clone());
-                }
-            }
-            tx.commit().await?;
-            job.heartbeat().await?;
-        }
     }
 }
 

@@ -174,7 +174,7 @@ db_test! {
         house.around.titles.has("1", &[("tt0000007", "movie", "Tide", 2003)], &[]);
         let id = only(&house).await.0.id;
         let matching = || told(&house, "media_match", json!({ "itemId": id }));
-        house.app.unmatch_item(house.caller(), &id).await.unwrap();
+        house.app.identify.unmatch_item(house.caller(), &id).await.unwrap();
         for _ in 0..2 {
             assert_eq!(matching().await, Ok(()));
             let (item, ids) = only(&house).await;
@@ -184,8 +184,8 @@ db_test! {
         let ended = done(&house, "media.media_identification").await;
         assert_eq!(ended, vec![("automation".to_owned(), Some(id.clone()), json!({ "itemId": id, "matchStatus": "matched" })); 2]);
         // What somebody keeps as it is no rule changes.
-        house.app.unmatch_item(house.caller(), &id).await.unwrap();
-        house.app.lock_item(house.caller(), &id, true).await.unwrap();
+        house.app.identify.unmatch_item(house.caller(), &id).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id, true).await.unwrap();
         assert_eq!(matching().await, Err("Item is locked: unlock it first".to_owned()));
         assert_eq!(only(&house).await.0.match_status, "unmatched");
         house.stops().await;
@@ -198,7 +198,7 @@ db_test! {
         let (_, first) = house.library("films", Kind::Movie).await;
         house.ended(&first).await;
         let id = only(&house).await.0.id;
-        house.app.lock_item(house.caller(), &id, true).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id, true).await.unwrap();
         let fetching = || told(&house, "media_fetch_metadata", json!({ "itemId": id }));
         let metadata = async || {
             let found = repo::metadata::find(&mut db.begin_read().await.unwrap(), &id).await.unwrap();

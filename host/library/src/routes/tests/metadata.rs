@@ -213,7 +213,7 @@ db_test! {
         for (order, body, expected) in [changed, removed] {
             let gate = Arc::new(Notify::new());
             *teller.may_answer.lock().unwrap() = Some(gate.clone());
-            let fetching = site.house.app.fetch_metadata(site.house.caller(), &id);
+            let fetching = site.house.app.identify.fetch_metadata(site.house.caller(), &id);
             let meanwhile = async {
                 teller.is_asked.notified().await;
                 let path = if order == "bulk" { "/items/bulk/remove".to_owned() } else { format!("{film}/{order}") };
@@ -240,7 +240,7 @@ db_test! {
             let (app, principal, client) = (app.clone(), principal.clone(), client.clone());
             tokio::spawn(async move {
                 let caller = crate::service::Caller { principal: &principal, client: &client };
-                app.fetch_metadata(caller, &id).await
+                app.identify.fetch_metadata(caller, &id).await
             })
         };
         // While providers are asked.

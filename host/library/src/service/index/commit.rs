@@ -114,7 +114,7 @@ impl<'a> Index<'a> {
         batch
             .ids
             .retain(|(_, ids)| !ids.is_empty() && !self.of.kind.has_shows());
-        self.library.take_ids(&mut tx, &batch.ids).await?;
+        self.library.identify.take_ids(&mut tx, &batch.ids).await?;
         let news = if self.tells { &batch.new[..] } else { &[] };
         for item in news {
             self.library

@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use qm_media::dto::shows::{SeasonView, ShowMetadataView};
+use qm_platform::Caller;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::shows::{IdentityInput, IdentityView, RefreshedView, SeasonInput, ShowMetadataInput};
-use crate::service::Caller;
 
 /// Asks a provider of metadata what is to be said of a show: by its `providerAId`, else by its other ids, else by title and year, which must
 /// be the same: what is only like them is suggested. What people said of it stays. Nothing is stored where the provider tells of another show than its `titledbId` names.

@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use qm_media::dto::items::MetadataView;
+use qm_platform::Caller;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::metadata::MetadataInput;
-use crate::service::Caller;
 
 /// Asks providers of metadata what an item is about, locked or not. What people said of it stays; when nobody answers, so does the rest.
 #[utoipa::path(

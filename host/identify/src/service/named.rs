@@ -5,11 +5,11 @@ use qm_media::model::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB, pag
 use qm_media::repo;
 use qm_media_names::naming::tag::Ids;
 
-use super::Library;
+use super::Identification;
 
-impl Library {
+impl Identification {
     /// Takes what is said of items: it is what they are, instead of what was found by their titles. What somebody said before stays.
-    pub(super) async fn take_ids(&self, tx: &mut Tx, said: &[(String, Ids)]) -> Result<(), DbError> {
+    pub async fn take_ids(&self, tx: &mut Tx, said: &[(String, Ids)]) -> Result<(), DbError> {
         let items: Vec<&str> = said.iter().map(|(item, _)| &**item).collect();
         if items.is_empty() {
             return Ok(());

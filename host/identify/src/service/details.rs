@@ -6,17 +6,19 @@ use qm_media::LibraryError;
 use qm_media::model::details::{IdentityEdit, MANUAL, Season, SeasonEdit, ShowEdit, ShowMetadata};
 use qm_media::model::show::Show;
 use qm_media::repo;
+use qm_media::service::find::show as find_show;
 use qm_media::service::find::show_with_directory;
 use qm_media_names::place;
+use qm_platform::Caller;
 use qm_platform::{Actor, AuditEntry};
 use serde_json::{Value, json};
 
-use super::{Caller, Library};
+use super::Identification;
 
 /// Seasons beyond this number are none; years are seasons too.
 const MAX_SEASON: i64 = 99_999;
 
-impl Library {
+impl Identification {
     /// Says which show a folder holds: the show with the directory of its library, and how many items belong to its series.
     pub async fn identify_show(
         &self,
@@ -74,7 +76,7 @@ impl Library {
     ) -> Result<ShowMetadata, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.may_edit(&mut tx, caller).await?;
-        let show = found(&mut tx, id).await?;
+        let show = find_show(&mut tx, id).await?;
         let now = self.ctx.now();
         let stored = repo::details::metadata(&mut tx, id).await?;
         let mut metadata = stored.unwrap_or_else(|| ShowMetadata::new(self.ctx.id(), show.id.clone(), now));
@@ -102,7 +104,7 @@ impl Library {
             .ok()
             .filter(|number| (0..=MAX_SEASON).contains(number));
         let number = number.ok_or(LibraryError::NoSeason)?;
-        let show = found(&mut tx, id).await?;
+        let show = find_show(&mut tx, id).await?;
         let now = self.ctx.now();
         let stored = repo::details::season(&mut tx, id, number).await?;
         let mut season = stored.unwrap_or_else(|| Season {
@@ -162,9 +164,4 @@ impl Library {
         entry.metadata = Some(told);
         Ok(self.audit.record(tx, entry).await?)
     }
-}
-
-pub(super) async fn found(tx: &mut Tx, id: &str) -> Result<Show, LibraryError> {
-    let found = repo::shows::find(tx, id).await?;
-    found.ok_or(LibraryError::NoSuchShow)
 }

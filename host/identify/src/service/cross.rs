@@ -18,7 +18,7 @@ use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;
 use serde_json::json;
 
-use super::Library;
+use super::Identification;
 
 /// What the audit calls it.
 pub(super) const ADDED: &str = "media.titledb.enrichment.completed";
@@ -63,7 +63,7 @@ fn told<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &st
     }
 }
 
-impl Library {
+impl Identification {
     /// Asks what is to be added to an item that providers told of; `None`: it has no id in the data set.
     pub(super) async fn cross_told(
         &self,
@@ -77,7 +77,7 @@ impl Library {
         let Some(id) = id.or(told_by(TITLEDB).map(|id| &id.id)) else {
             return Ok(None);
         };
-        let title = match self.outside.titles.title(id).await {
+        let title = match self.titles.title(id).await {
             Ok(title) => title,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
@@ -163,7 +163,7 @@ impl Library {
 
     /// Tells those who look, once it is stored.
     pub(super) fn tell_added(&self, tx: &mut Tx, item_id: &str, added: &Added) {
-        let (hub, at) = (self.outside.hub.clone(), self.ctx.now());
+        let (hub, at) = (self.hub.clone(), self.ctx.now());
         let (item_id, added) = (item_id.to_owned(), added.clone());
         tx.after_commit(move || {
             let news = TitledNews {

@@ -8,12 +8,13 @@ use qm_media::model::item::Item;
 use qm_media::model::metadata::{ItemMetadata, MetadataEdit, lookup, question};
 use qm_media::repo;
 use qm_media_names::place;
+use qm_platform::Caller;
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_ports::metadata::{ExternalId, Lookup, Silent, Told};
 use serde_json::{Value, json};
 
+use super::Identification;
 use super::cross::{ADDED, Added, Crossed};
-use super::{Caller, Library};
 
 /// What providers said of an item, and what they were asked.
 pub(super) struct Heard {
@@ -31,7 +32,7 @@ impl Heard {
     }
 }
 
-impl Library {
+impl Identification {
     /// Asks providers a question about an item, for whoever stores the answer afterwards. Nothing is held meanwhile.
     pub(super) async fn ask_chain(&self, id: &str, asked: Lookup) -> Result<Heard, LibraryError> {
         let told = self.metadata.details(&asked).await?;

@@ -19,7 +19,7 @@ use qm_media_names::show::attempts;
 use qm_ports::titledb::{EpisodeRecord, SeriesQuestion, TitleDataError, TitleKind, TitleQuestion};
 use qm_titles::{Picked, turned};
 
-use super::Library;
+use super::Identification;
 
 /// Items whose answers are written in one transaction.
 const AT_ONCE: usize = 64;
@@ -50,7 +50,7 @@ struct Said {
 
 /// Questions to one edition.
 struct Asking<'a> {
-    library: &'a Library,
+    room: &'a Identification,
     of: &'a MediaLibrary,
     edition: String,
     /// Ids of shows, by their folders.
@@ -67,12 +67,12 @@ struct Named {
     suggested: Vec<Suggestion>,
 }
 
-impl Library {
+impl Identification {
     /// Asks about all of a library that this edition has not been asked about. Where it cannot be asked, or goes away
     /// meanwhile, what is left is left for another time.
-    pub(super) async fn ask_titles(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), Stop> {
+    pub async fn ask_titles(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), Stop> {
         let asked = async {
-            let Some(edition) = self.outside.titles.edition().await? else {
+            let Some(edition) = self.titles.edition().await? else {
                 return Ok(true);
             };
             let mut asking = Asking::new(self, of, edition);
@@ -93,7 +93,7 @@ impl Library {
     }
 
     /// Asks about one item; where the data set cannot be asked, the next scan does.
-    pub(super) async fn ask_title_of(&self, id: &str) -> Result<(), qm_db::DbError> {
+    pub async fn ask_title_of(&self, id: &str) -> Result<(), qm_db::DbError> {
         match self.ask_one(id).await {
             Ok(()) => Ok(()),
             Err(Unanswered::Database(error)) => Err(error),
@@ -109,7 +109,7 @@ impl Library {
     }
 
     async fn ask_one(&self, id: &str) -> Result<(), Unanswered> {
-        let Some(edition) = self.outside.titles.edition().await? else {
+        let Some(edition) = self.titles.edition().await? else {
             return Ok(());
         };
         let Some(at) = self.place_of(id).await? else {
@@ -169,9 +169,9 @@ impl From<qm_db::DbError> for AskError {
 }
 
 impl<'a> Asking<'a> {
-    fn new(library: &'a Library, of: &'a MediaLibrary, edition: String) -> Self {
+    fn new(room: &'a Identification, of: &'a MediaLibrary, edition: String) -> Self {
         Self {
-            library,
+            room,
             of,
             edition,
             shows: HashMap::new(),
@@ -182,13 +182,13 @@ impl<'a> Asking<'a> {
 
     /// Whether what was asked is still what answers.
     async fn is_current(&self) -> Result<bool, TitleDataError> {
-        let now = self.library.outside.titles.edition().await?;
+        let now = self.room.titles.edition().await?;
         Ok(now.as_deref() == Some(&*self.edition))
     }
 
     /// Finds the ids of shows; `false`: it ends before it is through.
     async fn shows(&mut self, job: &JobContext) -> Result<bool, AskError> {
-        let shows = repo::titles::shows(&mut self.library.db.begin_read().await?, &self.of.id).await?;
+        let shows = repo::titles::shows(&mut self.room.db.begin_read().await?, &self.of.id).await?;
         for show in shows {
             if job.is_cancelled() {
                 return Ok(false);
@@ -199,8 +199,8 @@ impl<'a> Asking<'a> {
                 if !self.is_current().await? {
                     return Ok(false);
                 }
-                let mut tx = self.library.db.begin_write().await?;
-                let now = self.library.ctx.now();
+                let mut tx = self.room.db.begin_write().await?;
+                let now = self.room.ctx.now();
                 let found = named.id.as_deref();
                 if repo::titles::show_answered(&mut tx, &show.id, found, &self.edition, now).await? {
                     repo::suggestions::replace_show(&mut tx, &show.id, &named.suggested).await?;
@@ -215,7 +215,7 @@ impl<'a> Asking<'a> {
     }
 
     async fn show(&mut self, show: &AskedShow) -> Result<Named, AskError> {
-        let mut tx = self.library.db.begin_read().await?;
+        let mut tx = self.room.db.begin_read().await?;
         let known = repo::titles::series_below(&mut tx, &self.of.id, &show.place).await?;
         let seasons = repo::titles::seasons_below(&mut tx, &self.of.id, &show.place).await?;
         drop(tx);
@@ -246,7 +246,7 @@ impl<'a> Asking<'a> {
             let found = match self.titles.get(&question) {
                 Some(known) => known.clone(),
                 None => {
-                    let answer = self.library.outside.titles.series(&question).await?;
+                    let answer = self.room.titles.series(&question).await?;
                     let found = Named {
                         suggested: match answer.id {
                             Some(_) => Vec::new(),
@@ -275,7 +275,7 @@ impl<'a> Asking<'a> {
     async fn items(&mut self, job: &JobContext) -> Result<bool, AskError> {
         let mut after = String::new();
         loop {
-            let mut tx = self.library.db.begin_read().await?;
+            let mut tx = self.room.db.begin_read().await?;
             let items =
                 repo::titles::pending(&mut tx, &self.of.id, &self.edition, &after, AT_ONCE as i64).await?;
             let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
@@ -328,7 +328,7 @@ impl<'a> Asking<'a> {
             year: item.year,
             kind: Some(TitleKind::Movie),
         };
-        let found = self.library.outside.titles.search(&question).await?;
+        let found = self.room.titles.search(&question).await?;
         let (own, suggested) = match picked(&item.title, item.year, &found) {
             Picked::One(at) => (Some(found[at].title.id.clone()), Vec::new()),
             Picked::None | Picked::Ambiguous(_) => (None, suggested(&found)),
@@ -378,7 +378,7 @@ impl<'a> Asking<'a> {
 
     /// The series that an id names, or an episode of which it names.
     async fn series_of(&self, id: &str) -> Result<Option<String>, TitleDataError> {
-        let titles = &self.library.outside.titles;
+        let titles = &self.room.titles;
         if let Some(parent) = titles.parent(id).await? {
             return Ok(Some(parent));
         }
@@ -400,15 +400,15 @@ impl<'a> Asking<'a> {
 
     async fn episodes(&mut self, series: &str) -> Result<&[EpisodeRecord], TitleDataError> {
         if self.episodes.as_ref().is_none_or(|(of, _)| of != series) {
-            let found = self.library.outside.titles.episodes(series).await?;
+            let found = self.room.titles.episodes(series).await?;
             self.episodes = Some((series.to_owned(), found));
         }
         Ok(self.episodes.as_ref().map_or(&[], |(_, found)| &found[..]))
     }
 
     async fn write(&self, said: &[(Pending, Said)]) -> Result<(), qm_db::DbError> {
-        let (library, now) = (self.library, self.library.ctx.now());
-        let mut tx = library.db.begin_write().await?;
+        let (room, now) = (self.room, self.room.ctx.now());
+        let mut tx = room.db.begin_write().await?;
         for (item, said) in said {
             let asked = if said.whole { FOUND } else { &self.edition };
             if said.own.is_none()
@@ -421,7 +421,7 @@ impl<'a> Asking<'a> {
             let answer = Answer {
                 series: said.series.as_deref(),
                 own: said.own.as_deref(),
-                new_id: library.ctx.id(),
+                new_id: room.ctx.id(),
                 url,
                 asked,
             };

@@ -10,26 +10,27 @@ use qm_media::model::details::{Refreshed, ShowMetadata};
 use qm_media::model::external::{PROVIDER_A, PROVIDER_B, TITLEDB};
 use qm_media::model::show::Show;
 use qm_media::repo;
+use qm_media::service::find::show as find_show;
+use qm_platform::Caller;
 use qm_platform::{AuditResult, judge_alone};
 use qm_ports::metadata::{Alone, ExternalId, Lookup, LookupKind, Metadata};
 use serde_json::{Value, json};
 
-use super::details::found;
+use super::Identification;
 use super::metadata::reasons;
-use super::{Caller, Library};
 
-impl Library {
+impl Identification {
     /// Asks what is to be said of a show: by its id at the provider, else by its id in the data set of titles, else by title and year.
     /// What is said of another show than this one is known to be is dropped.
     pub async fn refresh_show(&self, caller: Caller<'_>, id: &str) -> Result<Refreshed, LibraryError> {
         let needed = [Permission::MediaManagerEditMetadata];
         judge_alone(&*self.rights.acting, &self.db, caller.principal, &needed).await?;
-        let question = question(&found(&mut self.db.begin_read().await?, id).await?);
+        let question = question(&find_show(&mut self.db.begin_read().await?, id).await?);
         let said = self.metadata.details_of(PROVIDER_A, &question).await?;
         let mut tx = self.db.begin_write().await?;
         let actor = self.may_edit(&mut tx, caller).await?;
         repo::details::hold(&mut tx, id).await?;
-        let show = found(&mut tx, id).await?;
+        let show = find_show(&mut tx, id).await?;
         if self::question(&show) != question {
             return Err(LibraryError::ShowChanged);
         }

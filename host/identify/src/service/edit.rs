@@ -6,12 +6,14 @@ use qm_media::LibraryError;
 use qm_media::model::item::{Edit, Item};
 use qm_media::model::view::Listed;
 use qm_media::repo;
+use qm_media::service::find::listed_item;
 use qm_media_names::name::identify;
 use qm_media_names::place;
 use qm_platform::Actor;
+use qm_platform::Caller;
 use serde_json::json;
 
-use super::{Caller, Library};
+use super::Identification;
 
 /// What becomes of an item, and how that is called in the audit.
 enum Verdict {
@@ -39,7 +41,7 @@ impl Verdict {
     }
 }
 
-impl Library {
+impl Identification {
     /// Changes what an item is called and counted as.
     pub async fn edit_item(&self, caller: Caller<'_>, id: &str, edit: Edit) -> Result<Listed, LibraryError> {
         self.judge_item(caller, id, Verdict::Edited(edit)).await
@@ -65,7 +67,7 @@ impl Library {
         let mut tx = self.db.begin_write().await?;
         let needed = Permission::MediaManagerEditMetadata;
         let actor = self.rights.judge(&mut tx, caller, needed).await?;
-        let (mut item, file, path) = listed(&mut tx, id).await?;
+        let (mut item, file, path) = listed_item(&mut tx, id).await?;
         if item.locked != locked {
             (item.locked, item.updated_at) = (locked, self.ctx.now());
             repo::items::edit(&mut tx, &item).await?;
@@ -88,7 +90,7 @@ impl Library {
     ) -> Result<Listed, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.rights.judge(&mut tx, caller, verdict.needs()).await?;
-        let (mut item, file, path) = listed(&mut tx, id).await?;
+        let (mut item, file, path) = listed_item(&mut tx, id).await?;
         if item.locked {
             return Err(LibraryError::Locked);
         }
@@ -122,7 +124,7 @@ impl Library {
         tx.commit().await?;
         if asks {
             self.ask_title_of(id).await?;
-            return listed(&mut self.db.begin_read().await?, id).await;
+            return listed_item(&mut self.db.begin_read().await?, id).await;
         }
         Ok((item, file, path))
     }
@@ -144,13 +146,4 @@ impl Library {
         }));
         Ok(self.audit.record(tx, entry).await?)
     }
-}
-
-/// An item with its file and the directory of its library.
-pub(super) async fn listed(tx: &mut Tx, id: &str) -> Result<Listed, LibraryError> {
-    let found = repo::lists::find(tx, id).await?;
-    let (item, file) = found.ok_or(LibraryError::NoSuchItem)?;
-    let library = repo::libraries::find(tx, &item.library_id).await?;
-    let path = library.ok_or(LibraryError::NoSuchItem)?.path;
-    Ok((item, file, path))
 }

@@ -16,13 +16,14 @@ use qm_media::model::titles::picked;
 use qm_media::repo;
 use qm_media::service::jobs::{self, in_service, stopped};
 use qm_media_names::place;
+use qm_platform::Caller;
 use qm_ports::metadata::{Lookup, LookupKind};
 use qm_ports::titledb::{TitleKind, TitleQuestion};
 use qm_titles::{Picked, turned};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Caller, Library};
+use super::Identification;
 use crate::model::repair::{Action, Film, Held, Ids, Preview, Proposal, Repaired, film_of};
 use crate::repo::repair;
 
@@ -32,12 +33,12 @@ const NEEDED: Permission = Permission::MediaManagerManageLibraries;
 /// Folders that are asked about at once.
 const FOLDERS: usize = 500;
 
-pub fn job_type(library: &Arc<Library>) -> JobType {
-    let handler = Arc::new(Repairing(Arc::downgrade(library)));
+pub fn job_type(room: &Arc<Identification>) -> JobType {
+    let handler = Arc::new(Repairing(Arc::downgrade(room)));
     jobs::job_type(TYPE, "jobs.type.media.identity_repair", handler)
 }
 
-struct Repairing(Weak<Library>);
+struct Repairing(Weak<Identification>);
 
 #[derive(Default, Serialize, Deserialize)]
 struct State {
@@ -52,7 +53,7 @@ impl JobHandler for Repairing {
     }
 }
 
-impl Library {
+impl Identification {
     /// What a repair would do.
     pub async fn preview_repair(&self) -> Result<Preview, LibraryError> {
         let (contaminated, folders) = self.held().await?;
@@ -237,7 +238,7 @@ impl Library {
     }
 
     async fn film_of_titles(&self, title: &str, year: Option<i64>) -> Result<Film, LibraryError> {
-        let titles = &self.outside.titles;
+        let titles = &self.titles;
         let Some(edition) = titles.edition().await? else {
             let reason = "Nobody can be asked: no provider has a key, and no titledb data set is imported.";
             return Ok(Film::Unasked(reason.to_owned()));

@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use qm_media::dto::items::RowView;
+use qm_platform::Caller;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
 use super::{App, faults};
-use crate::dto::requests::{ItemInput, MatchInput};
-use crate::service::Caller;
+use crate::dto::items::{ItemInput, MatchInput};
 
 /// Changes what an item is called and counted as. A locked one is left alone.
 #[utoipa::path(

@@ -1,11 +1,11 @@
 //! `/api/media/repair`
 
 use axum::extract::State;
+use qm_platform::Caller;
 use qm_web::{ApiResult, Auth, Client, Created, Json};
 
 use super::{App, faults};
 use crate::dto::repair::{RepairPreviewView, RepairedView};
-use crate::service::Caller;
 
 /// Films that share an id though they lie in folders of their own, and what a repair would do about them. Providers are asked;
 /// nothing is changed.

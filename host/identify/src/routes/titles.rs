@@ -1,11 +1,11 @@
 //! `/api/media/items`: what items are found to be.
 
 use axum::extract::State;
+use qm_platform::Caller;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Path};
 
 use super::{App, faults};
 use crate::dto::titles::{ReidentifyInput, TallyView, TitledbMatchInput, TitledbMatchView};
-use crate::service::Caller;
 
 /// Reads the names and folders of unlocked items again, and asks the data set of titles what they are. Answers when all is done; a
 /// job goes on with it when nobody waits any more, as long as who asked for it may.

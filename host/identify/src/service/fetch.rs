@@ -17,17 +17,18 @@ use qm_media::repo;
 use qm_media::service::jobs::{self, Standing, in_service, stopped};
 use serde_json::json;
 
-use super::Library;
+use super::Identification;
 use super::metadata::asked;
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.metadata_fetch";
-pub(super) const NEEDED: Permission = Permission::MediaManagerEditMetadata;
+/// Permission of those who order it.
+pub const NEEDED: Permission = Permission::MediaManagerEditMetadata;
 const TOGETHER: usize = 2;
 const TRIES: usize = 3;
 
-pub fn job_type(library: &Arc<Library>) -> JobType {
-    let handler = Arc::new(Fetching(Arc::downgrade(library)));
+pub fn job_type(room: &Arc<Identification>) -> JobType {
+    let handler = Arc::new(Fetching(Arc::downgrade(room)));
     JobType {
         // Nothing on a disk is touched, and providers have paces of their own: a long order holds up no short one.
         at_once: Some(TOGETHER),
@@ -35,19 +36,19 @@ pub fn job_type(library: &Arc<Library>) -> JobType {
     }
 }
 
-struct Fetching(Weak<Library>);
+struct Fetching(Weak<Identification>);
 
 #[async_trait]
 impl JobHandler for Fetching {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let library = in_service(&self.0)?;
+        let room = in_service(&self.0)?;
         let Some(id) = job.input()["itemId"].as_str() else {
-            return library.fetch_ordered(job).await;
+            return room.fetch_ordered(job).await;
         };
         // A rule wants it: it acts for nobody, whose rights could be asked for.
         let metadata = tokio::select! {
             () = job.cancelled() => return Err(stopped()),
-            stored = library.fetch_for_a_rule(id) => stored?,
+            stored = room.fetch_for_a_rule(id) => stored?,
         };
         Ok(Done::result(
             json!({ "itemId": id, "providerName": metadata.provider_name }),
@@ -97,7 +98,7 @@ impl Patience {
     }
 }
 
-impl Library {
+impl Identification {
     async fn fetch_ordered(&self, job: &JobContext) -> Result<Done, JobError> {
         let ids = jobs::ids(job);
         let mut standing: Standing = jobs::saved(job);

@@ -16,10 +16,11 @@ use qm_media::repo;
 use qm_media::service::jobs::{self, Stop, in_service, stopped};
 use qm_media_names::name::identify;
 use qm_media_names::place;
+use qm_platform::Caller;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Caller, Library};
+use super::Identification;
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_identification";
@@ -27,8 +28,8 @@ const NEEDED: Permission = Permission::MediaManagerMatch;
 /// Items of one transaction.
 const AT_ONCE: i64 = 25;
 
-pub fn job_type(library: &Arc<Library>) -> JobType {
-    let handler = Arc::new(Identifying(Arc::downgrade(library)));
+pub fn job_type(room: &Arc<Identification>) -> JobType {
+    let handler = Arc::new(Identifying(Arc::downgrade(room)));
     jobs::job_type(TYPE, "jobs.type.media.media_identification", handler)
 }
 
@@ -40,31 +41,31 @@ struct State {
     tally: Tally,
 }
 
-struct Identifying(Weak<Library>);
+struct Identifying(Weak<Identification>);
 
 #[async_trait]
 impl JobHandler for Identifying {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let library = in_service(&self.0)?;
+        let room = in_service(&self.0)?;
         let text = |name: &str| job.input()[name].as_str().map(str::to_owned);
         if let Some(id) = text("itemId") {
             // A rule wants it: it acts for nobody, whose rights could be asked for.
-            let status = library.read_one(&id).await?;
+            let status = room.read_one(&id).await?;
             return Ok(Done::result(json!({ "itemId": id, "matchStatus": status })));
         }
         let which = Which {
             library_id: text("libraryId"),
             match_status: text("matchStatus"),
         };
-        let tally = library.read_again(job, &which).await?;
-        library.ask_again(job, &which).await?;
+        let tally = room.read_again(job, &which).await?;
+        room.ask_again(job, &which).await?;
         Ok(Done::result(
             json!({ "total": tally.total, "matched": tally.matched, "unmatched": tally.unmatched, "failed": tally.failed }),
         ))
     }
 }
 
-impl Library {
+impl Identification {
     /// Has items identified again, and waits for it. Asked for again meanwhile by the same one, it is the same job.
     pub async fn reidentify(&self, caller: Caller<'_>, which: Which) -> Result<Tally, LibraryError> {
         let mut tx = self.db.begin_write().await?;

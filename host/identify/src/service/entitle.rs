@@ -8,16 +8,17 @@ use qm_media::model::item::Item;
 use qm_media::model::metadata::{ItemMetadata, question};
 use qm_media::model::titles::{Titled, TitledNews, is_series};
 use qm_media::repo;
+use qm_media::service::find::listed_item;
+use qm_platform::Caller;
 use qm_ports::metadata::{Metadata, Told as Said};
 use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;
 use qm_titles::is_titledb_id;
 use serde_json::{Map, json};
 
+use super::Identification;
 use super::cross::{ADDED, Added, Crossed};
-use super::edit::listed;
 use super::metadata::asked;
-use super::{Caller, Library};
 
 const NEEDED: Permission = Permission::MediaManagerTitledbMatch;
 
@@ -66,7 +67,7 @@ impl Told {
     }
 }
 
-impl Library {
+impl Identification {
     /// Says which title of the data set an item is, be it locked. One that the data set does not know is taken by its id alone.
     pub async fn entitle_item(
         &self,
@@ -82,14 +83,14 @@ impl Library {
         if !is_titledb_id(titledb_id) {
             return Err(LibraryError::NoTitledbId);
         }
-        listed(&mut self.db.begin_read().await?, id).await?;
+        listed_item(&mut self.db.begin_read().await?, id).await?;
         // Nothing is asked while a transaction is open.
         let told = self.title_told(titledb_id).await?;
         let title = told.as_ref().map(|told| &told.title);
         let crossed = self.cross(titledb_id, title, false).await;
         let mut tx = self.db.begin_write().await?;
         let actor = self.rights.judge(&mut tx, caller, NEEDED).await?;
-        let (mut item, file, path) = listed(&mut tx, id).await?;
+        let (mut item, file, path) = listed_item(&mut tx, id).await?;
         let (before, now) = (item.title.clone(), self.ctx.now());
         if let Some(told) = &told {
             told.name(&mut item);
@@ -140,7 +141,7 @@ impl Library {
             at: now,
         };
         let room = Room::Perm(Permission::MediaManagerTitledbView);
-        self.outside.hub.emit_json(room, "titledb.match.completed", &news);
+        self.hub.emit_json(room, "titledb.match.completed", &news);
         Ok(Titled {
             item: (item, file, path),
             titledb_id: titledb_id.to_owned(),
@@ -186,7 +187,7 @@ impl Library {
 
     /// What the data set says of an id; `None`: it does not know it.
     async fn title_told(&self, id: &str) -> Result<Option<Told>, LibraryError> {
-        let titles = &self.outside.titles;
+        let titles = &self.titles;
         let Some(title) = titles.title(id).await? else {
             return Ok(None);
         };

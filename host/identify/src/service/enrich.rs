@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::Library;
+use super::Identification;
 use super::fetch::Patience;
 use super::metadata::{Heard, asked, reasons};
 use crate::repo::enrich;
@@ -45,7 +45,7 @@ const SILENT: Duration = Duration::from_hours(1);
 const SHARE: (f64, f64) = (80.0, 99.0);
 
 /// What became of one item.
-pub(super) enum One {
+pub enum One {
     Told,
     /// Nobody knows it.
     Unknown,
@@ -56,7 +56,7 @@ pub(super) enum One {
 }
 
 /// How far it may go.
-pub(super) struct Bound {
+pub struct Bound {
     items: usize,
     until: Instant,
 }
@@ -70,7 +70,7 @@ impl Bound {
 /// Those who do not answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Silence {
+pub struct Silence {
     row: u64,
     items: u64,
     why: String,
@@ -126,23 +126,23 @@ pub(super) struct Described {
     pub is_bounded: bool,
 }
 
-pub fn job_type(library: &Arc<Library>) -> JobType {
-    let handler = Arc::new(Enriching(Arc::downgrade(library)));
+pub fn job_type(room: &Arc<Identification>) -> JobType {
+    let handler = Arc::new(Enriching(Arc::downgrade(room)));
     jobs::job_type(TYPE, "jobs.type.media.library_enrich", handler)
 }
 
-struct Enriching(Weak<Library>);
+struct Enriching(Weak<Identification>);
 
 #[async_trait]
 impl JobHandler for Enriching {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let library = in_service(&self.0)?;
+        let room = in_service(&self.0)?;
         let id = job.input()["libraryId"].as_str().unwrap_or_default();
         let mut described: Described = jobs::saved(job);
         described.silence = Silence::default();
-        if library.has_teller(job).await? {
+        if room.has_teller(job).await? {
             let mut going = Going {
-                library: &library,
+                room: &room,
                 job,
                 bound: None,
                 patience: Patience::default(),
@@ -159,7 +159,7 @@ impl JobHandler for Enriching {
 
 /// Items of a library that are asked about one after another.
 struct Going<'a> {
-    library: &'a Library,
+    room: &'a Identification,
     job: &'a JobContext,
     /// None: the job is there for nothing else, and stores how far it is.
     bound: Option<Bound>,
@@ -175,12 +175,12 @@ impl Going<'_> {
         described: &mut Described,
         share: (f64, f64),
     ) -> Result<(), Stop> {
-        let (library, job) = (self.library, self.job);
-        let now = library.ctx.now();
-        let total = enrich::count(&mut library.db.begin_read().await?, library_id, now).await?;
+        let (room, job) = (self.room, self.job);
+        let now = room.ctx.now();
+        let total = enrich::count(&mut room.db.begin_read().await?, library_id, now).await?;
         let (mut after, mut done) = (String::new(), 0);
         'all: loop {
-            let mut tx = library.db.begin_read().await?;
+            let mut tx = room.db.begin_read().await?;
             let ids = enrich::lacking(&mut tx, library_id, now, &after, AT_ONCE).await?;
             drop(tx);
             let Some(last) = ids.last() else { break };
@@ -216,11 +216,11 @@ impl Going<'_> {
             if self.job.is_cancelled() {
                 return Err(Stop::Stopped);
             }
-            let (became, tx) = self.library.describe(self.job, id).await?;
+            let (became, tx) = self.room.describe(self.job, id).await?;
             if matches!(became, One::Silent(_)) && self.patience.is_left() {
                 // Other writers are not held up meanwhile.
                 drop(tx);
-                self.patience.wait(self.job, self.library.pace.spares).await?;
+                self.patience.wait(self.job, self.room.pace.spares).await?;
                 continue;
             }
             if let Some(tx) = tx {
@@ -240,10 +240,10 @@ impl Going<'_> {
     }
 }
 
-impl Library {
+impl Identification {
     /// Asks about what is lacking, as far as a scan may: how many items beside those that were identified just now are told of. What is
     /// left is done by a job of its own.
-    pub(super) async fn describe_found(
+    pub async fn describe_found(
         &self,
         of: &MediaLibrary,
         job: &JobContext,
@@ -254,7 +254,7 @@ impl Library {
         }
         let mut described = Described::default();
         let mut going = Going {
-            library: self,
+            room: self,
             job,
             bound: Some(self.bound()),
             patience: Patience::none(),
@@ -267,7 +267,7 @@ impl Library {
         Ok(described.others)
     }
 
-    pub(super) fn bound(&self) -> Bound {
+    pub fn bound(&self) -> Bound {
         Bound {
             items: self.pace.describes,
             until: Instant::now() + LONGEST,
@@ -275,7 +275,7 @@ impl Library {
     }
 
     /// Has the rest of a library asked about. One at a time of it: asked for again meanwhile, it is the same job.
-    pub(super) async fn enqueue_rest(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), JobError> {
+    pub async fn enqueue_rest(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), JobError> {
         let rest = NewJob {
             name: Some(of.name.clone()),
             source: Source::Scheduled,
@@ -291,7 +291,7 @@ impl Library {
     }
 
     /// Whether anybody can be asked.
-    pub(super) async fn has_teller(&self, job: &JobContext) -> Result<bool, JobError> {
+    pub async fn has_teller(&self, job: &JobContext) -> Result<bool, JobError> {
         for kind in [LookupKind::Movie, LookupKind::Tv] {
             match self.metadata.chain(kind).await {
                 Ok(chain) if chain.is_empty() => {}
@@ -308,7 +308,7 @@ impl Library {
 
     /// Asks about one item, and stores what is said of it in a transaction that is the caller's to end; without one nothing is to be
     /// stored.
-    pub(super) async fn describe(&self, job: &JobContext, id: &str) -> Result<(One, Option<Tx>), Stop> {
+    pub async fn describe(&self, job: &JobContext, id: &str) -> Result<(One, Option<Tx>), Stop> {
         let mut tx = self.db.begin_read().await?;
         let (item, question) = match asked(&mut tx, id).await {
             Ok(found) => found,
