@@ -18,10 +18,11 @@ fn tier(name: &str) -> u8 {
         "qm-torrents" | "qm-files" | "qm-automation" | "qm-notifications" | "qm-rss" | "qm-shows"
         | "qm-titledb" | "qm-media" | "qm-media-servers" | "qm-metadata" => 6,
         "qm-system" | "qm-probe" | "qm-catalogue" | "qm-identify" => 7,
-        "qm-library" => 8,
-        "qm-server" => 9,
-        "qm-testkit" => 10,
-        "qm-tests" | "qm-bench" | "xtask" => 11,
+        "qm-scan" => 8,
+        "qm-library" => 9,
+        "qm-server" => 10,
+        "qm-testkit" => 11,
+        "qm-tests" | "qm-bench" | "xtask" => 12,
         other => panic!(
             "`{other}` has no tier: give it one in {} and in ARCHITECTURE.md",
             file!()
@@ -143,6 +144,7 @@ const FEATURES: &[&str] = &[
     "notifications",
     "probe",
     "rss",
+    "scan",
     "shows",
     "system",
     "titledb",

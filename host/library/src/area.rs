@@ -5,6 +5,7 @@ use std::sync::Arc;
 use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaSpec, ContextAction, MenuEntry, Module};
 use qm_probe::Probing;
+use qm_scan::Scanner;
 
 use crate::events::EVENTS;
 use crate::routes;
@@ -98,12 +99,13 @@ static CONTEXT_ACTIONS: &[ContextAction] = &[
 
 /// The started area.
 pub fn area(library: &Arc<Library>) -> Area {
-    let (scanning, watching, probing) = (library.clone(), library.clone(), library.probing.clone());
-    let moving = library.clone();
+    let scanner = || library.scanner.clone();
+    let (scanning, watching, moving) = (scanner(), scanner(), scanner());
+    let probing = library.probing.clone();
     Area::new(&AREA, routes::all(library))
-        .looping(Library::SCANS, move |stop| scanning.clone().scans_loop(stop))
+        .looping(Scanner::SCANS, move |stop| scanning.clone().scans_loop(stop))
         .looping(Probing::LOOP, move |stop| probing.clone().run_loop(stop))
-        .looping(Library::WATCHES, move |stop| watching.clone().watch_loop(stop))
-        .looping(Library::MOVES, move |stop| moving.clone().moves_loop(stop))
+        .looping(Scanner::WATCHES, move |stop| watching.clone().watch_loop(stop))
+        .looping(Scanner::MOVES, move |stop| moving.clone().moves_loop(stop))
         .consuming(Arc::new(FileEvents(library.clone())))
 }

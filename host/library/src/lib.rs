@@ -33,8 +33,8 @@
 mod area;
 mod dto;
 mod events;
-mod model;
 mod ops;
+#[cfg(test)]
 mod repo;
 mod routes;
 mod service;

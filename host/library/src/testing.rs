@@ -519,7 +519,7 @@ impl House {
             kind: Some(kind),
             ..LibraryChange::default()
         };
-        let asked = self.app.create(self.caller(), change, None).await;
+        let asked = self.app.scanner.create(self.caller(), change, None).await;
         let asked = asked.expect("a library");
         (asked.library, asked.scan_job_id)
     }
@@ -598,7 +598,12 @@ impl House {
     /// # Panics
     /// When it cannot be asked for.
     pub async fn scans(&self, library: &MediaLibrary) -> (String, Value) {
-        let job = self.app.scan(self.caller(), &library.id).await.expect("a job");
+        let job = self
+            .app
+            .scanner
+            .scan(self.caller(), &library.id)
+            .await
+            .expect("a job");
         self.ended(&job).await
     }
 

@@ -54,10 +54,7 @@ const MAY_OPEN: &[(&str, &str)] = &[
     ),
     ("host/probe/src/ops/jail.rs", "what programs need to run"),
     ("host/probe/src/ops/probe.rs", "/dev/null"),
-    (
-        "host/library/src/ops/walk.rs",
-        "states of the server's own places",
-    ),
+    ("host/scan/src/ops/walk.rs", "states of the server's own places"),
     (
         "host/library/src/ops/watch.rs",
         "states of directories that are watched by path, and opened by handles",

@@ -1,6 +1,3 @@
-//! What is sent and what is answered.
+//! Orders as they are sent and answered.
 
-pub mod answers;
 pub mod bulk;
-pub mod ignored;
-pub mod requests;

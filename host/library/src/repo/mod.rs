@@ -1,6 +1,3 @@
-//! The tables of this area.
+//! Changes of tables that tests make.
 
-pub mod directories;
-pub mod moves;
-#[cfg(test)]
 pub mod testing;

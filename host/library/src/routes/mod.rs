@@ -2,9 +2,6 @@
 
 mod bulk;
 mod faults;
-mod ignored;
-mod jobs;
-mod libraries;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +20,7 @@ pub fn described() -> Routes {
         .described()
         .merge(qm_catalogue::routes().described())
         .merge(qm_identify::routes().described())
+        .merge(qm_scan::routes().described())
 }
 
 /// Routes of this area with those of its rooms.
@@ -33,24 +31,11 @@ pub fn all(library: &Arc<Library>) -> Routes {
         .with_state(library.clone())
         .merge(catalogue)
         .merge(identify)
+        .merge(qm_scan::routes().with_state(library.scanner.clone()))
 }
 
 fn routes() -> Routes<Arc<Library>> {
     Routes::new()
-        .add(routes!(libraries::media_dashboard).need(P::MediaManagerView))
-        .add(routes!(libraries::media_health).need(P::MediaManagerView))
-        .add(routes!(libraries::list_libraries).need(P::MediaManagerView))
-        .add(routes!(libraries::get_library).need(P::MediaManagerView))
-        .add(routes!(libraries::create_library).need(P::MediaManagerManageLibraries))
-        .add(routes!(libraries::update_library).need(P::MediaManagerManageLibraries))
-        .add(routes!(libraries::delete_library).need(P::MediaManagerManageLibraries))
-        .add(routes!(libraries::scan_library).need(P::MediaManagerScan))
-        .add(routes!(ignored::list_ignored).need(P::MediaManagerView))
-        .add(routes!(ignored::ignore_path).need(P::MediaManagerDelete))
-        .add(routes!(ignored::heed_path).need(P::MediaManagerDelete))
-        .add(routes!(libraries::watch_status).need(P::MediaManagerView))
-        .add(routes!(jobs::cancel_media_job).need(P::MediaManagerScan))
-        .add(routes!(libraries::library_consistency).need(P::MediaManagerView))
         .add(routes!(bulk::lock_items).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::unlock_items).need(P::MediaManagerEditMetadata))
         .add(routes!(bulk::fetch_items_metadata).need(P::MediaManagerEditMetadata))

@@ -11,10 +11,10 @@ use qm_media::LibraryError;
 use qm_media::model::item::Item;
 use qm_media::repo;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, HOUSE, Occasion};
+use qm_scan::{Reason, ScanRequest};
 use serde_json::{Map, Value, json};
 
 use super::Library;
-use super::scan::{Reason, ScanRequest};
 
 const SCAN: &str = "media_scan_library";
 const MATCH: &str = "media_match";

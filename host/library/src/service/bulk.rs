@@ -96,7 +96,7 @@ impl Library {
         self.note_order(&mut tx, caller, &order, "media.bulk.remove", json!({}))
             .await?;
         tx.commit().await?;
-        self.recount(&libraries).await?;
+        self.scanner.recount(&libraries).await?;
         Ok(order.accepted(None))
     }
 
@@ -286,17 +286,6 @@ impl Library {
             found.extend(further);
         }
         Ok(found)
-    }
-
-    /// Tells the shows of libraries how many episodes they have now.
-    pub(super) async fn recount(&self, libraries: &BTreeSet<String>) -> Result<(), LibraryError> {
-        for id in libraries {
-            let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
-            if let Some(library) = found.filter(|library| library.kind.has_shows()) {
-                self.refresh_shows(&library, None).await?;
-            }
-        }
-        Ok(())
     }
 }
 

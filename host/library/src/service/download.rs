@@ -25,12 +25,11 @@ use qm_media_names::place;
 use qm_platform::outbox::ConsumeError;
 use qm_ports::action::TorrentRef;
 use qm_ports::media_server::Extent;
+use qm_scan::{Reason, below, refused};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Library;
-use super::follow_up::{below, refused};
-use super::scan::Reason;
 use crate::events::RefreshFailed;
 
 /// Type of the jobs.
@@ -262,6 +261,7 @@ impl Download<'_> {
         let places: Vec<String> = place::parent(&at).into_iter().chain([at.clone()]).collect();
         let scanned = self
             .library
+            .scanner
             .scan_once(self.job, &library, Reason::Downloaded, Some(&places));
         match scanned.await {
             Ok(scanned) => self.state.added += scanned.summary.added,

@@ -307,7 +307,7 @@ db_test! {
         house.around.serves("a", true, None);
         completes(&house, &db, NAME, "tv").await;
         let off = LibraryChange { is_enabled: Some(false), ..LibraryChange::default() };
-        house.app.update(house.caller(), &tv.id, off, None).await.unwrap();
+        house.app.scanner.update(house.caller(), &tv.id, off, None).await.unwrap();
         house.starts_jobs().await;
         let ended = followed(&house).await;
         assert_eq!((&*ended[0].0, &ended[0].1["libraries"]), ("completed", &json!([])), "{ended:?}");

@@ -120,14 +120,14 @@ db_test! {
         // A new one is identified and told of, and counts once; and so it does for a scan that nobody asked for.
         house.file("films/Tide.2006.mkv", 1);
         let due = LibraryChange { scan_interval_minutes: Some(Some(5)), ..LibraryChange::default() };
-        let job = house.app.update(house.caller(), &films.id, due, None).await.unwrap().scan_job_id;
+        let job = house.app.scanner.update(house.caller(), &films.id, due, None).await.unwrap().scan_job_id;
         house.ended(&job).await;
         assert_eq!(asked(&house), [""; 0], "not by a change of the library");
         let mut tx = db.begin_write().await.unwrap();
         repo::libraries::unscanned(&mut tx, &films.id).await.unwrap();
         tx.commit().await.unwrap();
         house.around.teller.will_say(told("provider_a"));
-        assert_eq!(house.app.ask_for_due(false).await.unwrap(), 1);
+        assert_eq!(house.app.scanner.ask_for_due(false).await.unwrap(), 1);
         let mut all = Vec::new();
         for job in house.scan_jobs().await {
             all.push(house.ended(&job).await.1["enriched"].clone());
@@ -184,7 +184,7 @@ db_test! {
         let films = films(&house, &["A.2001", "B.2002"]).await;
         house.around.teller.will_say(told("provider_a"));
         let gate = gated(&house);
-        let job = house.app.scan(house.caller(), &films.id).await.unwrap();
+        let job = house.app.scanner.scan(house.caller(), &films.id).await.unwrap();
         house.around.teller.is_asked.notified().await;
         gate.notify_one();
         house.around.teller.is_asked.notified().await;
@@ -207,7 +207,7 @@ db_test! {
         for _ in 0..2 {
             house.around.teller.will_say(told("provider_a"));
         }
-        let job = house.app.scan(house.caller(), &films.id).await.unwrap();
+        let job = house.app.scanner.scan(house.caller(), &films.id).await.unwrap();
         for turn in 0..2 {
             house.around.teller.is_asked.notified().await;
             let title = house.around.teller.asked.lock().unwrap()[turn].title.clone();
@@ -227,9 +227,9 @@ db_test! {
         // A scan that is told to end does not wait for a provider that hangs.
         house.around.teller.asked.lock().unwrap().clear();
         house.file("films/C.2003.mkv", 1);
-        let job = house.app.scan(house.caller(), &films.id).await.unwrap();
+        let job = house.app.scanner.scan(house.caller(), &films.id).await.unwrap();
         house.around.teller.is_asked.notified().await;
-        assert!(house.app.cancel_job(house.caller(), &job).await.unwrap());
+        assert!(house.app.scanner.cancel_job(house.caller(), &job).await.unwrap());
         assert_eq!(house.ended(&job).await.0, "cancelled");
         house.stops().await;
     }

@@ -129,7 +129,7 @@ impl Library {
             job.progress(jobs::progress(state.standing.done, ids.len()))
                 .await?;
         }
-        self.recount(&libraries).await?;
+        self.scanner.recount(&libraries).await?;
         self.drop_torrents(job, manner, &mut state).await?;
         let Standing {
             completed,
@@ -294,7 +294,7 @@ impl Library {
         } else if let Some(folder) = half.filter(|_| is_whole) {
             // Some of its files may be gone, with items that nobody would look for.
             let mut tx = self.db.begin_write().await?;
-            self.scan_soon(&mut tx, &at.library, &[folder]).await?;
+            self.scanner.scan_soon(&mut tx, &at.library, &[folder]).await?;
             tx.commit().await?;
         }
         Ok((gone, became))

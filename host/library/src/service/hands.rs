@@ -7,11 +7,11 @@ use qm_media::repo;
 use qm_ports::action::{ActionError, MediaHands, MediaPlace, MediaPlayer, TorrentRef};
 use qm_ports::library::Owned;
 use qm_ports::media_server::{Extent, MediaServerError};
+use qm_scan::below;
 use serde_json::{Map, Value};
 
 use super::Library;
 use super::actions::stored;
-use super::follow_up::below;
 
 #[async_trait]
 impl MediaHands for Library {

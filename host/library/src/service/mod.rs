@@ -10,17 +10,12 @@ mod downloaded;
 #[cfg(test)]
 mod enriched;
 mod erase;
-mod follow_up;
+mod file_events;
+#[cfg(test)]
+mod follow_up_tests;
 mod hands;
 #[cfg(test)]
 mod hands_tests;
-mod health;
-mod ignored;
-mod index;
-mod inspect;
-mod libraries;
-pub mod loops;
-pub mod moves;
 #[cfg(test)]
 mod moves_tests;
 #[cfg(test)]
@@ -34,15 +29,12 @@ mod recognised;
 mod relocate;
 #[cfg(test)]
 mod said_by_nfo;
-pub mod scan;
 #[cfg(test)]
 mod shelved;
-mod shows;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod titled;
-mod watch;
 #[cfg(test)]
 mod watched;
 mod whereabouts;
@@ -50,7 +42,7 @@ mod whereabouts;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use follow_up::FileEvents;
+pub use file_events::FileEvents;
 use qm_db::Db;
 use qm_jobs::Jobs;
 use qm_kernel::Ctx;
@@ -64,12 +56,11 @@ use qm_ports::metadata::MetadataChain;
 use qm_ports::titledb::TitleData;
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
-use tokio::sync::{Mutex, Notify};
 
 use qm_catalogue::Catalogue;
 use qm_identify::{Identification, IdentificationDeps};
 use qm_probe::{Prober, Probing, ProbingDeps};
-use watch::Watching;
+use qm_scan::{Scanner, ScannerDeps};
 
 /// What the area may do outside itself, for those who may.
 #[derive(Clone)]
@@ -111,7 +102,7 @@ pub struct LibraryDeps {
     pub metadata: Arc<dyn MetadataChain>,
 }
 
-/// The libraries, and what lies in them.
+/// The area: its rooms, and the orders about what lies in them.
 pub struct Library {
     db: Db,
     ctx: Ctx,
@@ -123,21 +114,19 @@ pub struct Library {
     own: Vec<PathBuf>,
     pace: Pace,
     outside: Outside,
-    watching: Watching,
     pub(crate) probing: Arc<Probing>,
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) identify: Arc<Identification>,
-    /// The turn of whoever scans.
-    scanning: Mutex<()>,
-    /// The turn of who moves items after their files.
-    moving: Mutex<()>,
-    /// Something was moved or deleted.
-    told: Notify,
+    pub(crate) scanner: Arc<Scanner>,
 }
 
 impl Library {
-    /// Its types of jobs are registered; nothing runs before the jobs do.
+    /// Makes the rooms. Their types of jobs are registered; nothing runs before the jobs do.
     pub fn new(deps: LibraryDeps) -> Arc<Self> {
+        let rights = Rights {
+            acting: deps.acting,
+            holders: deps.outside.holders.clone(),
+        };
         let probing = Probing::new(ProbingDeps {
             db: deps.db.clone(),
             ctx: deps.ctx.clone(),
@@ -146,10 +135,6 @@ impl Library {
             prober: deps.prober,
         });
         let catalogue = Catalogue::new(deps.db.clone(), deps.audit.clone());
-        let rights = Rights {
-            acting: deps.acting,
-            holders: deps.outside.holders.clone(),
-        };
         let identify = Identification::new(IdentificationDeps {
             db: deps.db.clone(),
             ctx: deps.ctx.clone(),
@@ -162,6 +147,20 @@ impl Library {
             metadata: deps.metadata,
             hub: deps.outside.hub.clone(),
         });
+        let scanner = Scanner::new(ScannerDeps {
+            db: deps.db.clone(),
+            ctx: deps.ctx.clone(),
+            audit: deps.audit.clone(),
+            rights: rights.clone(),
+            jobs: deps.jobs.clone(),
+            triggers: deps.triggers.clone(),
+            file_roots: deps.file_roots.clone(),
+            own: deps.own.clone(),
+            pace: deps.pace,
+            probing: probing.clone(),
+            catalogue: catalogue.clone(),
+            identify: identify.clone(),
+        });
         let library = Arc::new(Self {
             db: deps.db,
             ctx: deps.ctx,
@@ -173,15 +172,11 @@ impl Library {
             own: deps.own,
             pace: deps.pace,
             outside: deps.outside,
-            watching: Watching::default(),
             probing,
             catalogue,
             identify,
-            scanning: Mutex::new(()),
-            moving: Mutex::default(),
-            told: Notify::new(),
+            scanner,
         });
-        library.jobs.register(scan::job_type(&library));
         library.jobs.register(erase::job_type(&library));
         library.jobs.register(relocate::job_type(&library));
         library.jobs.register(download::job_type(&library));

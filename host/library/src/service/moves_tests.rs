@@ -100,7 +100,11 @@ async fn with(house: &House, folder: &str, kind: Kind, files: &[&str]) -> MediaL
         is_enabled: Some(false),
         ..LibraryChange::default()
     };
-    let changed = house.app.update(house.caller(), &library.id, off, None).await;
+    let changed = house
+        .app
+        .scanner
+        .update(house.caller(), &library.id, off, None)
+        .await;
     let asked = changed.unwrap();
     house.ended(&asked.scan_job_id).await;
     asked.library
@@ -132,7 +136,7 @@ db_test! {
         house.app.identify.lock_item(house.caller(), &before[files[0]].id, true).await.unwrap();
         house.moves("tv/Elm {imdb-tt0000040}", "tv/Elm {imdb-tt0000041}").await;
         house.moves("tv/Fir {tvdb-4}", "tv/Fir (2001) {tvdb-4}").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = show(&db, &tv, "Elm {imdb-tt0000041}").await.unwrap();
         assert_eq!((&now.id, now.titledb_id.as_deref(), now.provider_a_id), (&elm.id, Some("tt0000041"), None));
         let series: Vec<_> = items(&house, &tv).await.into_values().map(|item| item.series_titledb_id).collect();
@@ -152,7 +156,7 @@ db_test! {
         let elm = || Some("tt0000040".to_owned());
         assert_eq!(series().await, [elm(), elm()]);
         house.moves("tv/Elm/Season 1", "tv/Fir {imdb-tt0000041}/Season 1").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         house.scans(&tv).await;
         assert_eq!(series().await, [elm(), Some("tt0000041".to_owned())]);
         house.stops().await;
@@ -168,7 +172,7 @@ db_test! {
         house.moves("tv/Wire/Wire.S01E01.mkv", "tv/Wire/Season 1/other.mkv").await;
         house.moves("tv/Wire/Wire.S01E02.mkv", "tv/Wire/Wire.S02E05.mkv").await;
         house.moves("tv/Wire/Wire.S01E03.mkv", "tv/Wire/nothing.mkv").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = items(&house, &tv).await;
         let expected = ["Fire/Fire.S01E01.mkv", "Wire/Season 1/other.mkv", "Wire/Wire.S02E05.mkv", "Wire/nothing.mkv"];
         assert_eq!(places(&now), expected);
@@ -187,7 +191,7 @@ db_test! {
             let path = house.root.join("tv").join(path).to_str().unwrap().to_owned();
             house.tells(&Deleted { path }).await;
         }
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = items(&house, &tv).await;
         assert_eq!(places(&now), ["Fire/Fire.S01E01.mkv", "Wire/Season 1/other.mkv", "Wire/Wire.S02E05.mkv"]);
         house.stops().await;
@@ -205,7 +209,7 @@ db_test! {
         let said = ShowEdit { overview: Some(Some("Baltimore".to_owned())), ..ShowEdit::default() };
         house.app.identify.describe_show(house.caller(), &wire.id, said).await.unwrap();
         house.moves("tv/Wire", "tv/The Wire (2002)").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = items(&house, &tv).await;
         let expected = ["The Wire (2002)/Season 1/S01E01.mkv", "The Wire (2002)/Season 1/S01E02.mkv", "Wired/S01E01.mkv"];
         assert_eq!(places(&now), expected);
@@ -252,7 +256,7 @@ db_test! {
         house.moves("tv/Wire/Wire.S01E01.mkv", "elsewhere/Wire.S01E01.mkv").await;
         // The directory of a library is not what was moved: its disk may be back.
         house.tells_moved("tv", "gone").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         assert_eq!(places(&items(&house, &tv).await), ["Away/Away.S01E01.mkv"]);
         let there = items(&house, &films).await;
         let tide = &there["Tide (2003)/Tide.2003.mkv"];
@@ -276,7 +280,7 @@ db_test! {
         for (from, to) in [("c.S01E03", "x"), ("d.S01E04", "c.S01E03"), ("x", "d.S01E04")] {
             house.moves(&format!("tv/A/{from}.mkv"), &format!("tv/A/{to}.mkv")).await;
         }
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = items(&house, &tv).await;
         assert_eq!(places(&now), ["A/b.S01E02.mkv", "A/c.S01E03.mkv", "A/d.S01E04.mkv"]);
         let ids: Vec<_> = now.values().map(|item| item.id.clone()).collect();
@@ -285,7 +289,7 @@ db_test! {
         let now = items(&house, &tv).await;
         // A move that is told of and did not happen, as its goal was left as it was, replaces nothing.
         house.tells_moved("tv/A/c.S01E03.mkv", "tv/A/d.S01E04.mkv").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         assert_eq!(items(&house, &tv).await, now);
         house.stops().await;
     }
@@ -304,7 +308,7 @@ db_test! {
         house.moves("films/Ox (2013)/Ox (2013) - 4K.mkv", "films/Other.mkv").await;
         std::fs::remove_file(house.root.join("films").join(files[2])).unwrap();
         house.tells(&Deleted { path: house.root.join("films").join(files[2]).to_str().unwrap().to_owned() }).await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         for _ in 0..2 {
             let now = items(&house, &films).await;
             assert_eq!((&now[files[1]].id, now[files[1]].locked), (&before[files[0]].id, true));
@@ -315,7 +319,7 @@ db_test! {
         // With its folder it goes with all its files.
         house.moves("films/Ox (2013)", "films/The Ox (2013)").await;
         house.file("films/The Ox (2013)/The Ox (2013) - 1080p.mkv", 9);
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         house.scans(&films).await;
         let now = items(&house, &films).await;
         let ox = &now["The Ox (2013)/Ox (2013) - 720p.mkv"];
@@ -340,7 +344,7 @@ db_test! {
             house.moves(&from, &to).await;
         }
         // A server that dies after some of it, and another one.
-        assert!(house.app.follow_some(&mut BTreeSet::new()).await.unwrap());
+        assert!(house.app.scanner.follow_some(&mut BTreeSet::new()).await.unwrap());
         assert_eq!(left(&db).await, 51);
         house.stops().await;
         let next = House::over(&db, house.root.clone(), Pace::default());
@@ -373,7 +377,7 @@ db_test! {
         std::fs::remove_file(house.root.join("tv/A/gone.S01E02.mkv")).unwrap();
         run(&db, HAPPENED).await;
         run(&db, A_MOVE).await;
-        let job = house.app.scan(house.caller(), &tv.id).await.unwrap();
+        let job = house.app.scanner.scan(house.caller(), &tv.id).await.unwrap();
         let seen = async {
             while !items(&house, &tv).await.contains_key("B/moved.mkv") {
                 tokio::time::sleep(Duration::from_millis(5)).await;

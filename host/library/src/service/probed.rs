@@ -156,7 +156,7 @@ db_test! {
         ]);
         assert!(found.iter().all(|file| file.probed_at.is_none() && file.tech.container.as_deref() == Some("mkv")));
         assert_eq!(probes(&house.app).await, 0);
-        assert_eq!(house.app.health().await.unwrap().problems, [""; 0]);
+        assert_eq!(house.app.scanner.health().await.unwrap().problems, [""; 0]);
         house.stops().await;
     }
 
@@ -169,9 +169,9 @@ db_test! {
         write(&house, "films/Tide.2003.avi", &film(1920, 1080));
         let (library, job) = house.library("films", Kind::Movie).await;
         house.ended(&job).await;
-        assert_eq!(house.app.health().await.unwrap().problems, [""; 0]);
+        assert_eq!(house.app.scanner.health().await.unwrap().problems, [""; 0]);
         probes(&house.app).await;
-        let problems = house.app.health().await.unwrap().problems;
+        let problems = house.app.scanner.health().await.unwrap().problems;
         assert!(problems[0].contains("install the package `mediainfo`"), "{problems:?}");
         let file = files(&house, &library).await.remove(0);
         assert_eq!((file.probe_attempts, file.probe_error), (0, None));
@@ -179,7 +179,7 @@ db_test! {
         // It is installed.
         let house = House::over(&db, root, Pace::default());
         assert_eq!(probes(&house.app).await, 1);
-        assert_eq!(house.app.health().await.unwrap().problems, [""; 0]);
+        assert_eq!(house.app.scanner.health().await.unwrap().problems, [""; 0]);
         assert!(files(&house, &library).await[0].probed_at.is_some());
     }
 

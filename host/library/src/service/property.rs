@@ -13,8 +13,8 @@ use qm_db::{Db, db_test};
 use qm_media::model::library::{Kind, MediaLibrary};
 use qm_media::service::Pace;
 use qm_media_names::place;
+use qm_scan::{Reason, ScanRequest};
 
-use super::scan::{Reason, ScanRequest};
 use crate::testing::House;
 
 /// Sequences, each over two libraries of its own, and the steps of one.

@@ -99,7 +99,7 @@ impl Library {
             job.progress(jobs::progress(state.standing.done, ids.len()))
                 .await?;
         }
-        self.recount(&libraries).await?;
+        self.scanner.recount(&libraries).await?;
         let Standing {
             completed,
             failed,

@@ -11,9 +11,9 @@ use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
 use qm_media::repo;
 use qm_media::repo::items::NewItem;
 use qm_media_names::naming::member::Member;
+use qm_scan::repo::directories;
+use qm_scan::repo::directories::Stand;
 
-use crate::repo::directories;
-use crate::repo::directories::Stand;
 use crate::repo::testing::{CALLED, LISTED, MATCHED, SAME, SEASON, TOUCHED, TWICE, change, change_all};
 use crate::testing::House;
 
@@ -226,7 +226,7 @@ db_test! {
         assert_ne!(series(&filter).await.0[0].updated, first[0].updated);
         let other = LibraryChange { path: Some(house.root.join("elsewhere").display().to_string()), ..LibraryChange::default() };
         std::fs::create_dir_all(house.root.join("elsewhere")).unwrap();
-        house.app.update(house.caller(), &tv.id, other, None).await.unwrap();
+        house.app.scanner.update(house.caller(), &tv.id, other, None).await.unwrap();
         assert_ne!(series(&filter).await.0[0].key, first[0].key, "it lies elsewhere");
         house.stops().await;
     }

@@ -7,9 +7,9 @@ use qm_media::model::library::{Kind, LibraryChange};
 use qm_media::repo;
 use qm_ports::action::{ActionCall, Actions as _, Occasion};
 use qm_ports::metadata::Told;
+use qm_scan::{Reason, scan_asked};
 use serde_json::{Map, Value, json};
 
-use super::scan::{Reason, scan_asked};
 use crate::testing::teller::{said, silent};
 use crate::testing::{House, audited};
 
@@ -116,7 +116,7 @@ db_test! {
         assert_eq!(house.jobs.submit(asked()).await.unwrap(), periodic);
         let path = house.root.join("other").to_str().unwrap().to_owned();
         let change = LibraryChange { path: Some(path), ..LibraryChange::default() };
-        let asked = house.app.update(house.caller(), &tv.id, change, None).await.unwrap();
+        let asked = house.app.scanner.update(house.caller(), &tv.id, change, None).await.unwrap();
         let (tv, changed) = (asked.library, asked.scan_job_id);
         assert!(changed != made && changed != periodic, "a job of its own");
         house.starts_jobs().await;

@@ -102,7 +102,7 @@ impl<'a> Index<'a> {
                 }
             }
         }
-        let now = self.library.ctx.now();
+        let now = self.room.ctx.now();
         for (seen, id) in reads {
             let read_at = seen.is_settled.then_some(now.ms());
             let moves = self.known.get(&seen.place).map_or(0, |known| known.moves);
@@ -114,10 +114,10 @@ impl<'a> Index<'a> {
         batch
             .ids
             .retain(|(_, ids)| !ids.is_empty() && !self.of.kind.has_shows());
-        self.library.identify.take_ids(&mut tx, &batch.ids).await?;
+        self.room.identify.take_ids(&mut tx, &batch.ids).await?;
         let news = if self.tells { &batch.new[..] } else { &[] };
         for item in news {
-            self.library
+            self.room
                 .triggers
                 .fire(&mut tx, "media.detected", &self.told(item))
                 .await?;
@@ -137,7 +137,7 @@ impl<'a> Index<'a> {
         change: &Change<'a>,
         said: Option<Said>,
     ) -> Result<(), Stop> {
-        let now = self.library.ctx.now();
+        let now = self.room.ctx.now();
         match (change, said) {
             (Change::Directory(seen, id), _) => {
                 let (library, at) = (&self.of.id, &seen.place);
@@ -175,7 +175,7 @@ impl<'a> Index<'a> {
                 self.carry(tx, &item.place, &file.place).await?;
                 let is_written = item.mtime != file.mtime;
                 let row = self.row(directory).to_owned();
-                let settling = self.library.settle_seen(tx, self.of, item, *goal, row);
+                let settling = self.room.settle_seen(tx, self.of, item, *goal, row);
                 settling.await.map_err(|error| Stop::Job(error.into()))?;
                 if is_written {
                     repo::items::set_state(tx, &id, file.size, file.mtime).await?;
@@ -205,7 +205,7 @@ impl<'a> Index<'a> {
         let owner = member.key.as_ref().and_then(|key| batch.owners.get(key));
         if let Some(item_id) = owner {
             batch.copies.push(NewCopy {
-                id: self.library.ctx.ordered_id(),
+                id: self.room.ctx.ordered_id(),
                 item_id: item_id.clone(),
                 directory_id,
                 place: file.place.clone(),
@@ -217,7 +217,7 @@ impl<'a> Index<'a> {
             });
             return;
         }
-        let id = self.library.ctx.ordered_id();
+        let id = self.room.ctx.ordered_id();
         if let Some(key) = &member.key {
             batch.owners.insert(key.clone(), id.clone());
         }
@@ -225,7 +225,7 @@ impl<'a> Index<'a> {
         let key = member.key.unwrap_or_else(|| repo::copies::alone(&id));
         batch.new.push(NewItem {
             id,
-            file_id: self.library.ctx.ordered_id(),
+            file_id: self.room.ctx.ordered_id(),
             directory_id,
             place: file.place.clone(),
             size: file.size,
@@ -256,7 +256,7 @@ impl<'a> Index<'a> {
         repo::items::set_state(tx, &item.id, file.size, file.mtime).await?;
         repo::items::set_tech(tx, &item.id, &read.tech).await?;
         if let Some(facts) = numbers(item, read.facts) {
-            let now = self.library.ctx.now();
+            let now = self.room.ctx.now();
             repo::items::set_numbers(tx, &item.id, &facts, now).await?;
         }
         if item.same_key.is_some() {
@@ -274,7 +274,7 @@ impl<'a> Index<'a> {
         if !is_gone || !self.carried.insert((from.clone(), to.clone())) {
             return Ok(());
         }
-        let carrying = self.library.carry_seen_show(tx, self.of, from, to);
+        let carrying = self.room.carry_seen_show(tx, self.of, from, to);
         carrying.await.map_err(|error| Stop::Job(error.into()))
     }
 
@@ -299,10 +299,10 @@ impl<'a> Index<'a> {
                 same_key: owner.key,
                 size: extra.size,
                 mtime: extra.mtime,
-                created_at: self.library.ctx.now(),
+                created_at: self.room.ctx.now(),
             })
             .collect();
-        let new_id = || self.library.ctx.ordered_id();
+        let new_id = || self.room.ctx.ordered_id();
         repo::extras::put(tx, self.row(directory), &extras, new_id).await
     }
 

@@ -19,7 +19,7 @@ use qm_media::service::jobs::{ATTEMPTS, MODULE, Stop, in_service, stopped};
 use qm_media_names::place;
 use serde_json::json;
 
-use super::Library;
+use super::Scanner;
 use super::index::Index;
 use super::shows::Folders;
 use crate::model::doubt::{Known, suspects};
@@ -135,7 +135,7 @@ impl ScanRequest<'_> {
     }
 }
 
-pub fn job_type(library: &Arc<Library>) -> JobType {
+pub fn job_type(room: &Arc<Scanner>) -> JobType {
     JobType {
         key: TYPE,
         module: MODULE,
@@ -151,23 +151,23 @@ pub fn job_type(library: &Arc<Library>) -> JobType {
         timeout: None,
         // One after the other: disks do not like more, and two of one library would be in each other's way.
         at_once: Some(1),
-        handler: Arc::new(Scanning(Arc::downgrade(library))),
+        handler: Arc::new(Scanning(Arc::downgrade(room))),
     }
 }
 
-struct Scanning(Weak<Library>);
+struct Scanning(Weak<Scanner>);
 
 #[async_trait]
 impl JobHandler for Scanning {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let library = in_service(&self.0)?;
+        let room = in_service(&self.0)?;
         let id = job.input()["libraryId"].as_str().unwrap_or_default().to_owned();
         let reason = Reason::of(job.input()["reason"].as_str().unwrap_or_default());
         let places = job.input()["places"].as_array().map(|places| {
             let places = places.iter().filter_map(serde_json::Value::as_str);
             places.map(str::to_owned).collect::<Vec<_>>()
         });
-        let until = job.input()["notBefore"].as_i64().unwrap_or(0) - library.ctx.now().ms();
+        let until = job.input()["notBefore"].as_i64().unwrap_or(0) - room.ctx.now().ms();
         // What is to be scanned together is told of meanwhile.
         let pause = Duration::from_millis(until.max(0).unsigned_abs()).min(LONGEST_PAUSE);
         tokio::select! {
@@ -176,17 +176,17 @@ impl JobHandler for Scanning {
         }
         loop {
             // An item that goes along with its file is not found anew.
-            library.follow_moves().await?;
-            let found = repo::libraries::find(&mut library.db.begin_read().await?, &id).await?;
+            room.follow_moves().await?;
+            let found = repo::libraries::find(&mut room.db.begin_read().await?, &id).await?;
             let Some(found) = found else {
                 return Err(JobError::new("not_found.media_library", "Library not found").permanent());
             };
-            match library.scan_once(job, &found, reason, places.as_deref()).await {
+            match room.scan_once(job, &found, reason, places.as_deref()).await {
                 Ok(Scanned { summary, identified }) => {
                     // Other scans have their turn meanwhile: providers may take their time.
                     let enriched = match identified {
                         Some(ids) => {
-                            ids.len() as u64 + library.identify.describe_found(&found, job, &ids).await?
+                            ids.len() as u64 + room.identify.describe_found(&found, job, &ids).await?
                         }
                         None => 0,
                     };
@@ -200,10 +200,10 @@ impl JobHandler for Scanning {
     }
 }
 
-impl Library {
+impl Scanner {
     /// Scans a library as it is now, for a job. Two of one library would be in each other's way, so they wait for their turn,
     /// whatever jobs they belong to.
-    pub(super) async fn scan_once(
+    pub async fn scan_once(
         self: &Arc<Self>,
         job: &JobContext,
         of: &MediaLibrary,
@@ -215,7 +215,7 @@ impl Library {
             turn = self.scanning.lock() => turn,
         };
         let scan = Scan {
-            library: self,
+            room: self,
             job,
             of,
             reason,
@@ -236,14 +236,14 @@ fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done 
 }
 
 /// What a scan did.
-pub(super) struct Scanned {
+pub struct Scanned {
     pub summary: ScanSummary,
     /// Items that were identified; `None`: it was not looked for what items are.
     identified: Option<HashSet<String>>,
 }
 
 struct Scan<'a> {
-    library: &'a Arc<Library>,
+    room: &'a Arc<Scanner>,
     job: &'a JobContext,
     of: &'a MediaLibrary,
     reason: Reason,
@@ -276,7 +276,7 @@ impl Scan<'_> {
                 identified: None,
             });
         };
-        let mut index = Index::new(self.library, self.job, self.of, &found.known);
+        let mut index = Index::new(self.room, self.job, self.of, &found.known);
         if self.reason == Reason::Downloaded {
             index = index.untold();
         }
@@ -302,15 +302,15 @@ impl Scan<'_> {
         let mut summary = index.summary;
         summary.scanned = found.files;
         let folders = Folders::of(&found.seen, |place| is_kept(&found.kept, place));
-        let (shows, duplicate_shows) = self.library.refresh_shows(self.of, folders.as_ref()).await?;
+        let (shows, duplicate_shows) = self.room.refresh_shows(self.of, folders.as_ref()).await?;
         (summary.shows, summary.duplicate_shows) = (shows, duplicate_shows);
         let is_nothing_new = self.places.is_some() && summary.added == 0;
         let mut identified = None;
         if enriches && !is_nothing_new {
             self.tell(Progress::percent(70.0).phase("enrich")).await?;
-            identified = Some(self.library.identify.identify_all(self.of, self.job).await?);
+            identified = Some(self.room.identify.identify_all(self.of, self.job).await?);
             self.tell(Progress::percent(75.0).phase("enrich")).await?;
-            self.library.identify.ask_titles(self.of, self.job).await?;
+            self.room.identify.ask_titles(self.of, self.job).await?;
         }
         self.done().await?;
         Ok(Scanned { summary, identified })
@@ -318,20 +318,20 @@ impl Scan<'_> {
 
     /// Walks; `None` where the directory is not there.
     async fn look(&self) -> Result<Option<Found>, Stop> {
-        let library = self.library;
-        let mut tx = library.db.begin_read().await?;
+        let room = self.room;
+        let mut tx = room.db.begin_read().await?;
         let known = directories::known(&mut tx, &self.of.id).await?;
         let ignored = repo::ignored::places(&mut tx, &self.of.id).await?;
         drop(tx);
         let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         let task = Task {
             root: self.of.path.clone().into(),
-            roots: library.file_roots.clone(),
-            own: library.own.clone(),
-            now: library.ctx.now().ms(),
-            settles: ms(library.pace.settles),
+            roots: room.file_roots.clone(),
+            own: room.own.clone(),
+            now: room.ctx.now().ms(),
+            settles: ms(room.pace.settles),
             relies: if self.reason.relies() {
-                ms(library.pace.relies)
+                ms(room.pace.relies)
             } else {
                 0
             },
@@ -459,7 +459,7 @@ impl Scan<'_> {
             return Ok(false);
         };
         let files: HashSet<&str> = files.iter().map(|file| &*file.place).collect();
-        let mut tx = self.library.db.begin_read().await?;
+        let mut tx = self.room.db.begin_read().await?;
         let stored = repo::items::of_directory(&mut tx, &directory.id).await?;
         Ok(stored.iter().any(|item| files.contains(&*item.place)))
     }
@@ -476,12 +476,12 @@ impl Scan<'_> {
     async fn done(&self) -> Result<(), JobError> {
         // When the whole library was scanned last is what its interval goes by.
         if self.places.is_none() {
-            let mut tx = self.library.db.begin_write().await?;
-            repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.library.ctx.now()).await?;
+            let mut tx = self.room.db.begin_write().await?;
+            repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.room.ctx.now()).await?;
             tx.commit().await?;
         }
         if self.reason == Reason::Asked {
-            self.library.probing.probe_again(&self.of.id).await?;
+            self.room.probing.probe_again(&self.of.id).await?;
         }
         Ok(())
     }
@@ -491,7 +491,7 @@ fn is_kept(kept: &[String], place: &str) -> bool {
     kept.iter().any(|above| place::is_within(place, above))
 }
 
-pub(super) fn scan_asked(library: &MediaLibrary, reason: Reason, by: Option<&str>) -> NewJob {
+pub fn scan_asked(library: &MediaLibrary, reason: Reason, by: Option<&str>) -> NewJob {
     let asked = ScanRequest {
         library_id: &library.id,
         name: Some(&library.name),

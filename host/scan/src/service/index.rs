@@ -12,7 +12,7 @@ use qm_media::service::jobs::Stop;
 use qm_media_names::naming::member::Beside;
 use qm_media_names::place;
 
-use super::Library;
+use super::Scanner;
 use crate::model::doubt::{Known, KnownDirectory};
 use crate::ops::walk::{Entries, SeenDirectory, SeenFile};
 use crate::repo::directories;
@@ -60,7 +60,7 @@ struct Meanwhile {
 }
 
 pub struct Index<'a> {
-    library: &'a Arc<Library>,
+    room: &'a Arc<Scanner>,
     job: &'a JobContext,
     of: &'a MediaLibrary,
     known: &'a Known,
@@ -88,14 +88,9 @@ pub struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub fn new(
-        library: &'a Arc<Library>,
-        job: &'a JobContext,
-        of: &'a MediaLibrary,
-        known: &'a Known,
-    ) -> Self {
+    pub fn new(room: &'a Arc<Scanner>, job: &'a JobContext, of: &'a MediaLibrary, known: &'a Known) -> Self {
         Self {
-            library,
+            room,
             job,
             of,
             known,
@@ -168,14 +163,14 @@ impl<'a> Index<'a> {
         let id = match known {
             Some(known) => known.id.clone(),
             None => {
-                let id = self.library.ctx.ordered_id();
+                let id = self.room.ctx.ordered_id();
                 self.changes.push(Change::Directory(directory, id.clone()));
                 id
             }
         };
         let mut stored: HashMap<String, Stored> = HashMap::new();
         if let Some(known) = known.filter(|known| known.items > 0) {
-            let mut tx = self.library.db.begin_read().await?;
+            let mut tx = self.room.db.begin_read().await?;
             let items = repo::items::of_directory(&mut tx, &known.id).await?;
             stored.extend(items.into_iter().map(|item| (item.place.clone(), item)));
         }
@@ -262,7 +257,7 @@ impl<'a> Index<'a> {
             .collect();
         if !self.removals.is_empty() || gone.iter().any(|known| known.items > 0) {
             // What is not there may have been moved, by somebody who tells of it.
-            let caught_up = self.library.catch_up().await;
+            let caught_up = self.room.catch_up().await;
             caught_up.map_err(|error| Stop::Job(error.into()))?;
         }
         self.changes.append(&mut self.removals);
@@ -274,7 +269,7 @@ impl<'a> Index<'a> {
                     break;
                 }
                 // What has another file elsewhere stays.
-                let now = self.library.ctx.now();
+                let now = self.room.ctx.now();
                 let raised =
                     repo::copies::raise_elsewhere(&mut tx, &directory.id, AT_ONCE as i64, now).await?;
                 if raised == AT_ONCE as u64 {
@@ -300,7 +295,7 @@ impl<'a> Index<'a> {
         if self.job.is_cancelled() {
             return Err(Stop::Stopped);
         }
-        let mut tx = self.library.db.begin_write().await?;
+        let mut tx = self.room.db.begin_write().await?;
         if repo::libraries::hold(&mut tx, self.of).await? {
             Ok(tx)
         } else {

@@ -1,11 +1,11 @@
 //! `/api/media/ignored`: files and folders that scans pass over.
 
 use axum::extract::State;
+use qm_platform::Caller;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::ignored::{IgnoredInput, IgnoredPage, IgnoredQuery, IgnoredView};
-use crate::service::Caller;
 
 /// A page of what scans pass over, the oldest first: items that were forgotten, and what was named here.
 #[utoipa::path(

@@ -12,10 +12,11 @@ use qm_media::ops::guard::guarded;
 use qm_media::repo;
 use qm_media::service::jobs::MODULE;
 use qm_platform::Actor;
+use qm_platform::Caller;
 use serde_json::{Value, json};
 
+use super::Scanner;
 use super::scan::{Reason, ScanRequest, scan_asked};
-use super::{Caller, Library};
 use crate::repo::directories;
 
 /// Items that are deleted in one transaction.
@@ -48,7 +49,7 @@ async fn overlaps(tx: &mut Tx, library: &MediaLibrary) -> Result<Vec<String>, Li
     Ok(warnings)
 }
 
-impl Library {
+impl Scanner {
     pub async fn list(&self) -> Result<Vec<MediaLibrary>, LibraryError> {
         Ok(repo::libraries::all(&mut self.db.begin_read().await?).await?)
     }

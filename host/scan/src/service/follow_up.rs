@@ -8,16 +8,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use qm_db::Tx;
 use qm_jobs::JobsError;
 use qm_media::model::library::MediaLibrary;
 use qm_media::repo;
 use qm_media_names::place;
-use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
+use qm_platform::outbox::{ConsumeError, StoredEvent};
 use serde::Deserialize;
 
-use super::Library;
+use super::Scanner;
 use super::scan::{Reason, ScanRequest, TYPE};
 use crate::repo::moves;
 
@@ -27,12 +26,9 @@ const GATHERS: i64 = 5_000;
 const MAX_KEY: usize = 2_000;
 
 /// Name of the consumer, for ever.
-pub(super) const FILE_EVENTS: &str = "library.file_events";
+pub const FILE_EVENTS: &str = "library.file_events";
 /// Keys of the events it is told of.
-pub(super) const FILE_KEYS: &[&str] = &["file.moved", "file.deleted", "torrent.completed"];
-
-/// Keeps what was moved or deleted, and asks for scans of the folders in which files were moved, deleted or finished.
-pub struct FileEvents(pub Arc<Library>);
+pub const FILE_KEYS: &[&str] = &["file.moved", "file.deleted", "torrent.completed"];
 
 /// What is read of an event: absolute paths.
 #[derive(Deserialize)]
@@ -43,27 +39,20 @@ struct Said {
     path: Option<String>,
 }
 
-#[async_trait]
-impl Consumer for FileEvents {
-    fn name(&self) -> &'static str {
-        FILE_EVENTS
-    }
-
-    fn keys(&self) -> &'static [&'static str] {
-        FILE_KEYS
-    }
-
-    async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
-        if stored.event.event_key == "torrent.completed" {
-            return self.0.follows(tx, &stored.event.payload).await;
-        }
+impl Scanner {
+    /// Keeps what was moved or deleted, and asks for scans of the folders in which files were moved, deleted or finished.
+    pub async fn follow_event(
+        self: &Arc<Self>,
+        tx: &mut Tx,
+        stored: &StoredEvent,
+    ) -> Result<(), ConsumeError> {
         let said = Said::deserialize(&stored.event.payload)?;
         let libraries = repo::libraries::all(tx).await?;
         let gone = said.from.as_ref().or(said.path.as_ref());
         if let Some(from) = gone.filter(|path| libraries.iter().any(|library| below(library, path).is_some()))
         {
             moves::store(tx, stored.position, from, said.to.as_deref()).await?;
-            let library = self.0.clone();
+            let library = self.clone();
             tx.after_commit(move || library.told.notify_one());
         }
         for library in libraries.iter().filter(|library| library.is_enabled) {
@@ -77,20 +66,18 @@ impl Consumer for FileEvents {
                 );
             }
             // A watcher saw it as well, and comes by itself.
-            if self.0.is_watched(&library.id) {
+            if self.is_watched(&library.id) {
                 folders.clear();
             }
             for places in folders {
-                self.0.scan_soon(tx, library, &places).await.map_err(refused)?;
+                self.scan_soon(tx, library, &places).await.map_err(refused)?;
             }
         }
         Ok(())
     }
-}
 
-impl Library {
     /// Has directories of a library scanned, together with what else is asked for within a few seconds.
-    pub(super) async fn scan_soon(
+    pub async fn scan_soon(
         &self,
         tx: &mut Tx,
         library: &MediaLibrary,
@@ -117,7 +104,7 @@ impl Library {
 }
 
 /// A database that cannot be reached is no fault of the event.
-pub(super) fn refused(error: JobsError) -> ConsumeError {
+pub fn refused(error: JobsError) -> ConsumeError {
     match error {
         JobsError::Database(error) => ConsumeError::Database(error),
         error => ConsumeError::Failed(error.to_string()),
@@ -125,54 +112,11 @@ pub(super) fn refused(error: JobsError) -> ConsumeError {
 }
 
 /// The place of a path in a library; `None` where it lies elsewhere.
-pub(super) fn below(library: &MediaLibrary, path: &str) -> Option<String> {
+pub fn below(library: &MediaLibrary, path: &str) -> Option<String> {
     let path = Path::new(path).strip_prefix(&library.path).ok()?;
     let is_plain = path
         .components()
         .all(|part| matches!(part, std::path::Component::Normal(_)));
     let text: Vec<&[u8]> = path.iter().map(OsStr::as_bytes).collect();
     is_plain.then(|| place::encode(&text.join(&b'/')))
-}
-
-#[cfg(test)]
-mod tests {
-    use qm_db::{Db, db_test};
-    use qm_media::model::library::Kind;
-
-    use crate::testing::{Completed, House, Moved};
-
-    db_test! {
-        async fn what_others_did_is_scanned_where_they_did_it(db: Db) {
-            let house = House::new(&db);
-            house.starts_jobs().await;
-            for file in ["A/a.S01E01.mkv", "A/a.S01E02.mkv", "B/b.S01E01.mkv", "C/c.S01E01.mkv"] {
-                house.file(format!("tv/{file}"), 1);
-            }
-            let (tv, job) = house.library("tv", Kind::Tv).await;
-            house.ended(&job).await;
-            let at = |place: &str| house.root.join("tv").join(place).to_str().unwrap().to_owned();
-            // Two moves within one folder, a third one out of it; somewhere else something is new that nobody told of.
-            for (from, to) in [("A/a.S01E01.mkv", "A/x.S01E01.mkv"), ("A/a.S01E02.mkv", "B/a.S01E02.mkv")] {
-                std::fs::rename(at(from), at(to)).unwrap();
-            }
-            house.file("tv/C/untold.S01E02.mkv", 1);
-            let before = house.scan_jobs().await;
-            for (from, to) in [("A/a.S01E01.mkv", "A/x.S01E01.mkv"), ("A/a.S01E02.mkv", "B/a.S01E02.mkv")] {
-                house.tells(&Moved { from: at(from), to: at(to) }).await;
-            }
-            house.tells(&Moved { from: "/elsewhere/a.mkv".to_owned(), to: at("../up.mkv") }).await;
-            let asked = house.scan_jobs().await.len() - before.len();
-            assert!((2..=3).contains(&asked), "one a folder, or one more where the second turned meanwhile: {asked}");
-            house.all_ended().await;
-            let index: Vec<String> = house.index(&tv).await.into_keys().collect();
-            assert_eq!(index, ["A/x.S01E01.mkv", "B/a.S01E02.mkv", "B/b.S01E01.mkv", "C/c.S01E01.mkv"]);
-            // A download that is whole: what lies in its folder is looked at, though the folder did not change.
-            house.file("tv/C/c.S01E01.mkv", 7);
-            house.tells(&Completed { content_path: at("C") }).await;
-            house.all_ended().await;
-            let index = house.index(&tv).await;
-            assert_eq!((index.get("C/c.S01E01.mkv"), index.contains_key("C/untold.S01E02.mkv")), (Some(&7), true));
-            house.stops().await;
-        }
-    }
 }

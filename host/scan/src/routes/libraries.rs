@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use qm_media::dto::libraries::LibraryView;
+use qm_platform::Caller;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 
 use super::{App, faults};
@@ -10,7 +11,6 @@ use crate::dto::answers::{
     CountedLibraryView, DashboardView, HealthView, JobView, ScannedLibraryView, WatchView,
 };
 use crate::dto::requests::LibraryInput;
-use crate::service::Caller;
 
 /// How the libraries are, and how many items each has.
 #[utoipa::path(

@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::Library;
+use super::Scanner;
 use super::scan::{Reason, ScanRequest};
 use crate::ops::watch::{Notes, Unwatched, Watches, channel};
 
@@ -61,7 +61,7 @@ struct Watched {
     task: JoinHandle<()>,
 }
 
-impl Library {
+impl Scanner {
     /// Name and interval of the loop.
     pub const WATCHES: (&'static str, Duration) = ("media.library_watches", LOOK);
 

@@ -29,7 +29,7 @@ use qm_media_names::show::{canonical_key, named};
 use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
-use super::Library;
+use super::Scanner;
 use super::follow_up::{FILE_EVENTS, FILE_KEYS, below};
 use crate::repo::moves;
 use crate::repo::moves::{Change, Lying, Taken};
@@ -110,7 +110,7 @@ impl<'a> Batch<'a> {
 /// How a file is: its size, and when it was written, in nanoseconds since 1970.
 type State = (i64, i64);
 
-impl Library {
+impl Scanner {
     /// Name and interval of the loop.
     pub const MOVES: (&'static str, Duration) = ("media.file_events", INTERVAL);
 
@@ -163,7 +163,7 @@ impl Library {
     }
 
     /// Does one transaction of it; whether there may be more. `touched`: libraries whose items it changed.
-    pub(super) async fn follow_some(&self, touched: &mut BTreeSet<String>) -> Result<bool, LibraryError> {
+    pub async fn follow_some(&self, touched: &mut BTreeSet<String>) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let Some(change) = moves::first(&mut tx).await? else {
             return Ok(false);

@@ -8,13 +8,13 @@ use qm_media::repo;
 use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
-use super::Library;
+use super::Scanner;
 use super::scan::Reason;
 use super::scan::scan_asked;
 
 const INTERVAL: Duration = Duration::from_mins(5);
 
-impl Library {
+impl Scanner {
     /// Name and interval of the loop.
     pub const SCANS: (&'static str, Duration) = ("media.library_scans", INTERVAL);
 

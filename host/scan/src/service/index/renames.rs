@@ -80,7 +80,7 @@ impl<'a> Index<'a> {
             .iter()
             .filter(|(place, known)| known.items > 0 && !self.present.contains(&***place) && !is_kept(place));
         for (_, known) in gone {
-            let mut tx = self.library.db.begin_read().await?;
+            let mut tx = self.room.db.begin_read().await?;
             went.extend(repo::items::of_directory(&mut tx, &known.id).await?);
         }
         // A further file is found again by its name: nobody has said anything of it. And what has another file that is still there
@@ -88,7 +88,7 @@ impl<'a> Index<'a> {
         let (first, further): (Vec<Stored>, Vec<Stored>) =
             went.into_iter().partition(|item| item.copy_id.is_none());
         let gone: HashSet<&str> = further.iter().map(|file| &*file.place).collect();
-        let mut tx = self.library.db.begin_read().await?;
+        let mut tx = self.room.db.begin_read().await?;
         let places = repo::copies::places(&mut tx, first.iter().map(|item| &*item.id)).await?;
         let staying: HashSet<String> = places
             .into_iter()
@@ -117,7 +117,7 @@ impl<'a> Index<'a> {
                 (at, expected)
             })
             .collect();
-        let (library, roots) = (self.of.path.clone(), self.library.file_roots.clone());
+        let (library, roots) = (self.of.path.clone(), self.room.file_roots.clone());
         let reading = LOOKS.run(move |cancel| {
             let roots: Vec<PathBuf> = roots.iter().map(|root| place_of(Path::new(root))).collect();
             let made = expected.iter().take_while(|_| !cancel.is_set());

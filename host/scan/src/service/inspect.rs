@@ -11,11 +11,11 @@ use qm_media::ops::reach::Reach;
 use qm_media::repo;
 use qm_media_names::place;
 
-use super::Library;
+use super::Scanner;
 
 /// Items whose files are looked for at once.
 const LOOKED_FOR: i64 = 2000;
-impl Library {
+impl Scanner {
     /// Looks for every file of a library. Of one that is not there nothing is missing.
     pub async fn consistency(&self, id: &str) -> Result<Consistency, LibraryError> {
         let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;

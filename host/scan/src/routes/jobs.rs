@@ -1,11 +1,11 @@
 //! `/api/media/jobs`
 
 use axum::extract::State;
+use qm_platform::Caller;
 use qm_web::{ApiResult, Auth, Client, Created, Path};
 
 use super::{App, faults};
 use crate::dto::answers::CancelledView;
-use crate::service::Caller;
 
 /// Asks a job of the media libraries to end. One that waits ends at once; one that is unknown or over is left as it is.
 #[utoipa::path(

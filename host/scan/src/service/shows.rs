@@ -1,6 +1,8 @@
 //! Shows, told from the folders that episodes lie in.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use qm_media::LibraryError;
 
 use qm_db::{DbError, Tx};
 use qm_media::model::library::{Kind, MediaLibrary};
@@ -10,7 +12,7 @@ use qm_media_names::naming::tag::split;
 use qm_media_names::place;
 use qm_media_names::show::{canonical_key, named};
 
-use super::Library;
+use super::Scanner;
 use crate::ops::walk::{Entries, SeenDirectory};
 
 /// Shows, or items, that are written in one transaction.
@@ -46,7 +48,7 @@ impl<'a> Folders<'a> {
     }
 }
 
-impl Library {
+impl Scanner {
     /// Makes the shows of a library what its folders say: how many there are, and how many families of more than one. A folder without
     /// episodes is a show where it says which.
     pub(super) async fn refresh_shows(
@@ -139,6 +141,17 @@ impl Library {
         }
         let duplicate = families.values().filter(|folders| **folders > 1).count();
         Ok((counts.len() as u64, duplicate as u64))
+    }
+
+    /// Tells the shows of libraries how many episodes they have now.
+    pub async fn recount(&self, libraries: &BTreeSet<String>) -> Result<(), LibraryError> {
+        for id in libraries {
+            let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
+            if let Some(library) = found.filter(|library| library.kind.has_shows()) {
+                self.refresh_shows(&library, None).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes folders for the series that they say they are, and what lies below them with them. `changed`: folders that hold something

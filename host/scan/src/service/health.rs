@@ -11,7 +11,7 @@ use qm_media::model::view::Health;
 use qm_media::ops::reach::Reach;
 use qm_media::repo;
 
-use super::Library;
+use super::Scanner;
 
 /// What was added later counts as recent.
 const RECENT: Duration = Duration::from_hours(7 * 24);
@@ -21,7 +21,7 @@ const MOST_NAMED: usize = 50;
 /// Time limit on directories of libraries that are asked.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-impl Library {
+impl Scanner {
     pub async fn health(&self) -> Result<Health, LibraryError> {
         let mut problems: Vec<String> = self.probing.problem().into_iter().collect();
         problems.extend(self.places_missing().await?);

@@ -9,14 +9,15 @@ use qm_media::model::library::paths;
 use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::Actor;
+use qm_platform::Caller;
 use serde_json::json;
 
-use super::{Caller, Library};
+use super::Scanner;
 
 /// A place that is ignored, with the directory of its library.
 pub type Listed = (Ignored, String);
 
-impl Library {
+impl Scanner {
     /// A page of what is ignored, and how much there is of it.
     pub async fn ignored(
         &self,
