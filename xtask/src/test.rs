@@ -44,6 +44,7 @@ const NEEDS: &[Needs] = &[
     needs("qm-jobs", &["postgresql"]),
     needs("qm-media", &["postgresql"]),
     needs("qm-catalogue", &[]),
+    needs("qm-orders", &[]),
     needs("qm-scan", &["postgresql"]),
     needs("qm-identify", &[]),
     needs("qm-probe", &["postgresql", "mediainfo"]),

@@ -19,10 +19,11 @@ fn tier(name: &str) -> u8 {
         | "qm-titledb" | "qm-media" | "qm-media-servers" | "qm-metadata" => 6,
         "qm-system" | "qm-probe" | "qm-catalogue" | "qm-identify" => 7,
         "qm-scan" => 8,
-        "qm-library" => 9,
-        "qm-server" => 10,
-        "qm-testkit" => 11,
-        "qm-tests" | "qm-bench" | "xtask" => 12,
+        "qm-orders" => 9,
+        "qm-library" => 10,
+        "qm-server" => 11,
+        "qm-testkit" => 12,
+        "qm-tests" | "qm-bench" | "xtask" => 13,
         other => panic!(
             "`{other}` has no tier: give it one in {} and in ARCHITECTURE.md",
             file!()
@@ -142,6 +143,7 @@ const FEATURES: &[&str] = &[
     "media-servers",
     "metadata",
     "notifications",
+    "orders",
     "probe",
     "rss",
     "scan",

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use qm_kernel::Permission;
+use qm_orders::EVENTS;
 use qm_platform::area::{Area, AreaSpec, ContextAction, MenuEntry, Module};
 use qm_probe::Probing;
 use qm_scan::Scanner;
 
-use crate::events::EVENTS;
 use crate::routes;
 use crate::service::{FileEvents, Library};
 

@@ -38,11 +38,13 @@ pub use chain::Say;
 use qm_probe::Prober;
 use titles::Titles;
 
-use crate::service::{Caller, FileEvents, Library, LibraryDeps, Outside};
+use crate::service::{FileEvents, Library, LibraryDeps};
 
 use qm_media::model::item::Filter;
 use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
 use qm_media::service::{Pace, Triggers};
+use qm_orders::Outside;
+use qm_platform::Caller;
 pub use qm_probe::testing::film;
 
 qm_kernel::events! {

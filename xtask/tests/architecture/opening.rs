@@ -49,7 +49,7 @@ const MAY_OPEN: &[(&str, &str)] = &[
     ("host/db/src/open.rs", "the database"),
     ("host/jobs/src/service/mod.rs", "/proc"),
     (
-        "host/library/src/ops/erase.rs",
+        "host/orders/src/ops/erase.rs",
         "states of the server's own places",
     ),
     ("host/probe/src/ops/jail.rs", "what programs need to run"),

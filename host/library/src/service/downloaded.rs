@@ -13,6 +13,8 @@ use qm_platform::outbox::{Consumer as _, StoredEvent};
 use qm_ports::media_server::MediaServerError;
 use serde_json::{Value, json};
 
+use qm_orders::DOWNLOAD_JOB;
+
 use super::FileEvents;
 use super::enriched::{asked as questions, described, gated, nobody, told};
 use crate::testing::House;
@@ -56,10 +58,7 @@ async fn followed(house: &House) -> Vec<(String, Value)> {
     };
     let (jobs, _) = house.jobs.list(&house.principal, &wanted, page).await.unwrap();
     let mut ended = Vec::new();
-    for job in jobs
-        .into_iter()
-        .filter(|job| job.type_key == super::download::TYPE)
-    {
+    for job in jobs.into_iter().filter(|job| job.type_key == DOWNLOAD_JOB) {
         ended.push(house.ended(&job.id).await);
     }
     ended

@@ -24,7 +24,7 @@ impl Consumer for FileEvents {
 
     async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
         if stored.event.event_key == "torrent.completed" {
-            return self.0.follows(tx, &stored.event.payload).await;
+            return self.0.orders.follows(tx, &stored.event.payload).await;
         }
         self.0.scanner.follow_event(tx, stored).await
     }

@@ -21,7 +21,7 @@ fn torrent() -> TorrentRef {
 
 /// As plugins reach it.
 fn hands(house: &House) -> &dyn MediaHands {
-    &*house.app
+    &*house.app.orders
 }
 
 /// An engine lists the torrent, with its data here.

@@ -1,19 +1,14 @@
 //! The use cases of this area. [`Library`] is what the server wires.
 
-mod actions;
 #[cfg(test)]
 mod awkward;
-mod bulk;
-mod download;
 #[cfg(test)]
 mod downloaded;
 #[cfg(test)]
 mod enriched;
-mod erase;
 mod file_events;
 #[cfg(test)]
 mod follow_up_tests;
-mod hands;
 #[cfg(test)]
 mod hands_tests;
 #[cfg(test)]
@@ -26,7 +21,6 @@ mod probed;
 mod property;
 #[cfg(test)]
 mod recognised;
-mod relocate;
 #[cfg(test)]
 mod said_by_nfo;
 #[cfg(test)]
@@ -37,7 +31,6 @@ mod tests;
 mod titled;
 #[cfg(test)]
 mod watched;
-mod whereabouts;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,39 +40,14 @@ use qm_db::Db;
 use qm_jobs::Jobs;
 use qm_kernel::Ctx;
 use qm_media::service::{Pace, Rights, Triggers};
-pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit};
-use qm_ports::action::TorrentHands;
-use qm_ports::carry::DataMover;
-use qm_ports::media_server::MediaServers;
 use qm_ports::metadata::MetadataChain;
-use qm_ports::titledb::TitleData;
-use qm_ports::{Holders, TorrentPayloads};
-use qm_realtime::Hub;
 
 use qm_catalogue::Catalogue;
 use qm_identify::{Identification, IdentificationDeps};
+use qm_orders::{Orders, OrdersDeps, Outside};
 use qm_probe::{Prober, Probing, ProbingDeps};
 use qm_scan::{Scanner, ScannerDeps};
-
-/// What the area may do outside itself, for those who may.
-#[derive(Clone)]
-pub struct Outside {
-    /// Moves files.
-    pub mover: Arc<dyn DataMover>,
-    /// Tells whose data files are.
-    pub payloads: Arc<dyn TorrentPayloads>,
-    /// Removes torrents.
-    pub hands: Arc<dyn TorrentHands>,
-    /// Tells whether somebody still may what they ordered.
-    pub holders: Arc<dyn Holders>,
-    /// Tells those who look.
-    pub hub: Hub,
-    /// Tells what titles there are.
-    pub titles: Arc<dyn TitleData>,
-    /// Has media servers look for what is new.
-    pub servers: Arc<dyn MediaServers>,
-}
 
 /// What the area is given.
 pub struct LibraryDeps {
@@ -102,22 +70,13 @@ pub struct LibraryDeps {
     pub metadata: Arc<dyn MetadataChain>,
 }
 
-/// The area: its rooms, and the orders about what lies in them.
+/// The area, made of its rooms.
 pub struct Library {
-    db: Db,
-    ctx: Ctx,
-    audit: Audit,
-    rights: Rights,
-    jobs: Jobs,
-    triggers: Arc<dyn Triggers>,
-    file_roots: Vec<String>,
-    own: Vec<PathBuf>,
-    pace: Pace,
-    outside: Outside,
     pub(crate) probing: Arc<Probing>,
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) identify: Arc<Identification>,
     pub(crate) scanner: Arc<Scanner>,
+    pub(crate) orders: Arc<Orders>,
 }
 
 impl Library {
@@ -161,7 +120,7 @@ impl Library {
             catalogue: catalogue.clone(),
             identify: identify.clone(),
         });
-        let library = Arc::new(Self {
+        let orders = Orders::new(OrdersDeps {
             db: deps.db,
             ctx: deps.ctx,
             audit: deps.audit,
@@ -172,14 +131,20 @@ impl Library {
             own: deps.own,
             pace: deps.pace,
             outside: deps.outside,
+            identify: identify.clone(),
+            scanner: scanner.clone(),
+        });
+        Arc::new(Self {
             probing,
             catalogue,
             identify,
             scanner,
-        });
-        library.jobs.register(erase::job_type(&library));
-        library.jobs.register(relocate::job_type(&library));
-        library.jobs.register(download::job_type(&library));
-        library
+            orders,
+        })
+    }
+
+    /// The room of orders, which does what rules of automation and plugins want of libraries.
+    pub fn orders(&self) -> &Arc<Orders> {
+        &self.orders
     }
 }

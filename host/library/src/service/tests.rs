@@ -24,7 +24,7 @@ async fn told(house: &House, action: &str, params: Value) -> Result<(), String> 
         torrent: None,
         powers: qm_kernel::PermissionSet::all(),
     };
-    let run = house.app.run(action, call).await;
+    let run = house.app.orders.run(action, call).await;
     run.map_err(|error| error.to_string())
 }
 
@@ -143,7 +143,7 @@ db_test! {
 
     async fn what_a_rule_does_not_name_is_told_and_asks_for_no_job(db: Db) {
         let house = House::new(&db);
-        let actions: Vec<_> = house.app.actions().into_iter().map(|kind| (kind.id, kind.idempotent)).collect();
+        let actions: Vec<_> = house.app.orders.actions().into_iter().map(|kind| (kind.id, kind.idempotent)).collect();
         let named = ["media_scan_library", "media_match", "media_fetch_metadata"];
         assert_eq!(actions, named.map(|id| (id.to_owned(), true)));
         for (action, param, noun) in

@@ -91,8 +91,8 @@ impl Ground {
     ) -> Result<[Area; 3], StartError> {
         let metadata = self.metadata(config, plugins);
         let library = self.library(config, jobs, automation, outside, &metadata)?;
-        actions.add(&library).add(&servers);
-        let hands: Arc<dyn MediaHands> = library.clone();
+        actions.add(library.orders()).add(&servers);
+        let hands: Arc<dyn MediaHands> = library.orders().clone();
         plugins.use_media(&hands);
         Ok([
             qm_library::area(&library),

@@ -12,7 +12,7 @@ use qm_media::repo;
 use qm_media::repo::copies::Lying;
 use qm_media_names::place;
 
-use super::Library;
+use super::Orders;
 
 /// Where an item lies, and what else does.
 pub struct Whereabouts {
@@ -25,7 +25,7 @@ pub struct Whereabouts {
     pub libraries: Vec<MediaLibrary>,
 }
 
-impl Library {
+impl Orders {
     /// `None`: nobody has it any more.
     pub(super) async fn whereabouts(&self, id: &str) -> Result<Option<Whereabouts>, LibraryError> {
         let mut tx = self.db.begin_read().await?;

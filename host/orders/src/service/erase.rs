@@ -21,7 +21,7 @@ use qm_ports::{Removal, TorrentPayload};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::Library;
+use super::Orders;
 use super::whereabouts::Whereabouts;
 use crate::ops::erase::{Eraser, identities, told};
 
@@ -42,12 +42,12 @@ pub fn needed(torrents: TorrentAction) -> Vec<Permission> {
         .collect()
 }
 
-pub fn job_type(library: &Arc<Library>) -> JobType {
-    let handler = Arc::new(Erasing(Arc::downgrade(library)));
+pub fn job_type(room: &Arc<Orders>) -> JobType {
+    let handler = Arc::new(Erasing(Arc::downgrade(room)));
     jobs::job_type(TYPE, "jobs.type.media.media_delete_files", handler)
 }
 
-struct Erasing(Weak<Library>);
+struct Erasing(Weak<Orders>);
 
 /// A torrent that is dealt with once the files are gone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,17 +83,17 @@ struct State {
 #[async_trait]
 impl JobHandler for Erasing {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let library = in_service(&self.0)?;
+        let room = in_service(&self.0)?;
         let action = job.input()["torrentAction"].as_str().and_then(TorrentAction::of);
         let manner = Erasure {
             torrents: action.unwrap_or_default(),
             keep_shared: job.input()["keepShared"] == true,
         };
-        library.erase_ordered(job, manner).await
+        room.erase_ordered(job, manner).await
     }
 }
 
-impl Library {
+impl Orders {
     async fn erase_ordered(&self, job: &JobContext, manner: Erasure) -> Result<Done, JobError> {
         let ids = jobs::ids(job);
         let action = manner.torrents;

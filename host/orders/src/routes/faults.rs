@@ -1,5 +1,4 @@
-//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
-//! is known without them.
+//! Errors with which each operation of this room may refuse, for the document.
 
 use qm_web::faults;
 

@@ -29,7 +29,7 @@ use qm_scan::{Reason, below, refused};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Library;
+use super::Orders;
 use crate::events::RefreshFailed;
 
 /// Type of the jobs.
@@ -108,22 +108,22 @@ struct State {
     failed: u64,
 }
 
-pub fn job_type(library: &Arc<Library>) -> JobType {
-    let handler = Arc::new(Following(Arc::downgrade(library)));
+pub fn job_type(room: &Arc<Orders>) -> JobType {
+    let handler = Arc::new(Following(Arc::downgrade(room)));
     JobType {
         at_once: Some(TOGETHER),
         ..jobs::job_type(TYPE, "jobs.type.media.post_download", handler)
     }
 }
 
-struct Following(Weak<Library>);
+struct Following(Weak<Orders>);
 
 #[async_trait]
 impl JobHandler for Following {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let library = in_service(&self.0)?;
+        let room = in_service(&self.0)?;
         let state = jobs::saved(job);
-        let mut download = Download { library, job, state };
+        let mut download = Download { room, job, state };
         download.follow().await?;
         let state = download.state;
         Ok(Done::result(json!({
@@ -133,9 +133,9 @@ impl JobHandler for Following {
     }
 }
 
-impl Library {
+impl Orders {
     /// Has what follows a completion done, where it lies in a library: stored with the place of the consumer.
-    pub(super) async fn follows(&self, tx: &mut Tx, payload: &Value) -> Result<(), ConsumeError> {
+    pub async fn follows(&self, tx: &mut Tx, payload: &Value) -> Result<(), ConsumeError> {
         let torrent = Finished::deserialize(payload)?;
         let path = torrent.path();
         let libraries = repo::libraries::all(tx).await?;
@@ -166,7 +166,7 @@ fn holding<'a>(libraries: &'a [MediaLibrary], path: &'a str) -> impl Iterator<It
 
 /// A download that is followed.
 struct Download<'a> {
-    library: Arc<Library>,
+    room: Arc<Orders>,
     job: &'a JobContext,
     state: State,
 }
@@ -216,7 +216,7 @@ impl Download<'_> {
         };
         self.state.torrent = finished.told();
         // An engine that is away tells nothing; what the event told will do.
-        if let Ok(Some(listed)) = self.library.outside.hands.read(&torrent).await {
+        if let Ok(Some(listed)) = self.room.outside.hands.read(&torrent).await {
             self.state.torrent.extend(listed);
         }
         let text = |name: &str| {
@@ -233,7 +233,7 @@ impl Download<'_> {
             ..finished
         };
         self.state.path = now.path();
-        let all = repo::libraries::all(&mut self.library.db.begin_read().await?).await?;
+        let all = repo::libraries::all(&mut self.room.db.begin_read().await?).await?;
         let ids: Vec<String> = holding(&all, &self.state.path)
             .map(|library| library.id.clone())
             .collect();
@@ -244,7 +244,7 @@ impl Download<'_> {
 
     /// A library with the place of the download in it; `None` where it is gone, or lies elsewhere by now.
     async fn at(&self, id: &str) -> Result<Option<(MediaLibrary, String)>, JobError> {
-        let found = repo::libraries::find(&mut self.library.db.begin_read().await?, id).await?;
+        let found = repo::libraries::find(&mut self.room.db.begin_read().await?, id).await?;
         let found = found.filter(|library| library.is_enabled);
         Ok(found.and_then(|library| {
             let at = below(&library, &self.state.path)?;
@@ -260,7 +260,7 @@ impl Download<'_> {
         // A file or a folder: what lies in it may have been there all along, and be another one now.
         let places: Vec<String> = place::parent(&at).into_iter().chain([at.clone()]).collect();
         let scanned = self
-            .library
+            .room
             .scanner
             .scan_once(self.job, &library, Reason::Downloaded, Some(&places));
         match scanned.await {
@@ -269,13 +269,10 @@ impl Download<'_> {
             Err(Stop::Changed) => return Ok(()),
             Err(stop) => return Err(stop.into()),
         }
-        let mut tx = self.library.db.begin_write().await?;
+        let mut tx = self.room.db.begin_write().await?;
         if !repo::downloads::at_or_below(&mut tx, id, &at).await?.is_empty() {
             let told = self.told(&library, None);
-            self.library
-                .triggers
-                .fire(&mut tx, "media.detected", &told)
-                .await?;
+            self.room.triggers.fire(&mut tx, "media.detected", &told).await?;
         }
         (self.state.stage, self.state.after) = (Stage::Identify, String::new());
         self.store(tx).await
@@ -286,7 +283,7 @@ impl Download<'_> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
         };
-        let mut tx = self.library.db.begin_read().await?;
+        let mut tx = self.room.db.begin_read().await?;
         let ids = repo::downloads::at_or_below(&mut tx, id, &at).await?;
         drop(tx);
         let left: Vec<String> = ids.into_iter().filter(|id| *id > self.state.after).collect();
@@ -297,7 +294,7 @@ impl Download<'_> {
             self.identify_some(&library, some).await?;
         }
         // What the data set of titles was not asked here, because it could not be or the server died, the next scan asks.
-        self.library.identify.ask_titles(&library, self.job).await?;
+        self.room.identify.ask_titles(&library, self.job).await?;
         (self.state.stage, self.state.after) = (Stage::Describe, String::new());
         jobs::save(self.job, &self.state).await
     }
@@ -307,23 +304,23 @@ impl Download<'_> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
         };
-        if !self.library.identify.has_teller(self.job).await? {
+        if !self.room.identify.has_teller(self.job).await? {
             return self.pass().await;
         }
-        let mut tx = self.library.db.begin_read().await?;
+        let mut tx = self.room.db.begin_read().await?;
         let ids = repo::downloads::at_or_below(&mut tx, id, &at).await?;
         drop(tx);
         let left = ids.into_iter().filter(|id| *id > self.state.after);
-        let bound = self.library.identify.bound();
+        let bound = self.room.identify.bound();
         for (done, item) in left.collect::<Vec<_>>().into_iter().enumerate() {
             if self.job.is_cancelled() {
                 return Err(stopped());
             }
             if bound.is_reached(done) {
-                self.library.identify.enqueue_rest(&library, self.job).await?;
+                self.room.identify.enqueue_rest(&library, self.job).await?;
                 break;
             }
-            let (became, tx) = self.library.identify.describe(self.job, &item).await?;
+            let (became, tx) = self.room.identify.describe(self.job, &item).await?;
             self.state.after = item;
             self.state.described += u64::from(matches!(became, One::Told));
             let goes_on = self.state.silence.goes_on(&became);
@@ -340,7 +337,7 @@ impl Download<'_> {
     }
 
     async fn identify_some(&mut self, library: &MediaLibrary, ids: &[String]) -> Result<(), JobError> {
-        let mut tx = self.library.db.begin_read().await?;
+        let mut tx = self.room.db.begin_read().await?;
         let items = repo::downloads::of(&mut tx, ids).await?;
         let kind = library.kind;
         let ids_of: Vec<&str> = items.iter().map(|arrived| &*arrived.item.id).collect();
@@ -359,8 +356,8 @@ impl Download<'_> {
                 .collect::<Vec<_>>()
         });
         let read = reading.await.map_err(LibraryError::from)?;
-        let now = self.library.ctx.now();
-        let mut tx = self.library.db.begin_write().await?;
+        let now = self.room.ctx.now();
+        let mut tx = self.room.db.begin_write().await?;
         for (item, found) in &read {
             repo::names::identified(&mut tx, item, found, now).await?;
         }
@@ -375,7 +372,7 @@ impl Download<'_> {
                 "media.unmatched"
             };
             let told = self.told(library, Some(&arrived));
-            self.library.triggers.fire(&mut tx, trigger, &told).await?;
+            self.room.triggers.fire(&mut tx, trigger, &told).await?;
         }
         self.state.after = ids.last().cloned().unwrap_or_default();
         self.store(tx).await
@@ -383,7 +380,7 @@ impl Download<'_> {
 
     /// Has every enabled media server look for it, each once.
     async fn refresh(&mut self) -> Result<(), JobError> {
-        let servers = match self.library.outside.servers.servers().await {
+        let servers = match self.room.outside.servers.servers().await {
             Ok(servers) => servers,
             Err(error) => return Err(JobError::new("media_servers", error.to_string())),
         };
@@ -394,13 +391,9 @@ impl Download<'_> {
             if self.state.asked.contains(&server.id) {
                 continue;
             }
-            let asked = self
-                .library
-                .outside
-                .servers
-                .refresh(&server.id, Extent::default());
+            let asked = self.room.outside.servers.refresh(&server.id, Extent::default());
             let done = asked.await;
-            let mut tx = self.library.db.begin_write().await?;
+            let mut tx = self.room.db.begin_write().await?;
             self.state.asked.push(server.id.clone());
             let Err(error) = done else {
                 self.store(tx).await?;
@@ -411,7 +404,7 @@ impl Download<'_> {
             let mut told = self.state.torrent.clone();
             told.insert("serverName".to_owned(), server.name.as_str().into());
             told.insert("reason".to_owned(), reason.as_str().into());
-            self.library
+            self.room
                 .triggers
                 .fire(&mut tx, "media.server_refresh_failed", &told)
                 .await?;
@@ -420,12 +413,7 @@ impl Download<'_> {
                 server_name: server.name,
                 reason,
             };
-            tx.publish(DomainEvent::new(
-                &self.library.ctx,
-                Cause::NONE,
-                server.id,
-                &failed,
-            ));
+            tx.publish(DomainEvent::new(&self.room.ctx, Cause::NONE, server.id, &failed));
             self.store(tx).await?;
             self.job.warning(&warning).await?;
         }

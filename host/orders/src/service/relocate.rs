@@ -24,7 +24,7 @@ use qm_ports::carry::{DataMove, Whereabouts as Lies};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::Library;
+use super::Orders;
 use super::whereabouts::Whereabouts;
 use crate::ops::erase::{Eraser, identities, told};
 
@@ -32,12 +32,12 @@ use crate::ops::erase::{Eraser, identities, told};
 pub const TYPE: &str = "media.media_move";
 const NEEDED: [Permission; 1] = [Permission::MediaManagerMoveFiles];
 
-pub fn job_type(library: &Arc<Library>) -> JobType {
-    let handler = Arc::new(Relocating(Arc::downgrade(library)));
+pub fn job_type(room: &Arc<Orders>) -> JobType {
+    let handler = Arc::new(Relocating(Arc::downgrade(room)));
     jobs::job_type(TYPE, "jobs.type.media.media_move", handler)
 }
 
-struct Relocating(Weak<Library>);
+struct Relocating(Weak<Orders>);
 
 /// What is moved in one go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,13 +63,13 @@ struct State {
 #[async_trait]
 impl JobHandler for Relocating {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
-        let library = in_service(&self.0)?;
+        let room = in_service(&self.0)?;
         let target = job.input()["targetLibraryId"].as_str().unwrap_or_default();
-        library.move_ordered(job, target).await
+        room.move_ordered(job, target).await
     }
 }
 
-impl Library {
+impl Orders {
     async fn move_ordered(&self, job: &JobContext, target: &str) -> Result<Done, JobError> {
         let ids = jobs::ids(job);
         let mut state: State = jobs::saved(job);

@@ -1,4 +1,4 @@
-//! The domain events of the media library.
+//! Domain events of this room.
 
 use qm_kernel::event::EventSpec;
 

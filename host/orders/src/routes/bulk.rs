@@ -2,13 +2,13 @@
 
 use axum::extract::State;
 use qm_media::model::bulk::{Erasure, TorrentAction};
+use qm_platform::Caller;
 use qm_web::{ApiResult, Auth, Body, Client, Created};
 
 use super::{App, faults};
 use crate::dto::bulk::{
     AcceptedView, DeleteFilesInput, ItemsInput, MoveInput, SourceTorrentView, SourceTorrentsView,
 };
-use crate::service::Caller;
 
 /// Keeps items as they are: scans and matches leave them alone.
 #[utoipa::path(

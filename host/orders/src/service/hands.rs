@@ -10,11 +10,11 @@ use qm_ports::media_server::{Extent, MediaServerError};
 use qm_scan::below;
 use serde_json::{Map, Value};
 
-use super::Library;
+use super::Orders;
 use super::actions::stored;
 
 #[async_trait]
-impl MediaHands for Library {
+impl MediaHands for Orders {
     async fn libraries(&self, most: usize) -> Result<Vec<MediaPlace>, ActionError> {
         let mut tx = self.db.begin_read().await.map_err(stored)?;
         let all = repo::libraries::all(&mut tx).await.map_err(stored)?;
@@ -85,7 +85,7 @@ impl MediaHands for Library {
     }
 }
 
-impl Library {
+impl Orders {
     /// Waits for a job, which goes on when nobody does.
     async fn in_time(
         &self,

@@ -14,14 +14,14 @@ use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, HOUSE, Occa
 use qm_scan::{Reason, ScanRequest};
 use serde_json::{Map, Value, json};
 
-use super::Library;
+use super::Orders;
 
 const SCAN: &str = "media_scan_library";
 const MATCH: &str = "media_match";
 const FETCH: &str = "media_fetch_metadata";
 
 #[async_trait]
-impl Actions for Library {
+impl Actions for Orders {
     fn actions(&self) -> Vec<ActionKind> {
         vec![
             kind(
@@ -72,7 +72,7 @@ fn kind((id, need): (&str, P), label: &str, of: &str, about: &str) -> ActionKind
     }
 }
 
-impl Library {
+impl Orders {
     pub(super) async fn scan_for_a_rule(&self, id: &str) -> Result<(), ActionError> {
         let unknown = || refused(LibraryError::NoSuchLibrary);
         let mut tx = self.db.begin_read().await.map_err(stored)?;

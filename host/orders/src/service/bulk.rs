@@ -16,9 +16,10 @@ use qm_media::ops::guard::guarded;
 use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::Actor;
+use qm_platform::Caller;
 use serde_json::{Value, json};
 
-use super::{Caller, Library, erase, relocate};
+use super::{Orders, erase, relocate};
 use crate::ops::erase::size;
 
 /// An order that may be given, of items that are there.
@@ -38,7 +39,7 @@ impl Order {
     }
 }
 
-impl Library {
+impl Orders {
     /// Keeps items as they are, or lets them be changed again.
     pub async fn lock_items(
         &self,
