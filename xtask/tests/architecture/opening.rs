@@ -56,7 +56,7 @@ const MAY_OPEN: &[(&str, &str)] = &[
     ("host/probe/src/ops/probe.rs", "/dev/null"),
     ("host/scan/src/ops/walk.rs", "states of the server's own places"),
     (
-        "host/library/src/ops/watch.rs",
+        "host/scan/src/ops/watch.rs",
         "states of directories that are watched by path, and opened by handles",
     ),
     (

@@ -70,7 +70,7 @@ impl Reason {
         }
     }
 
-    fn of(word: &str) -> Self {
+    fn parse(word: &str) -> Self {
         match word {
             "asked" => Reason::Asked,
             "changed" => Reason::Changed,
@@ -162,7 +162,7 @@ impl JobHandler for Scanning {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
         let room = in_service(&self.0)?;
         let id = job.input()["libraryId"].as_str().unwrap_or_default().to_owned();
-        let reason = Reason::of(job.input()["reason"].as_str().unwrap_or_default());
+        let reason = Reason::parse(job.input()["reason"].as_str().unwrap_or_default());
         let places = job.input()["places"].as_array().map(|places| {
             let places = places.iter().filter_map(serde_json::Value::as_str);
             places.map(str::to_owned).collect::<Vec<_>>()
