@@ -270,7 +270,7 @@ const THREADS: &[(&str, &str)] = &[
         "one a root, and none for a root that hangs",
     ),
     (
-        "host/library/src/ops/jail.rs",
+        "host/probe/src/ops/jail.rs",
         "one that is shut in, and ends with what it starts",
     ),
     (

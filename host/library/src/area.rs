@@ -16,10 +16,13 @@ use qm_ports::titledb::TitleData;
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
 
-use crate::events::EVENTS;
-use crate::ops::probe::Prober;
+use qm_media::service::Pace;
+use qm_orders::{EVENTS, Outside};
+use qm_probe::{Prober, Probing};
+use qm_scan::Scanner;
+
 use crate::routes;
-use crate::service::{FileEvents, Library, LibraryDeps, Outside, Pace};
+use crate::service::{FileEvents, Library, LibraryDeps};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "library",
@@ -42,7 +45,7 @@ pub static AREA: AreaSpec = AreaSpec {
         features: &["libraries", "items", "series"],
     }],
     context_actions: CONTEXT_ACTIONS,
-    described: || routes().described(),
+    described: routes::described,
     after: &[
         "torrents",
         "files",
@@ -140,19 +143,20 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         },
         metadata: ports.get::<Arc<dyn MetadataChain>>()?,
     });
-    ports.get::<Arc<HouseFirst>>()?.add(&library);
-    ports.offer::<Arc<dyn MediaHands>>(library.clone());
+    ports.get::<Arc<HouseFirst>>()?.add(&library.orders);
+    ports.offer::<Arc<dyn MediaHands>>(library.orders.clone());
     Ok(area(&library))
 }
 
 /// Area with its routes and loops.
 fn area(library: &Arc<Library>) -> Area {
-    let (scanning, watching, probing) = (library.clone(), library.clone(), library.clone());
-    let moving = library.clone();
-    Area::new(&AREA, routes().with_state(library.clone()))
-        .looping(Library::SCANS, move |stop| scanning.clone().scans_loop(stop))
-        .looping(Library::PROBES, move |stop| probing.clone().probes_loop(stop))
-        .looping(Library::WATCHES, move |stop| watching.clone().watch_loop(stop))
-        .looping(Library::MOVES, move |stop| moving.clone().moves_loop(stop))
+    let scanner = || library.scanner.clone();
+    let (scanning, watching, moving) = (scanner(), scanner(), scanner());
+    let probing = library.probing.clone();
+    Area::new(&AREA, routes::all(library))
+        .looping(Scanner::SCANS, move |stop| scanning.clone().scans_loop(stop))
+        .looping(Probing::LOOP, move |stop| probing.clone().run_loop(stop))
+        .looping(Scanner::WATCHES, move |stop| watching.clone().watch_loop(stop))
+        .looping(Scanner::MOVES, move |stop| moving.clone().moves_loop(stop))
         .consuming(Arc::new(FileEvents(library.clone())))
 }

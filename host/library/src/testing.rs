@@ -4,8 +4,6 @@ mod chain;
 pub mod teller;
 mod titles;
 
-mod film;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -35,16 +33,19 @@ use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{NoTokens, client, principal};
 use serde_json::{Map, Value, json};
 
-use crate::model::item::Filter;
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::ops::probe::Prober;
 use chain::Chain;
 pub use chain::Say;
+use qm_probe::Prober;
 use titles::Titles;
 
-use crate::service::{Caller, FileEvents, Library, LibraryDeps, Outside, Pace, Triggers};
+use crate::service::{FileEvents, Library, LibraryDeps};
 
-pub use film::film;
+use qm_media::model::item::Filter;
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::service::Pace;
+use qm_orders::Outside;
+use qm_platform::{Caller, Triggers};
+pub use qm_probe::testing::film;
 
 qm_kernel::events! {
     pub struct Moved: "file.moved" about "file" {
@@ -517,7 +518,7 @@ impl House {
             kind: Some(kind),
             ..LibraryChange::default()
         };
-        let asked = self.app.create(self.caller(), change, None).await;
+        let asked = self.app.scanner.create(self.caller(), change, None).await;
         let asked = asked.expect("a library");
         (asked.library, asked.scan_job_id)
     }
@@ -596,7 +597,12 @@ impl House {
     /// # Panics
     /// When it cannot be asked for.
     pub async fn scans(&self, library: &MediaLibrary) -> (String, Value) {
-        let job = self.app.scan(self.caller(), &library.id).await.expect("a job");
+        let job = self
+            .app
+            .scanner
+            .scan(self.caller(), &library.id)
+            .await
+            .expect("a job");
         self.ended(&job).await
     }
 
@@ -613,7 +619,7 @@ impl House {
             page: 1,
             page_size: 20_000,
         };
-        let (items, total) = self.app.items(&filter, page).await.expect("items");
+        let (items, total) = self.app.catalogue.items(&filter, page).await.expect("items");
         assert_eq!(items.len() as u64, total);
         items
             .into_iter()

@@ -49,17 +49,14 @@ const MAY_OPEN: &[(&str, &str)] = &[
     ("host/db/src/open.rs", "the database"),
     ("host/jobs/src/service/mod.rs", "/proc"),
     (
-        "host/library/src/ops/erase.rs",
+        "host/orders/src/ops/erase.rs",
         "states of the server's own places",
     ),
-    ("host/library/src/ops/jail.rs", "what programs need to run"),
-    ("host/library/src/ops/probe.rs", "/dev/null"),
+    ("host/probe/src/ops/jail.rs", "what programs need to run"),
+    ("host/probe/src/ops/probe.rs", "/dev/null"),
+    ("host/scan/src/ops/walk.rs", "states of the server's own places"),
     (
-        "host/library/src/ops/walk.rs",
-        "states of the server's own places",
-    ),
-    (
-        "host/library/src/ops/watch.rs",
+        "host/scan/src/ops/watch.rs",
         "states of directories that are watched by path, and opened by handles",
     ),
     (

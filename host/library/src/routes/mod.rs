@@ -1,77 +1,26 @@
-//! The routes of the media library: parse, call the service, shape.
+//! Routes of the rooms, as those of one area.
 
-mod bulk;
-mod edit;
-mod faults;
-mod ignored;
-mod items;
-mod jobs;
-mod libraries;
-mod metadata;
-mod repair;
-mod series;
-mod shows;
 #[cfg(test)]
 mod tests;
-mod titles;
 
-use std::sync::Arc;
-
-use qm_kernel::Permission as P;
-use qm_web::{Routes, routes};
+use qm_web::Routes;
 
 use crate::service::Library;
 
-type App = axum::extract::State<Arc<Library>>;
+/// Routes of all rooms, for the document.
+pub fn described() -> Routes {
+    qm_catalogue::routes()
+        .described()
+        .merge(qm_identify::routes().described())
+        .merge(qm_orders::routes().described())
+        .merge(qm_scan::routes().described())
+}
 
-/// All routes of this area, still without their state.
-pub fn routes() -> Routes<Arc<Library>> {
-    Routes::new()
-        .add(routes!(libraries::media_dashboard).need(P::MediaManagerView))
-        .add(routes!(libraries::media_health).need(P::MediaManagerView))
-        .add(routes!(libraries::list_libraries).need(P::MediaManagerView))
-        .add(routes!(libraries::get_library).need(P::MediaManagerView))
-        .add(routes!(libraries::create_library).need(P::MediaManagerManageLibraries))
-        .add(routes!(libraries::update_library).need(P::MediaManagerManageLibraries))
-        .add(routes!(libraries::delete_library).need(P::MediaManagerManageLibraries))
-        .add(routes!(libraries::scan_library).need(P::MediaManagerScan))
-        .add(routes!(ignored::list_ignored).need(P::MediaManagerView))
-        .add(routes!(ignored::ignore_path).need(P::MediaManagerDelete))
-        .add(routes!(ignored::heed_path).need(P::MediaManagerDelete))
-        .add(routes!(libraries::watch_status).need(P::MediaManagerView))
-        .add(routes!(jobs::cancel_media_job).need(P::MediaManagerScan))
-        .add(routes!(items::item_alphabet).need(P::MediaManagerView))
-        .add(routes!(items::list_items).need(P::MediaManagerView))
-        .add(routes!(items::item_issues).need(P::MediaManagerView))
-        .add(routes!(items::get_item).need(P::MediaManagerView))
-        .add(routes!(edit::update_item).need(P::MediaManagerEditMetadata))
-        .add(routes!(edit::match_item).need(P::MediaManagerMatch))
-        .add(routes!(edit::unmatch_item).need(P::MediaManagerMatch))
-        .add(routes!(titles::reidentify_items).need(P::MediaManagerMatch))
-        .add(routes!(titles::match_item_titledb).need(P::MediaManagerTitledbMatch))
-        .add(routes!(repair::preview_movie_identity).need(P::MediaManagerView))
-        .add(routes!(repair::apply_movie_identity).need(P::MediaManagerManageLibraries))
-        .add(routes!(edit::lock_item).need(P::MediaManagerEditMetadata))
-        .add(routes!(edit::unlock_item).need(P::MediaManagerEditMetadata))
-        .add(routes!(metadata::fetch_item_metadata).need(P::MediaManagerEditMetadata))
-        .add(routes!(metadata::update_item_metadata).need(P::MediaManagerEditMetadata))
-        .add(routes!(items::export_items).need(P::MediaManagerExport))
-        .add(routes!(libraries::library_consistency).need(P::MediaManagerView))
-        .add(routes!(series::list_series).need(P::MediaManagerView))
-        .add(routes!(series::series_episodes).need(P::MediaManagerView))
-        .add(routes!(series::series_health).need(P::MediaManagerView))
-        .add(routes!(series::show_by_key).need(P::MediaManagerView))
-        .add(routes!(shows::list_shows).need(P::MediaManagerView))
-        .add(routes!(shows::get_show).need(P::MediaManagerView))
-        .add(routes!(shows::refresh_show_metadata).need(P::MediaManagerEditMetadata))
-        .add(routes!(shows::update_show_identity).need(P::MediaManagerEditMetadata))
-        .add(routes!(shows::update_show_metadata).need(P::MediaManagerEditMetadata))
-        .add(routes!(shows::update_season).need(P::MediaManagerEditMetadata))
-        .add(routes!(bulk::lock_items).need(P::MediaManagerEditMetadata))
-        .add(routes!(bulk::unlock_items).need(P::MediaManagerEditMetadata))
-        .add(routes!(bulk::fetch_items_metadata).need(P::MediaManagerEditMetadata))
-        .add(routes!(bulk::remove_items).need(P::MediaManagerDelete))
-        .add(routes!(bulk::preview_delete_files).need(P::MediaManagerDeleteFiles))
-        .add(routes!(bulk::delete_item_files).need(P::MediaManagerDeleteFiles))
-        .add(routes!(bulk::move_items).need(P::MediaManagerMoveFiles))
+/// Routes of all rooms.
+pub fn all(library: &Library) -> Routes {
+    let catalogue: Routes = qm_catalogue::routes().with_state(library.catalogue.clone());
+    catalogue
+        .merge(qm_identify::routes().with_state(library.identify.clone()))
+        .merge(qm_orders::routes().with_state(library.orders.clone()))
+        .merge(qm_scan::routes().with_state(library.scanner.clone()))
 }

@@ -21,13 +21,13 @@ use axum::http::{Request, header};
 use http_body_util::BodyExt;
 use qm_db::{Db, db_test};
 use qm_kernel::Ctx;
+use qm_media::model::library::Kind;
 use qm_test_base::RoleTokens;
 use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::routes;
-use crate::model::library::Kind;
+use super::all;
 use crate::testing::House;
 
 struct Site {
@@ -50,7 +50,7 @@ impl Site {
             docs: Docs::Hidden,
             ..WebConfig::default()
         };
-        let state = routes().with_state(house.app.clone());
+        let state = all(&house.app);
         let router = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
         Self { house, router }
     }
@@ -180,7 +180,7 @@ db_test! {
         ] {
             site.house.file(path, size);
         }
-        let (tv, job) = site.house.library("tv", crate::model::library::Kind::Tv).await;
+        let (tv, job) = site.house.library("tv", qm_media::model::library::Kind::Tv).await;
         site.house.ended(&job).await;
         assert_eq!(site.house.scans(&tv).await.0, "completed");
         let page = site.get("/items").await;
@@ -287,7 +287,7 @@ db_test! {
 
     async fn a_job_of_the_area_is_asked_to_end(db: Db) {
         let site = Site::idle(&db);
-        let (_, job) = site.house.library("tv", crate::model::library::Kind::Tv).await;
+        let (_, job) = site.house.library("tv", qm_media::model::library::Kind::Tv).await;
         let foreign = site.house.foreign_job().await;
         let cancel = async |role: &str, id: &str| site.ask(role, "POST", &format!("/jobs/{id}/cancel"), None).await;
         assert_eq!(cancel("READ_ONLY", &job).await.0, 403);

@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::Kind;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 
-use crate::model::library::Kind;
 use crate::testing::House;
 
 /// Entries of the largest directory.
@@ -64,7 +64,7 @@ db_test! {
         let index = house.index(&tv).await;
         let of = |part: &str| index.keys().filter(|place| place.contains(part)).count();
         assert_eq!((of("Many/"), of("Circle/"), of("Good"), of("Deep")), (MANY, 1, 1, 10), "{summary}");
-        let odd = crate::model::place::encode(b"Odd \xff/Odd.\xfe.S01E01.mkv");
+        let odd = qm_media_names::place::encode(b"Odd \xff/Odd.\xfe.S01E01.mkv");
         assert_eq!(index.get(&odd), Some(&3));
         // Again: nothing is another one, nothing is lost.
         let (status, summary) = house.scans(&tv).await;

@@ -7,14 +7,16 @@ use std::time::Duration;
 use qm_db::{Db, db_test};
 use qm_kernel::event::{Cause, DomainEvent};
 use qm_kernel::{Ctx, PageQuery};
+use qm_media::model::item::Filter;
+use qm_media::model::library::{Kind, LibraryChange};
 use qm_platform::outbox::{Consumer as _, StoredEvent};
 use qm_ports::media_server::MediaServerError;
 use serde_json::{Value, json};
 
+use qm_orders::DOWNLOAD_JOB;
+
 use super::FileEvents;
 use super::enriched::{asked as questions, described, gated, nobody, told};
-use crate::model::item::Filter;
-use crate::model::library::{Kind, LibraryChange};
 use crate::testing::House;
 
 qm_kernel::events! {
@@ -56,10 +58,7 @@ async fn followed(house: &House) -> Vec<(String, Value)> {
     };
     let (jobs, _) = house.jobs.list(&house.principal, &wanted, page).await.unwrap();
     let mut ended = Vec::new();
-    for job in jobs
-        .into_iter()
-        .filter(|job| job.type_key == super::download::TYPE)
-    {
+    for job in jobs.into_iter().filter(|job| job.type_key == DOWNLOAD_JOB) {
         ended.push(house.ended(&job.id).await);
     }
     ended
@@ -145,7 +144,7 @@ db_test! {
         assert!(told.iter().any(|told| told.get("serverName") == Some(&json!("the b")) && told["reason"] == "it is off"));
         // What is known, or kept as it is, stays so.
         let page = PageQuery { page: 1, page_size: 50 };
-        let (items, _) = house.app.items(&Filter::default(), page).await.unwrap();
+        let (items, _) = house.app.catalogue.items(&Filter::default(), page).await.unwrap();
         let status = |name: &str| {
             let found = items.iter().find(|(item, ..)| item.place.ends_with(name));
             found.map(|(item, ..)| item.match_status.clone()).unwrap()
@@ -307,7 +306,7 @@ db_test! {
         house.around.serves("a", true, None);
         completes(&house, &db, NAME, "tv").await;
         let off = LibraryChange { is_enabled: Some(false), ..LibraryChange::default() };
-        house.app.update(house.caller(), &tv.id, off, None).await.unwrap();
+        house.app.scanner.update(house.caller(), &tv.id, off, None).await.unwrap();
         house.starts_jobs().await;
         let ended = followed(&house).await;
         assert_eq!((&*ended[0].0, &ended[0].1["libraries"]), ("completed", &json!([])), "{ended:?}");

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use qm_db::{Db, db_test};
+use qm_identify::ENRICH_JOB;
 use qm_kernel::PageQuery;
+use qm_media::model::item::{Edit, Filter, Item};
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::model::metadata::MetadataEdit;
+use qm_media::repo;
+use qm_media::service::Pace;
 use qm_ports::metadata::Told;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::{Pace, enrich};
-use crate::model::item::{Edit, Filter, Item};
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::model::metadata::MetadataEdit;
-use crate::repo;
 use crate::testing::teller::{said, silent};
 use crate::testing::{House, pace};
 
@@ -43,7 +44,7 @@ async fn items(house: &House) -> Vec<Item> {
         page: 1,
         page_size: 99,
     };
-    let (items, _) = house.app.items(&Filter::default(), page).await.unwrap();
+    let (items, _) = house.app.catalogue.items(&Filter::default(), page).await.unwrap();
     items.into_iter().map(|(item, ..)| item).collect()
 }
 
@@ -80,7 +81,7 @@ async fn rests(house: &House) -> Vec<(String, Value)> {
     let wanted = Default::default();
     let (jobs, _) = house.jobs.list(&house.principal, &wanted, page).await.unwrap();
     let mut ended = Vec::new();
-    for job in jobs.into_iter().filter(|job| job.type_key == enrich::TYPE) {
+    for job in jobs.into_iter().filter(|job| job.type_key == ENRICH_JOB) {
         ended.push(house.ended(&job.id).await);
     }
     ended
@@ -96,7 +97,7 @@ db_test! {
             let house = &house;
             async move { items(house).await.into_iter().find(|item| item.title == title).unwrap().id }
         };
-        house.app.lock_item(house.caller(), &id("Kept").await, true).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id("Kept").await, true).await.unwrap();
         house.around.teller.will_say(told("provider_a"));
         let (status, done) = house.scans(&films).await;
         assert_eq!((&*status, &done["enriched"]), ("completed", &json!(1)), "one is told of, one is unknown, two are not asked about: {done}");
@@ -109,8 +110,8 @@ db_test! {
         // Until it becomes another one.
         let unknown = if first == ["Ebb"] { "Flow" } else { "Ebb" };
         let edit = Edit { title: Some("Reef".to_owned()), ..Edit::default() };
-        house.app.match_item(house.caller(), &id(unknown).await, edit).await.unwrap();
-        house.app.lock_item(house.caller(), &id("Kept").await, false).await.unwrap();
+        house.app.identify.match_item(house.caller(), &id(unknown).await, edit).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id("Kept").await, false).await.unwrap();
         for _ in 0..2 {
             house.around.teller.will_say(told("provider_b"));
         }
@@ -119,14 +120,14 @@ db_test! {
         // A new one is identified and told of, and counts once; and so it does for a scan that nobody asked for.
         house.file("films/Tide.2006.mkv", 1);
         let due = LibraryChange { scan_interval_minutes: Some(Some(5)), ..LibraryChange::default() };
-        let job = house.app.update(house.caller(), &films.id, due, None).await.unwrap().scan_job_id;
+        let job = house.app.scanner.update(house.caller(), &films.id, due, None).await.unwrap().scan_job_id;
         house.ended(&job).await;
         assert_eq!(asked(&house), [""; 0], "not by a change of the library");
         let mut tx = db.begin_write().await.unwrap();
         repo::libraries::unscanned(&mut tx, &films.id).await.unwrap();
         tx.commit().await.unwrap();
         house.around.teller.will_say(told("provider_a"));
-        assert_eq!(house.app.ask_for_due(false).await.unwrap(), 1);
+        assert_eq!(house.app.scanner.ask_for_due(false).await.unwrap(), 1);
         let mut all = Vec::new();
         for job in house.scan_jobs().await {
             all.push(house.ended(&job).await.1["enriched"].clone());
@@ -183,7 +184,7 @@ db_test! {
         let films = films(&house, &["A.2001", "B.2002"]).await;
         house.around.teller.will_say(told("provider_a"));
         let gate = gated(&house);
-        let job = house.app.scan(house.caller(), &films.id).await.unwrap();
+        let job = house.app.scanner.scan(house.caller(), &films.id).await.unwrap();
         house.around.teller.is_asked.notified().await;
         gate.notify_one();
         house.around.teller.is_asked.notified().await;
@@ -206,16 +207,16 @@ db_test! {
         for _ in 0..2 {
             house.around.teller.will_say(told("provider_a"));
         }
-        let job = house.app.scan(house.caller(), &films.id).await.unwrap();
+        let job = house.app.scanner.scan(house.caller(), &films.id).await.unwrap();
         for turn in 0..2 {
             house.around.teller.is_asked.notified().await;
             let title = house.around.teller.asked.lock().unwrap()[turn].title.clone();
             let item = items(&house).await.into_iter().find(|item| item.title == title).unwrap();
             if turn == 0 {
                 let edit = MetadataEdit { overview: Some(Some("Mine.".to_owned())), ..MetadataEdit::default() };
-                house.app.describe_item(house.caller(), &item.id, edit).await.unwrap();
+                house.app.identify.describe_item(house.caller(), &item.id, edit).await.unwrap();
             } else {
-                house.app.unmatch_item(house.caller(), &item.id).await.unwrap();
+                house.app.identify.unmatch_item(house.caller(), &item.id).await.unwrap();
             }
             gate.notify_one();
         }
@@ -226,9 +227,9 @@ db_test! {
         // A scan that is told to end does not wait for a provider that hangs.
         house.around.teller.asked.lock().unwrap().clear();
         house.file("films/C.2003.mkv", 1);
-        let job = house.app.scan(house.caller(), &films.id).await.unwrap();
+        let job = house.app.scanner.scan(house.caller(), &films.id).await.unwrap();
         house.around.teller.is_asked.notified().await;
-        assert!(house.app.cancel_job(house.caller(), &job).await.unwrap());
+        assert!(house.app.scanner.cancel_job(house.caller(), &job).await.unwrap());
         assert_eq!(house.ended(&job).await.0, "cancelled");
         house.stops().await;
     }

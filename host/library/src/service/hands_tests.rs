@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::Kind;
+use qm_media::service::Pace;
 use qm_ports::action::{ActionError, MediaHands, MediaPlace, MediaPlayer, TorrentRef};
 use qm_ports::library::Owned;
 use qm_ports::media_server::MediaServerError;
 use serde_json::json;
 
-use super::Pace;
-use crate::model::library::Kind;
 use crate::testing::House;
 
 fn torrent() -> TorrentRef {
@@ -21,7 +21,7 @@ fn torrent() -> TorrentRef {
 
 /// As plugins reach it.
 fn hands(house: &House) -> &dyn MediaHands {
-    &*house.app
+    &*house.app.orders
 }
 
 /// An engine lists the torrent, with its data here.
@@ -125,7 +125,7 @@ db_test! {
         lies(&house, "films");
         let item = async || hands(&house).items(&torrent(), None, 9).await.unwrap().remove(0);
         let id = item().await.item_id;
-        house.app.unmatch_item(house.caller(), &id).await.unwrap();
+        house.app.identify.unmatch_item(house.caller(), &id).await.unwrap();
         assert!(!item().await.is_known);
         assert_eq!(hands(&house).identify(&id).await, Ok(()));
         assert!(item().await.is_known);
@@ -133,7 +133,7 @@ db_test! {
         let unknown = Err(ActionError::NotFound("Item not found".to_owned()));
         assert_eq!(hands(&house).identify("nowhere").await, unknown);
         assert_eq!(hands(&house).fetch_metadata("nowhere").await, unknown);
-        house.app.lock_item(house.caller(), &id, true).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id, true).await.unwrap();
         let locked = Err(ActionError::Rejected("Item is locked: unlock it first".to_owned()));
         assert_eq!(hands(&house).identify(&id).await, locked);
         house.stops().await;

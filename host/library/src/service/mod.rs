@@ -1,142 +1,51 @@
 //! The use cases of this area. [`Library`] is what the server wires.
 
-mod actions;
 #[cfg(test)]
 mod awkward;
-mod bulk;
-mod cross;
-mod details;
-mod download;
 #[cfg(test)]
 mod downloaded;
-mod edit;
-mod enrich;
 #[cfg(test)]
 mod enriched;
-mod entitle;
-mod erase;
-mod fetch;
-mod follow_up;
-mod hands;
+mod file_events;
+#[cfg(test)]
+mod follow_up_tests;
 #[cfg(test)]
 mod hands_tests;
-mod ignored;
-mod index;
-mod inspect;
-mod libraries;
-pub mod loops;
-mod metadata;
-pub mod moves;
 #[cfg(test)]
 mod moves_tests;
-mod named;
-mod orders;
-mod owned;
-mod probe;
+#[cfg(test)]
+mod owned_tests;
 #[cfg(test)]
 mod probed;
 #[cfg(test)]
 mod property;
 #[cfg(test)]
 mod recognised;
-mod refresh;
-mod reidentify;
-mod relocate;
-mod repair;
 #[cfg(test)]
 mod said_by_nfo;
-pub mod scan;
-mod series;
-mod shelf;
 #[cfg(test)]
 mod shelved;
-mod shows;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod titled;
-mod titles;
-mod views;
-mod watch;
 #[cfg(test)]
 mod watched;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-pub use follow_up::FileEvents;
-use qm_db::Db;
+pub use file_events::FileEvents;
 use qm_jobs::Jobs;
-use qm_kernel::Ctx;
-use qm_platform::{Acting, Audit, Ground};
-pub use qm_platform::{Caller, NoTriggers, Triggers};
-use qm_ports::action::TorrentHands;
-use qm_ports::carry::DataMover;
-use qm_ports::media_server::MediaServers;
+use qm_media::service::{Pace, Rights};
+use qm_platform::{Ground, Triggers};
 use qm_ports::metadata::MetadataChain;
-use qm_ports::titledb::TitleData;
-use qm_ports::{Holders, TorrentPayloads};
-use qm_realtime::Hub;
-use tokio::sync::{Mutex, Notify, Semaphore};
 
-use crate::ops::probe::Prober;
-use probe::Probing;
-use shelf::{SeriesShelf, Shelf};
-use watch::Watching;
-
-/// When a scan relies on what the one before saw.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// What was touched later than this ago may change again without a trace in its directory.
-    pub settles: Duration,
-    /// A directory that was read longer ago is read again, whatever its state.
-    pub relies: Duration,
-    /// What changes within this of the first change is scanned together.
-    pub gathers: Duration,
-    /// So long a scan waits, before it removes what is gone, for events of before that may tell where to.
-    pub waits: Duration,
-    /// So long providers of metadata that do not answer are left alone, before a job that has them asked about many items goes on;
-    /// three times that and nine times that when they still do not.
-    pub spares: Duration,
-    /// Items that providers of metadata are asked about with one scan, or one download; the rest is left to a job of its own.
-    pub describes: usize,
-    /// So long an action of a plugin waits for a job, which then goes on by itself: its run has 30 s in all.
-    pub lingers: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            settles: Duration::from_mins(10),
-            relies: Duration::from_hours(24),
-            gathers: Duration::from_secs(10),
-            waits: Duration::from_secs(5),
-            spares: Duration::from_secs(10),
-            describes: 200,
-            lingers: Duration::from_secs(20),
-        }
-    }
-}
-
-/// What the area may do outside itself, for those who may.
-#[derive(Clone)]
-pub struct Outside {
-    /// Moves files.
-    pub mover: Arc<dyn DataMover>,
-    /// Tells whose data files are.
-    pub payloads: Arc<dyn TorrentPayloads>,
-    /// Removes torrents.
-    pub hands: Arc<dyn TorrentHands>,
-    /// Tells whether somebody still may what they ordered.
-    pub holders: Arc<dyn Holders>,
-    /// Tells those who look.
-    pub hub: Hub,
-    /// Tells what titles there are.
-    pub titles: Arc<dyn TitleData>,
-    /// Has media servers look for what is new.
-    pub servers: Arc<dyn MediaServers>,
-}
+use qm_catalogue::Catalogue;
+use qm_identify::{Identification, IdentificationDeps};
+use qm_orders::{Orders, OrdersDeps, Outside};
+use qm_probe::{Prober, Probing, ProbingDeps};
+use qm_scan::{Scanner, ScannerDeps};
 
 /// What the area is given.
 pub struct LibraryDeps {
@@ -155,69 +64,76 @@ pub struct LibraryDeps {
     pub metadata: Arc<dyn MetadataChain>,
 }
 
-/// The libraries, and what lies in them.
+/// The area, made of its rooms.
 pub struct Library {
-    db: Db,
-    ctx: Ctx,
-    audit: Audit,
-    acting: Arc<dyn Acting>,
-    jobs: Jobs,
-    triggers: Arc<dyn Triggers>,
-    file_roots: Vec<String>,
-    own: Vec<PathBuf>,
-    pace: Pace,
-    prober: Prober,
-    outside: Outside,
-    metadata: Arc<dyn MetadataChain>,
-    /// Turns of those who ask what films are, to see what a repair would do.
-    repairs: Semaphore,
-    watching: Watching,
-    probing: Probing,
-    /// What lists are made of.
-    shelf: Arc<Shelf>,
-    /// What series are listed from.
-    series: SeriesShelf,
-    /// The turn of whoever scans.
-    scanning: Mutex<()>,
-    /// The turn of who moves items after their files.
-    moving: Mutex<()>,
-    /// Something was moved or deleted.
-    told: Notify,
+    pub(crate) probing: Arc<Probing>,
+    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) identify: Arc<Identification>,
+    pub(crate) scanner: Arc<Scanner>,
+    pub(crate) orders: Arc<Orders>,
 }
 
 impl Library {
-    /// Its types of jobs are registered; nothing runs before the jobs do.
+    /// Makes the rooms. Their types of jobs are registered; nothing runs before the jobs do.
     pub fn new(deps: LibraryDeps) -> Arc<Self> {
-        let library = Arc::new(Self {
+        let rights = Rights {
+            acting: deps.ground.acting,
+            holders: deps.outside.holders.clone(),
+        };
+        let probing = Probing::new(ProbingDeps {
+            db: deps.ground.db.clone(),
+            ctx: deps.ground.ctx.clone(),
+            file_roots: deps.file_roots.clone(),
+            own: deps.own.clone(),
+            prober: deps.prober,
+        });
+        let catalogue = Catalogue::new(deps.ground.db.clone(), deps.ground.audit.clone());
+        let identify = Identification::new(IdentificationDeps {
+            db: deps.ground.db.clone(),
+            ctx: deps.ground.ctx.clone(),
+            audit: deps.ground.audit.clone(),
+            rights: rights.clone(),
+            jobs: deps.jobs.clone(),
+            triggers: deps.triggers.clone(),
+            pace: deps.pace,
+            titles: deps.outside.titles.clone(),
+            metadata: deps.metadata,
+            hub: deps.outside.hub.clone(),
+        });
+        let scanner = Scanner::new(ScannerDeps {
+            db: deps.ground.db.clone(),
+            ctx: deps.ground.ctx.clone(),
+            audit: deps.ground.audit.clone(),
+            rights: rights.clone(),
+            jobs: deps.jobs.clone(),
+            triggers: deps.triggers.clone(),
+            file_roots: deps.file_roots.clone(),
+            own: deps.own.clone(),
+            pace: deps.pace,
+            probing: probing.clone(),
+            catalogue: catalogue.clone(),
+            identify: identify.clone(),
+        });
+        let orders = Orders::new(OrdersDeps {
             db: deps.ground.db,
             ctx: deps.ground.ctx,
             audit: deps.ground.audit,
-            acting: deps.ground.acting,
+            rights,
             jobs: deps.jobs,
             triggers: deps.triggers,
             file_roots: deps.file_roots,
             own: deps.own,
             pace: deps.pace,
-            prober: deps.prober,
             outside: deps.outside,
-            metadata: deps.metadata,
-            repairs: Semaphore::new(1),
-            watching: Watching::default(),
-            probing: Probing::default(),
-            shelf: Arc::default(),
-            series: SeriesShelf::default(),
-            scanning: Mutex::new(()),
-            moving: Mutex::default(),
-            told: Notify::new(),
+            identify: identify.clone(),
+            scanner: scanner.clone(),
         });
-        library.jobs.register(scan::job_type(&library));
-        library.jobs.register(erase::job_type(&library));
-        library.jobs.register(relocate::job_type(&library));
-        library.jobs.register(fetch::job_type(&library));
-        library.jobs.register(enrich::job_type(&library));
-        library.jobs.register(reidentify::job_type(&library));
-        library.jobs.register(repair::job_type(&library));
-        library.jobs.register(download::job_type(&library));
-        library
+        Arc::new(Self {
+            probing,
+            catalogue,
+            identify,
+            scanner,
+            orders,
+        })
     }
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test, sql};
 use qm_kernel::PageQuery;
+use qm_media::model::details::{IdentityEdit, ShowEdit};
+use qm_media::model::item::{Edit, Filter, Item};
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::model::show::Show;
+use qm_media::repo;
+use qm_media::service::Pace;
 use serde_json::json;
 
-use super::Pace;
-use crate::model::details::{IdentityEdit, ShowEdit};
-use crate::model::item::{Edit, Filter, Item};
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::model::show::Show;
-use crate::repo;
 use crate::testing::{Deleted, House};
 
 const LONG: Duration = Duration::from_mins(2);
@@ -37,7 +37,7 @@ async fn items(house: &House, library: &MediaLibrary) -> BTreeMap<String, Item> 
         page: 1,
         page_size: 5000,
     };
-    let (items, _) = house.app.items(&filter, page).await.unwrap();
+    let (items, _) = house.app.catalogue.items(&filter, page).await.unwrap();
     items
         .into_iter()
         .map(|(item, _, _)| (item.place.clone(), item))
@@ -73,10 +73,16 @@ async fn decided(house: &House, item: &Item) {
     };
     house
         .app
+        .identify
         .match_item(house.caller(), &item.id, edit)
         .await
         .unwrap();
-    house.app.lock_item(house.caller(), &item.id, true).await.unwrap();
+    house
+        .app
+        .identify
+        .lock_item(house.caller(), &item.id, true)
+        .await
+        .unwrap();
 }
 
 /// Files of a library are made, and scanned.
@@ -94,7 +100,11 @@ async fn with(house: &House, folder: &str, kind: Kind, files: &[&str]) -> MediaL
         is_enabled: Some(false),
         ..LibraryChange::default()
     };
-    let changed = house.app.update(house.caller(), &library.id, off, None).await;
+    let changed = house
+        .app
+        .scanner
+        .update(house.caller(), &library.id, off, None)
+        .await;
     let asked = changed.unwrap();
     house.ended(&asked.scan_job_id).await;
     asked.library
@@ -121,12 +131,12 @@ db_test! {
         let elm = show(&db, &tv, "Elm {imdb-tt0000040}").await.unwrap();
         assert_eq!(elm.titledb_id.as_deref(), Some("tt0000040"));
         let edit = IdentityEdit { titledb_id: Some(Some("tt0000040".to_owned())), provider_a_id: Some(Some("1".to_owned())), ..IdentityEdit::default() };
-        house.app.identify_show(house.caller(), &elm.id, edit).await.unwrap();
+        house.app.identify.identify_show(house.caller(), &elm.id, edit).await.unwrap();
         let before = items(&house, &tv).await;
-        house.app.lock_item(house.caller(), &before[files[0]].id, true).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &before[files[0]].id, true).await.unwrap();
         house.moves("tv/Elm {imdb-tt0000040}", "tv/Elm {imdb-tt0000041}").await;
         house.moves("tv/Fir {tvdb-4}", "tv/Fir (2001) {tvdb-4}").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = show(&db, &tv, "Elm {imdb-tt0000041}").await.unwrap();
         assert_eq!((&now.id, now.titledb_id.as_deref(), now.provider_a_id), (&elm.id, Some("tt0000041"), None));
         let series: Vec<_> = items(&house, &tv).await.into_values().map(|item| item.series_titledb_id).collect();
@@ -146,7 +156,7 @@ db_test! {
         let elm = || Some("tt0000040".to_owned());
         assert_eq!(series().await, [elm(), elm()]);
         house.moves("tv/Elm/Season 1", "tv/Fir {imdb-tt0000041}/Season 1").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         house.scans(&tv).await;
         assert_eq!(series().await, [elm(), Some("tt0000041".to_owned())]);
         house.stops().await;
@@ -162,7 +172,7 @@ db_test! {
         house.moves("tv/Wire/Wire.S01E01.mkv", "tv/Wire/Season 1/other.mkv").await;
         house.moves("tv/Wire/Wire.S01E02.mkv", "tv/Wire/Wire.S02E05.mkv").await;
         house.moves("tv/Wire/Wire.S01E03.mkv", "tv/Wire/nothing.mkv").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = items(&house, &tv).await;
         let expected = ["Fire/Fire.S01E01.mkv", "Wire/Season 1/other.mkv", "Wire/Wire.S02E05.mkv", "Wire/nothing.mkv"];
         assert_eq!(places(&now), expected);
@@ -181,7 +191,7 @@ db_test! {
             let path = house.root.join("tv").join(path).to_str().unwrap().to_owned();
             house.tells(&Deleted { path }).await;
         }
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = items(&house, &tv).await;
         assert_eq!(places(&now), ["Fire/Fire.S01E01.mkv", "Wire/Season 1/other.mkv", "Wire/Wire.S02E05.mkv"]);
         house.stops().await;
@@ -195,11 +205,11 @@ db_test! {
         let before = items(&house, &tv).await;
         let wire = show(&db, &tv, "Wire").await.unwrap();
         let identity = IdentityEdit { titledb_id: Some(Some("tt0306414".to_owned())), ..IdentityEdit::default() };
-        house.app.identify_show(house.caller(), &wire.id, identity).await.unwrap();
+        house.app.identify.identify_show(house.caller(), &wire.id, identity).await.unwrap();
         let said = ShowEdit { overview: Some(Some("Baltimore".to_owned())), ..ShowEdit::default() };
-        house.app.describe_show(house.caller(), &wire.id, said).await.unwrap();
+        house.app.identify.describe_show(house.caller(), &wire.id, said).await.unwrap();
         house.moves("tv/Wire", "tv/The Wire (2002)").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = items(&house, &tv).await;
         let expected = ["The Wire (2002)/Season 1/S01E01.mkv", "The Wire (2002)/Season 1/S01E02.mkv", "Wired/S01E01.mkv"];
         assert_eq!(places(&now), expected);
@@ -218,7 +228,7 @@ db_test! {
         let moved = show(&db, &more, "Wire").await.unwrap();
         assert_eq!((&moved.id, moved.titledb_id.as_deref(), &*moved.title), (&wire.id, Some("tt0306414"), "Wire"));
         assert_eq!(moved.episode_count, 2);
-        let metadata = house.app.show_details(&wire.id).await.unwrap().metadata;
+        let metadata = house.app.catalogue.show_details(&wire.id).await.unwrap().metadata;
         assert_eq!(metadata.and_then(|said| said.overview).as_deref(), Some("Baltimore"));
         let there = items(&house, &more).await;
         assert_eq!(places(&there), ["Alone/Alone.S01E01.mkv", "Wire/Season 1/S01E01.mkv", "Wire/Season 1/S01E02.mkv"]);
@@ -246,7 +256,7 @@ db_test! {
         house.moves("tv/Wire/Wire.S01E01.mkv", "elsewhere/Wire.S01E01.mkv").await;
         // The directory of a library is not what was moved: its disk may be back.
         house.tells_moved("tv", "gone").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         assert_eq!(places(&items(&house, &tv).await), ["Away/Away.S01E01.mkv"]);
         let there = items(&house, &films).await;
         let tide = &there["Tide (2003)/Tide.2003.mkv"];
@@ -270,7 +280,7 @@ db_test! {
         for (from, to) in [("c.S01E03", "x"), ("d.S01E04", "c.S01E03"), ("x", "d.S01E04")] {
             house.moves(&format!("tv/A/{from}.mkv"), &format!("tv/A/{to}.mkv")).await;
         }
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         let now = items(&house, &tv).await;
         assert_eq!(places(&now), ["A/b.S01E02.mkv", "A/c.S01E03.mkv", "A/d.S01E04.mkv"]);
         let ids: Vec<_> = now.values().map(|item| item.id.clone()).collect();
@@ -279,7 +289,7 @@ db_test! {
         let now = items(&house, &tv).await;
         // A move that is told of and did not happen, as its goal was left as it was, replaces nothing.
         house.tells_moved("tv/A/c.S01E03.mkv", "tv/A/d.S01E04.mkv").await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         assert_eq!(items(&house, &tv).await, now);
         house.stops().await;
     }
@@ -298,7 +308,7 @@ db_test! {
         house.moves("films/Ox (2013)/Ox (2013) - 4K.mkv", "films/Other.mkv").await;
         std::fs::remove_file(house.root.join("films").join(files[2])).unwrap();
         house.tells(&Deleted { path: house.root.join("films").join(files[2]).to_str().unwrap().to_owned() }).await;
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         for _ in 0..2 {
             let now = items(&house, &films).await;
             assert_eq!((&now[files[1]].id, now[files[1]].locked), (&before[files[0]].id, true));
@@ -309,7 +319,7 @@ db_test! {
         // With its folder it goes with all its files.
         house.moves("films/Ox (2013)", "films/The Ox (2013)").await;
         house.file("films/The Ox (2013)/The Ox (2013) - 1080p.mkv", 9);
-        house.app.follow_moves().await.unwrap();
+        house.app.scanner.follow_moves().await.unwrap();
         house.scans(&films).await;
         let now = items(&house, &films).await;
         let ox = &now["The Ox (2013)/Ox (2013) - 720p.mkv"];
@@ -334,7 +344,7 @@ db_test! {
             house.moves(&from, &to).await;
         }
         // A server that dies after some of it, and another one.
-        assert!(house.app.follow_some(&mut BTreeSet::new()).await.unwrap());
+        assert!(house.app.scanner.follow_some(&mut BTreeSet::new()).await.unwrap());
         assert_eq!(left(&db).await, 51);
         house.stops().await;
         let next = House::over(&db, house.root.clone(), Pace::default());
@@ -367,7 +377,7 @@ db_test! {
         std::fs::remove_file(house.root.join("tv/A/gone.S01E02.mkv")).unwrap();
         run(&db, HAPPENED).await;
         run(&db, A_MOVE).await;
-        let job = house.app.scan(house.caller(), &tv.id).await.unwrap();
+        let job = house.app.scanner.scan(house.caller(), &tv.id).await.unwrap();
         let seen = async {
             while !items(&house, &tv).await.contains_key("B/moved.mkv") {
                 tokio::time::sleep(Duration::from_millis(5)).await;

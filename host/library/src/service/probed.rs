@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test};
 use qm_kernel::{Ctx, PageQuery, Timestamp};
+use qm_media::model::item::{Filter, MediaFile};
+use qm_media::model::library::{Kind, MediaLibrary};
+use qm_media::service::Pace;
+use qm_probe::Prober;
+use qm_probe::repo::probes;
 
-use super::{Library, Pace};
-use crate::model::item::{Filter, MediaFile};
-use crate::model::library::{Kind, MediaLibrary};
-use crate::ops::probe::Prober;
-use crate::repo;
+use super::Library;
 use crate::testing::{House, film};
 
 fn write(house: &House, path: &str, bytes: &[u8]) {
@@ -41,7 +42,7 @@ async fn files(house: &House, library: &MediaLibrary) -> Vec<MediaFile> {
         page: 1,
         page_size: 500,
     };
-    let (mut items, _) = house.app.items(&filter, page).await.unwrap();
+    let (mut items, _) = house.app.catalogue.items(&filter, page).await.unwrap();
     items.sort_by(|(a, ..), (b, ..)| a.place.cmp(&b.place));
     items.into_iter().map(|(_, file, _)| file).collect()
 }
@@ -51,7 +52,7 @@ fn now() -> Timestamp {
 }
 
 async fn probes(app: &Library) -> usize {
-    app.probe_some().await.unwrap()
+    app.probing.probe_some().await.unwrap()
 }
 
 db_test! {
@@ -109,7 +110,7 @@ db_test! {
         assert_eq!(probes(&house.app).await, 3);
         let all = || async {
             let page = qm_kernel::PageQuery { page: 1, page_size: 9 };
-            let (items, _) = house.app.items(&crate::model::item::Filter::default(), page).await.unwrap();
+            let (items, _) = house.app.catalogue.items(&qm_media::model::item::Filter::default(), page).await.unwrap();
             items.into_iter().map(|(item, file, _)| (item, file)).collect::<Vec<_>>()
         };
         let before = all().await;
@@ -155,7 +156,7 @@ db_test! {
         ]);
         assert!(found.iter().all(|file| file.probed_at.is_none() && file.tech.container.as_deref() == Some("mkv")));
         assert_eq!(probes(&house.app).await, 0);
-        assert_eq!(house.app.health().await.unwrap().problems, [""; 0]);
+        assert_eq!(house.app.scanner.health().await.unwrap().problems, [""; 0]);
         house.stops().await;
     }
 
@@ -168,9 +169,9 @@ db_test! {
         write(&house, "films/Tide.2003.avi", &film(1920, 1080));
         let (library, job) = house.library("films", Kind::Movie).await;
         house.ended(&job).await;
-        assert_eq!(house.app.health().await.unwrap().problems, [""; 0]);
+        assert_eq!(house.app.scanner.health().await.unwrap().problems, [""; 0]);
         probes(&house.app).await;
-        let problems = house.app.health().await.unwrap().problems;
+        let problems = house.app.scanner.health().await.unwrap().problems;
         assert!(problems[0].contains("install the package `mediainfo`"), "{problems:?}");
         let file = files(&house, &library).await.remove(0);
         assert_eq!((file.probe_attempts, file.probe_error), (0, None));
@@ -178,7 +179,7 @@ db_test! {
         // It is installed.
         let house = House::over(&db, root, Pace::default());
         assert_eq!(probes(&house.app).await, 1);
-        assert_eq!(house.app.health().await.unwrap().problems, [""; 0]);
+        assert_eq!(house.app.scanner.health().await.unwrap().problems, [""; 0]);
         assert!(files(&house, &library).await[0].probed_at.is_some());
     }
 
@@ -214,7 +215,7 @@ db_test! {
         write(&house, "films/Tide.2003.avi", &film(1920, 1080));
         let (library, job) = house.library("films", Kind::Movie).await;
         house.ended(&job).await;
-        let due = repo::probes::due(&mut db.begin_read().await.unwrap(), 0, now(), 10).await.unwrap();
+        let due = probes::due(&mut db.begin_read().await.unwrap(), 0, now(), 10).await.unwrap();
         // It grows, and no scan has seen that.
         let mut file = std::fs::File::options().append(true).open(house.root.join("films/Tide.2003.avi")).unwrap();
         file.write_all(&[0; 100]).unwrap();
@@ -225,8 +226,8 @@ db_test! {
         house.scans(&library).await;
         // What was read before the scan comes too late.
         let mut tx = db.begin_write().await.unwrap();
-        repo::probes::found(&mut tx, &due[0], &crate::model::streams::Streams::default(), None, now()).await.unwrap();
-        repo::probes::failed(&mut tx, &due[0], Some("late"), now()).await.unwrap();
+        probes::found(&mut tx, &due[0], &qm_probe::model::streams::Streams::default(), None, now()).await.unwrap();
+        probes::failed(&mut tx, &due[0], Some("late"), now()).await.unwrap();
         tx.commit().await.unwrap();
         let after = files(&house, &library).await.remove(0);
         assert_eq!((after.probed_at, after.probe_attempts, after.probe_error), (None, 0, None));

@@ -10,11 +10,11 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use qm_db::{Db, db_test};
+use qm_media::model::library::{Kind, MediaLibrary};
+use qm_media::service::Pace;
+use qm_media_names::place;
+use qm_scan::{Reason, ScanRequest};
 
-use super::Pace;
-use super::scan::{Reason, ScanRequest};
-use crate::model::library::{Kind, MediaLibrary};
-use crate::model::place;
 use crate::testing::House;
 
 /// Sequences, each over two libraries of its own, and the steps of one.

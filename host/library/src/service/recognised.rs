@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;
+use qm_media::model::item::{Filter, Issue, Item};
+use qm_media::model::library::Kind;
 
-use crate::model::item::{Filter, Issue, Item};
-use crate::model::library::Kind;
 use crate::testing::House;
 
 async fn items(house: &House, issue: Option<Issue>) -> Vec<Item> {
@@ -18,7 +18,7 @@ async fn items(house: &House, issue: Option<Issue>) -> Vec<Item> {
         issue,
         ..Filter::default()
     };
-    let (items, _) = house.app.items(&filter, page).await.unwrap();
+    let (items, _) = house.app.catalogue.items(&filter, page).await.unwrap();
     items.into_iter().map(|(item, ..)| item).collect()
 }
 
@@ -120,14 +120,14 @@ db_test! {
         house.scans(&films).await;
         let suggested = items(&house, Some(Issue::Suggested)).await;
         assert_eq!((suggested.len(), suggested[0].external_ids.len()), (1, 0));
-        let detail = house.app.item(&suggested[0].id).await.unwrap();
+        let detail = house.app.catalogue.item(&suggested[0].id).await.unwrap();
         let told: Vec<_> = detail.suggestions.iter().map(|one| (&*one.titledb_id, &*one.title, one.year)).collect();
         assert_eq!(told, [("tt0000020", "The Red Horse", Some(2003))]);
         assert!(detail.suggestions[0].score < 100);
         // Somebody says it.
-        house.app.entitle_item(house.caller(), &suggested[0].id, "tt0000020", None).await.unwrap();
+        house.app.identify.entitle_item(house.caller(), &suggested[0].id, "tt0000020", None).await.unwrap();
         assert!(items(&house, Some(Issue::Suggested)).await.is_empty());
-        assert!(house.app.item(&suggested[0].id).await.unwrap().suggestions.is_empty());
+        assert!(house.app.catalogue.item(&suggested[0].id).await.unwrap().suggestions.is_empty());
         house.stops().await;
     }
 }

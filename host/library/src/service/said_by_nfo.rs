@@ -4,14 +4,14 @@ use std::os::unix::fs::symlink;
 
 use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;
+use qm_media::model::details::IdentityEdit;
+use qm_media::model::item::Filter;
+use qm_media::model::library::{Kind, MediaLibrary};
+use qm_media::model::show::Show;
+use qm_media::repo;
+use qm_media_names::nfo;
 use rustix::fs::{CWD, Mode, mkfifoat};
 
-use crate::model::details::IdentityEdit;
-use crate::model::item::Filter;
-use crate::model::library::{Kind, MediaLibrary};
-use crate::model::nfo;
-use crate::model::show::Show;
-use crate::repo;
 use crate::testing::House;
 
 const WIRE: &str = "The Wire (2002)/The.Wire.S01E01.mkv";
@@ -54,7 +54,7 @@ async fn series(house: &House) -> Vec<Option<String>> {
         page: 1,
         page_size: 99,
     };
-    let (items, _) = house.app.items(&Filter::default(), page).await.unwrap();
+    let (items, _) = house.app.catalogue.items(&Filter::default(), page).await.unwrap();
     let mut series: Vec<_> = items
         .into_iter()
         .map(|(item, ..)| item.series_titledb_id)
@@ -105,12 +105,12 @@ db_test! {
         let tv = tv(&house).await;
         let id = shows(&db, &tv).await.remove(0).id;
         let said = |id: Option<&str>| IdentityEdit { titledb_id: Some(id.map(str::to_owned)), provider_a_id: None, provider_b_id: None };
-        house.app.identify_show(house.caller(), &id, said(Some("tt0000001"))).await.unwrap();
+        house.app.identify.identify_show(house.caller(), &id, said(Some("tt0000001"))).await.unwrap();
         says(&house, "The Wire (2002)", "tt0306414");
         house.scans(&tv).await;
         assert_eq!((told(&db, &tv).await, series(&house).await), (vec!["The Wire (2002) 1 tt0000001".to_owned()], some(&["tt0000001"])));
         // Nobody is told twice: what people took away stays away, until the file says something else.
-        house.app.identify_show(house.caller(), &id, said(None)).await.unwrap();
+        house.app.identify.identify_show(house.caller(), &id, said(None)).await.unwrap();
         house.scans(&tv).await;
         assert_eq!(told(&db, &tv).await, ["The Wire (2002) 1 "]);
         says(&house, "The Wire (2002)", "tt0000012");

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use qm_catalogue::Shelf;
+use qm_catalogue::repo::catalog;
 use qm_db::{Db, Tx, db_test};
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media::model::item::{Facts, Filter, Issue, Sort, Tech};
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::repo;
+use qm_media::repo::items::NewItem;
+use qm_media_names::naming::member::Member;
+use qm_scan::repo::directories;
+use qm_scan::repo::directories::Stand;
 
-use super::shelf::Shelf;
-use crate::model::item::{Facts, Filter, Issue, Sort, Tech};
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::model::naming::member::Member;
-use crate::repo;
-use crate::repo::directories::Stand;
-use crate::repo::items::NewItem;
 use crate::repo::testing::{CALLED, LISTED, MATCHED, SAME, SEASON, TOUCHED, TWICE, change, change_all};
 use crate::testing::House;
 
@@ -61,7 +63,7 @@ async fn add(db: &Db, library: &MediaLibrary, numbers: std::ops::Range<usize>) {
         mtime: 1,
     };
     let directory = format!("d{}", numbers.start);
-    repo::directories::insert(&mut tx, &directory, &library.id, &directory, stand)
+    directories::insert(&mut tx, &directory, &library.id, &directory, stand)
         .await
         .unwrap();
     let items: Vec<NewItem> = numbers.map(|number| new_item(number, &directory)).collect();
@@ -131,7 +133,7 @@ fn filters(libraries: &[&str]) -> Vec<Filter> {
 }
 
 async fn compare(tx: &mut Tx, libraries: &[&str]) {
-    let catalog = repo::catalog::all(tx).await.unwrap().unwrap();
+    let catalog = catalog::all(tx).await.unwrap().unwrap();
     for filter in filters(libraries) {
         for page in [1, 2, 40] {
             let page = PageQuery { page, page_size: 20 };
@@ -177,7 +179,7 @@ db_test! {
         let (tv, _) = house.library("tv", Kind::Tv).await;
         add(&db, &tv, 0..3).await;
         let id = new_item(1, "").id;
-        let stamps = async || repo::catalog::stamps(&mut db.begin_read().await.unwrap()).await.unwrap();
+        let stamps = async || catalog::stamps(&mut db.begin_read().await.unwrap()).await.unwrap();
         let run = async |statement, is_committed: bool| {
             let mut tx = db.begin_write().await.unwrap();
             change(&mut tx, statement, &id).await.unwrap();
@@ -209,7 +211,7 @@ db_test! {
         add(&db, &tv, 0..60).await;
         let page = PageQuery { page: 1, page_size: 9 };
         let filter = Filter { media_type: Some("tv".to_owned()), ..Filter::default() };
-        let series = async |filter: &Filter| house.app.series(filter, page).await.unwrap();
+        let series = async |filter: &Filter| house.app.catalogue.series(filter, page).await.unwrap();
         let (first, total) = series(&filter).await;
         assert_eq!((total, first[0].episodes, first[0].seasons), (1, 20, 4));
         assert_eq!(series(&filter).await, (first.clone(), 1));
@@ -224,7 +226,7 @@ db_test! {
         assert_ne!(series(&filter).await.0[0].updated, first[0].updated);
         let other = LibraryChange { path: Some(house.root.join("elsewhere").display().to_string()), ..LibraryChange::default() };
         std::fs::create_dir_all(house.root.join("elsewhere")).unwrap();
-        house.app.update(house.caller(), &tv.id, other, None).await.unwrap();
+        house.app.scanner.update(house.caller(), &tv.id, other, None).await.unwrap();
         assert_ne!(series(&filter).await.0[0].key, first[0].key, "it lies elsewhere");
         house.stops().await;
     }
@@ -236,7 +238,7 @@ db_test! {
         let shelf = Arc::new(Shelf::default());
         let all = Filter::default();
         let by_change = Filter { sort: Sort::UpdatedDesc, ..Filter::default() };
-        let stamps = async || repo::catalog::stamps(&mut db.begin_read().await.unwrap()).await.unwrap();
+        let stamps = async || catalog::stamps(&mut db.begin_read().await.unwrap()).await.unwrap();
         add(&db, &tv, 0..10).await;
         shelf.read(&db).await.unwrap();
         assert!(shelf.at(stamps().await, &all).is_none(), "few items are not kept");
@@ -255,7 +257,7 @@ db_test! {
         assert!(shelf.at(stamps().await, &all).is_none());
         assert!(shelf.at(kept, &all).is_some(), "who began before");
         let page = PageQuery { page: 1, page_size: 1 };
-        assert_eq!(house.app.items(&all, page).await.unwrap().1, 2_009);
+        assert_eq!(house.app.catalogue.items(&all, page).await.unwrap().1, 2_009);
         house.stops().await;
     }
 }

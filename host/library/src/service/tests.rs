@@ -2,14 +2,14 @@
 
 use qm_db::{Db, db_test};
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media::model::item::{Filter, Item};
+use qm_media::model::library::{Kind, LibraryChange};
+use qm_media::repo;
 use qm_ports::action::{ActionCall, Actions as _, Occasion};
 use qm_ports::metadata::Told;
+use qm_scan::{Reason, scan_asked};
 use serde_json::{Map, Value, json};
 
-use super::scan::{Reason, scan_asked};
-use crate::model::item::{Filter, Item};
-use crate::model::library::{Kind, LibraryChange};
-use crate::repo;
 use crate::testing::teller::{said, silent};
 use crate::testing::{House, audited};
 
@@ -24,7 +24,7 @@ async fn told(house: &House, action: &str, params: Value) -> Result<(), String> 
         torrent: None,
         powers: qm_kernel::PermissionSet::all(),
     };
-    let run = house.app.run(action, call).await;
+    let run = house.app.orders.run(action, call).await;
     run.map_err(|error| error.to_string())
 }
 
@@ -34,7 +34,7 @@ async fn only(house: &House) -> (Item, Vec<String>) {
         page: 1,
         page_size: 9,
     };
-    let (mut items, total) = house.app.items(&Filter::default(), page).await.unwrap();
+    let (mut items, total) = house.app.catalogue.items(&Filter::default(), page).await.unwrap();
     assert_eq!(total, 1);
     let (item, ..) = items.remove(0);
     let ids = item.external_ids.iter().map(|id| id.value.clone()).collect();
@@ -116,7 +116,7 @@ db_test! {
         assert_eq!(house.jobs.submit(asked()).await.unwrap(), periodic);
         let path = house.root.join("other").to_str().unwrap().to_owned();
         let change = LibraryChange { path: Some(path), ..LibraryChange::default() };
-        let asked = house.app.update(house.caller(), &tv.id, change, None).await.unwrap();
+        let asked = house.app.scanner.update(house.caller(), &tv.id, change, None).await.unwrap();
         let (tv, changed) = (asked.library, asked.scan_job_id);
         assert!(changed != made && changed != periodic, "a job of its own");
         house.starts_jobs().await;
@@ -136,14 +136,14 @@ db_test! {
         assert_eq!(told(&house, "media_scan_library", json!({ "libraryId": films.id })).await, Ok(()));
         assert_eq!(house.ended(&first).await.0, "completed");
         assert_eq!(house.index(&films).await.len(), 2);
-        let (items, _) = house.app.items(&Filter::default(), PageQuery { page: 1, page_size: 9 }).await.unwrap();
+        let (items, _) = house.app.catalogue.items(&Filter::default(), PageQuery { page: 1, page_size: 9 }).await.unwrap();
         assert!(items.iter().all(|(item, ..)| item.match_status == "matched"), "what it finds is looked for");
         house.stops().await;
     }
 
     async fn what_a_rule_does_not_name_is_told_and_asks_for_no_job(db: Db) {
         let house = House::new(&db);
-        let actions: Vec<_> = house.app.actions().into_iter().map(|kind| (kind.id, kind.idempotent)).collect();
+        let actions: Vec<_> = house.app.orders.actions().into_iter().map(|kind| (kind.id, kind.idempotent)).collect();
         let named = ["media_scan_library", "media_match", "media_fetch_metadata"];
         assert_eq!(actions, named.map(|id| (id.to_owned(), true)));
         for (action, param, noun) in
@@ -174,7 +174,7 @@ db_test! {
         house.around.titles.has("1", &[("tt0000007", "movie", "Tide", 2003)], &[]);
         let id = only(&house).await.0.id;
         let matching = || told(&house, "media_match", json!({ "itemId": id }));
-        house.app.unmatch_item(house.caller(), &id).await.unwrap();
+        house.app.identify.unmatch_item(house.caller(), &id).await.unwrap();
         for _ in 0..2 {
             assert_eq!(matching().await, Ok(()));
             let (item, ids) = only(&house).await;
@@ -184,8 +184,8 @@ db_test! {
         let ended = done(&house, "media.media_identification").await;
         assert_eq!(ended, vec![("automation".to_owned(), Some(id.clone()), json!({ "itemId": id, "matchStatus": "matched" })); 2]);
         // What somebody keeps as it is no rule changes.
-        house.app.unmatch_item(house.caller(), &id).await.unwrap();
-        house.app.lock_item(house.caller(), &id, true).await.unwrap();
+        house.app.identify.unmatch_item(house.caller(), &id).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id, true).await.unwrap();
         assert_eq!(matching().await, Err("Item is locked: unlock it first".to_owned()));
         assert_eq!(only(&house).await.0.match_status, "unmatched");
         house.stops().await;
@@ -198,7 +198,7 @@ db_test! {
         let (_, first) = house.library("films", Kind::Movie).await;
         house.ended(&first).await;
         let id = only(&house).await.0.id;
-        house.app.lock_item(house.caller(), &id, true).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id, true).await.unwrap();
         let fetching = || told(&house, "media_fetch_metadata", json!({ "itemId": id }));
         let metadata = async || {
             let found = repo::metadata::find(&mut db.begin_read().await.unwrap(), &id).await.unwrap();

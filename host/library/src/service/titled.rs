@@ -2,9 +2,9 @@
 
 use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;
+use qm_media::model::item::{Edit, Filter, Item};
+use qm_media::model::library::{Kind, MediaLibrary};
 
-use crate::model::item::{Edit, Filter, Item};
-use crate::model::library::{Kind, MediaLibrary};
 use crate::testing::House;
 
 /// All items by their places: series, own id.
@@ -24,7 +24,7 @@ async fn items(house: &House) -> Vec<Item> {
         page: 1,
         page_size: 99,
     };
-    let (items, _) = house.app.items(&Filter::default(), page).await.unwrap();
+    let (items, _) = house.app.catalogue.items(&Filter::default(), page).await.unwrap();
     items.into_iter().map(|(item, ..)| item).collect()
 }
 
@@ -139,21 +139,21 @@ db_test! {
         let tv = tv(&house).await;
         known(&house, "one");
         let id = items(&house).await.into_iter().find(|item| item.place == WIRE).unwrap().id;
-        house.app.lock_item(house.caller(), &id, true).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id, true).await.unwrap();
         house.scans(&tv).await;
         assert_eq!(ids(&house).await, [row(WIRE, "", ""), row(WIRE_TWO, "tt0000010", "tt0000012")], "it was locked");
-        house.app.lock_item(house.caller(), &id, false).await.unwrap();
+        house.app.identify.lock_item(house.caller(), &id, false).await.unwrap();
         // What somebody says is looked for at once.
         let edit = |episode| Edit { episode: Some(Some(episode)), ..Edit::default() };
-        let (item, ..) = house.app.match_item(house.caller(), &id, edit(2)).await.unwrap();
+        let (item, ..) = house.app.identify.match_item(house.caller(), &id, edit(2)).await.unwrap();
         assert_eq!((item.series_titledb_id.as_deref(), &*item.match_status), (Some("tt0000010"), "manual"));
         assert_eq!(ids(&house).await[0], row(WIRE, "tt0000010", "tt0000012"));
         // An id that was found for what it was called is none of what it is called now.
-        house.app.match_item(house.caller(), &id, edit(9)).await.unwrap();
+        house.app.identify.match_item(house.caller(), &id, edit(9)).await.unwrap();
         assert_eq!(ids(&house).await[0], row(WIRE, "tt0000010", ""));
-        house.app.match_item(house.caller(), &id, Edit::default()).await.unwrap();
+        house.app.identify.match_item(house.caller(), &id, Edit::default()).await.unwrap();
         assert_eq!(ids(&house).await[0], row(WIRE, "tt0000010", "tt0000011"));
-        house.app.unmatch_item(house.caller(), &id).await.unwrap();
+        house.app.identify.unmatch_item(house.caller(), &id).await.unwrap();
         assert_eq!(ids(&house).await[0], row(WIRE, "tt0000010", "tt0000011"), "what is known of it stays");
         house.stops().await;
     }

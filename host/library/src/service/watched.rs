@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
+use qm_media::lanes::WALKS;
+use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
+use qm_media::service::Pace;
+use qm_media_names::place;
+use qm_scan::Scanner;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Library, Pace};
-use crate::lanes::WALKS;
-use crate::model::library::{Kind, LibraryChange, MediaLibrary};
-use crate::model::place;
 use crate::testing::House;
 
 /// Time limit on an index that is to become as the disk is, however busy the machine.
@@ -70,7 +71,7 @@ async fn becomes(house: &House, library: &MediaLibrary, within: Duration, what: 
 async fn stands(house: &House, library: &MediaLibrary, is_watched: bool) -> (usize, Option<String>) {
     let until = Instant::now() + LONG;
     loop {
-        let status = house.app.watch_status().await.unwrap();
+        let status = house.app.scanner.watch_status().await.unwrap();
         let state = status
             .into_iter()
             .find(|(found, _)| found.id == library.id)
@@ -90,6 +91,7 @@ async fn stands(house: &House, library: &MediaLibrary, is_watched: bool) -> (usi
 async fn set(house: &House, library: &MediaLibrary, change: LibraryChange) -> MediaLibrary {
     house
         .app
+        .scanner
         .update(house.caller(), &library.id, change, None)
         .await
         .unwrap()
@@ -111,7 +113,7 @@ struct Loop {
 impl Loop {
     fn of(house: &House) -> Self {
         let stop = CancellationToken::new();
-        let task = tokio::spawn(Library::watch_loop(house.app.clone(), stop.clone()));
+        let task = tokio::spawn(Scanner::watch_loop(house.app.scanner.clone(), stop.clone()));
         Self { stop, task }
     }
 
@@ -191,7 +193,7 @@ db_test! {
         let (tv, job) = house.library("tv", Kind::Tv).await;
         house.ended(&job).await;
         let watching = Loop::of(&house);
-        assert!(house.app.watch_status().await.unwrap().is_empty(), "never watched");
+        assert!(house.app.scanner.watch_status().await.unwrap().is_empty(), "never watched");
         set(&house, &tv, watch(true)).await;
         assert_eq!(stands(&house, &tv, true).await, (2, None));
         let path = house.root.join("other").to_str().unwrap().to_owned();
@@ -213,8 +215,8 @@ db_test! {
         let (count, why) = stands(&house, &tv, false).await;
         assert!(count == 0 && why.as_ref().is_some_and(|why| why.contains("not there any more")), "{why:?}");
         assert_eq!(house.index(&tv).await.len(), 2);
-        house.app.delete(house.caller(), &tv.id).await.unwrap();
-        assert!(house.app.watch_status().await.unwrap().is_empty());
+        house.app.scanner.delete(house.caller(), &tv.id).await.unwrap();
+        assert!(house.app.scanner.watch_status().await.unwrap().is_empty());
         watching.ends().await;
         house.stops().await;
     }

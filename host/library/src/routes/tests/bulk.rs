@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use qm_db::{Db, db_test};
 use qm_kernel::Permission;
+use qm_media::model::library::{Kind, MediaLibrary};
 use qm_ports::TorrentPayload;
 use serde_json::{Value, json};
 
 use super::Site;
-use crate::model::library::{Kind, MediaLibrary};
 use crate::testing::{House, audited, has_user};
 
 /// A site with these files in libraries of these names, scanned.

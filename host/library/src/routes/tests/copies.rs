@@ -1,12 +1,12 @@
 //! Extras, versions and parts, as a client sees them.
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::{Kind, MediaLibrary};
+use qm_media::model::series::Key;
 use serde_json::{Value, json};
 
 use super::Site;
 use super::bulk::{ids, shelf};
-use crate::model::library::{Kind, MediaLibrary};
-use crate::model::series::Key;
 use crate::testing::House;
 
 /// Values of a list, of each entry one field.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use qm_db::{Db, db_test};
 use qm_kernel::Permission;
+use qm_media::model::library::Kind;
 use qm_ports::metadata::Told;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -12,7 +13,6 @@ use tokio::sync::Notify;
 use super::Site;
 use super::bulk::{ids, shelf};
 use super::metadata::ebb;
-use crate::model::library::Kind;
 use crate::testing::teller::silent;
 use crate::testing::{House, audited, pace};
 

@@ -1,10 +1,10 @@
 //! Files that people have had forgotten, libraries that are gone, and those that lie in each other.
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::Kind;
 use serde_json::json;
 
 use super::bulk::{ids, shelf};
-use crate::model::library::Kind;
 use crate::testing::audited;
 
 db_test! {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use qm_db::{Db, db_test};
+use qm_media::LibraryError;
+use qm_media::model::library::Kind;
 use qm_ports::metadata::{ExternalId, Lookup, LookupKind, Person, Told};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::Site;
 use super::bulk::{ids, shelf};
-use crate::error::LibraryError;
-use crate::model::library::Kind;
 use crate::testing::audited;
 use crate::testing::teller::{said, silent};
 
@@ -213,7 +213,7 @@ db_test! {
         for (order, body, expected) in [changed, removed] {
             let gate = Arc::new(Notify::new());
             *teller.may_answer.lock().unwrap() = Some(gate.clone());
-            let fetching = site.house.app.fetch_metadata(site.house.caller(), &id);
+            let fetching = site.house.app.identify.fetch_metadata(site.house.caller(), &id);
             let meanwhile = async {
                 teller.is_asked.notified().await;
                 let path = if order == "bulk" { "/items/bulk/remove".to_owned() } else { format!("{film}/{order}") };
@@ -239,8 +239,8 @@ db_test! {
         let fetch = move |id: String| {
             let (app, principal, client) = (app.clone(), principal.clone(), client.clone());
             tokio::spawn(async move {
-                let caller = crate::service::Caller { principal: &principal, client: &client };
-                app.fetch_metadata(caller, &id).await
+                let caller = qm_platform::Caller { principal: &principal, client: &client };
+                app.identify.fetch_metadata(caller, &id).await
             })
         };
         // While providers are asked.
@@ -259,7 +259,7 @@ db_test! {
         let cut = fetch(id.clone());
         teller.is_asked.notified().await;
         let mut held = db.begin_write().await.unwrap();
-        crate::repo::metadata::hold(&mut held, &id).await.unwrap();
+        qm_media::repo::metadata::hold(&mut held, &id).await.unwrap();
         gate.notify_one();
         while !teller.answers.lock().unwrap().is_empty() {
             tokio::task::yield_now().await;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::Kind;
 use qm_ports::metadata::{Alone, ExternalId, LookupKind, Metadata};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::Site;
 use super::bulk::shelf;
-use crate::model::library::Kind;
 use crate::testing::audited;
 use crate::testing::teller::silent;
 

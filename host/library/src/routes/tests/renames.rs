@@ -1,11 +1,11 @@
 //! Files that somebody renames beside the service.
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::{Kind, MediaLibrary};
 use serde_json::{Value, json};
 
 use super::Site;
 use super::bulk::{ids, shelf};
-use crate::model::library::{Kind, MediaLibrary};
 
 async fn scanned(site: &Site, library: &MediaLibrary) {
     let (status, done) = site.house.scans(library).await;

@@ -2,12 +2,12 @@
 
 use qm_db::{Db, db_test};
 use qm_kernel::Permission;
+use qm_media::model::external::ExternalId;
+use qm_media::model::library::Kind;
+use qm_media::repo;
 use serde_json::{Value, json};
 
 use super::Site;
-use crate::model::external::ExternalId;
-use crate::model::library::Kind;
-use crate::repo;
 use crate::testing::{Say, audited, has_user};
 
 const FOLDERS: [&str; 6] = [

@@ -1,11 +1,11 @@
 //! Series, shows, what is missing on a disk, and the table of items.
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::Kind;
+use qm_media::model::series::Key;
 use serde_json::{Value, json};
 
 use super::Site;
-use crate::model::library::Kind;
-use crate::model::series::Key;
 use crate::testing::audited;
 
 async fn shelf(db: &Db) -> Site {

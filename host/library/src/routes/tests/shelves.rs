@@ -1,12 +1,12 @@
 //! Lists by what is known of items and shows, as a client asks for them.
 
 use qm_db::{Db, db_test};
+use qm_media::model::library::Kind;
 use qm_ports::metadata::{Alone, TitleSuggestion};
 use serde_json::{Value, json};
 
 use super::Site;
 use super::bulk::{ids, shelf};
-use crate::model::library::Kind;
 
 /// Names of the items of an answer, in its order.
 fn titles(page: &Value) -> Vec<&str> {

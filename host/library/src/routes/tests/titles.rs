@@ -2,10 +2,10 @@
 
 use qm_db::{Db, db_test};
 use qm_kernel::Permission;
+use qm_media::model::library::Kind;
 use serde_json::{Value, json};
 
 use super::Site;
-use crate::model::library::Kind;
 use crate::testing::{audited, has_user};
 
 impl Site {

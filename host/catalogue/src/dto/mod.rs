@@ -1,0 +1,5 @@
+//! Lists as they are asked for and answered.
+
+pub mod items;
+pub mod series;
+pub mod shows;

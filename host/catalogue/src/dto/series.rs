@@ -1,0 +1,334 @@
+//! Series and shows, as they are asked for and answered.
+
+use std::collections::BTreeMap;
+
+use qm_kernel::{PageQuery, Timestamp};
+use qm_media::dto::fields::{external, sort, text, years};
+use qm_media::dto::items::ItemView;
+use qm_media::dto::shows::ShowView;
+use qm_media::model::item::{Filter, Issue};
+use qm_media::model::series::Series;
+use qm_media::model::view::{Judged, Listed, SeriesHealth};
+use qm_media_names::naming::composed;
+use qm_web::{Fields, FromQuery};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::model::score::{counted, mean, status};
+
+/// Characters of a key: the whole path of a folder, in base64.
+const MAX_KEY: usize = 8192;
+
+/// Which series are wanted.
+pub struct SeriesQuery {
+    pub filter: Filter,
+    pub page: PageQuery,
+}
+
+impl FromQuery for SeriesQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        let page = f.page_or(30, 200);
+        Self {
+            filter: Filter {
+                library_id: text(f, "libraryId"),
+                media_type: text(f, "mediaType"),
+                match_status: text(f, "matchStatus"),
+                search: text(f, "search").map(|part| composed(&part).into_owned()),
+                sort: sort(f),
+                ..Filter::default()
+            },
+            page,
+        }
+    }
+}
+
+/// Shows that are wanted.
+pub struct ShowsQuery {
+    pub filter: Filter,
+    pub page: PageQuery,
+}
+
+impl FromQuery for ShowsQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        let page = f.page_or(60, 200);
+        let issue = f.string("issue").one_of(&["suggested"]).optional();
+        let (year_from, year_to) = years(f);
+        Self {
+            filter: Filter {
+                library_id: text(f, "libraryId"),
+                media_type: f.string("mediaType").one_of(&["tv", "anime"]).optional(),
+                search: text(f, "search"),
+                issue: issue.as_deref().and_then(Issue::of),
+                external: external(f),
+                identified: f.boolean("identified").optional(),
+                sort: sort(f),
+                year_from,
+                year_to,
+                ..Filter::default()
+            },
+            page,
+        }
+    }
+}
+
+/// Which series is wanted, in a library or in all.
+pub struct EpisodesQuery {
+    pub key: String,
+    pub match_status: Option<String>,
+    pub library_id: Option<String>,
+}
+
+impl FromQuery for EpisodesQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        Self {
+            key: f.string("key").required().max(MAX_KEY).get(),
+            match_status: text(f, "matchStatus"),
+            library_id: text(f, "libraryId"),
+        }
+    }
+}
+
+/// Which series is wanted, in a library or in all.
+pub struct KeyQuery {
+    pub key: String,
+    pub library_id: Option<String>,
+}
+
+impl FromQuery for KeyQuery {
+    fn from_query(f: &mut Fields<'_>) -> Self {
+        Self {
+            key: f.string("key").required().max(MAX_KEY).get(),
+            library_id: text(f, "libraryId"),
+        }
+    }
+}
+
+/// A series in a list.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaSeries)]
+pub struct SeriesView {
+    /// Names it in `/api/media/series/episodes`, `/api/media/series/health` and `/api/media/shows/by-key`.
+    pub key: String,
+    pub title: String,
+    /// The smallest one of its episodes.
+    pub year: Option<i64>,
+    pub series_titledb_id: Option<String>,
+    pub episode_count: i64,
+    pub season_count: usize,
+    /// When its newest episode was added.
+    #[schema(value_type = String, format = DateTime)]
+    pub last_added_at: Timestamp,
+    /// Null: none is known.
+    #[schema(value_type = Option<Object>)]
+    pub poster: Option<Value>,
+}
+
+impl From<Series> for SeriesView {
+    fn from(series: Series) -> Self {
+        Self {
+            key: series.key.text(),
+            title: series.title,
+            year: series.year,
+            series_titledb_id: series.titledb_id,
+            episode_count: series.episodes,
+            season_count: series.seasons,
+            last_added_at: series.added,
+            poster: None,
+        }
+    }
+}
+
+/// A page of series.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaSeriesPage)]
+pub struct SeriesPage {
+    pub items: Vec<SeriesView>,
+    pub total: u64,
+    pub page: u64,
+    pub page_size: u64,
+}
+
+/// How many things belong to an item.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaEpisodeCount)]
+pub struct CountView {
+    pub subtitles: usize,
+}
+
+/// An episode of a series.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaEpisode)]
+pub struct EpisodeView {
+    #[serde(flatten)]
+    pub item: ItemView,
+    #[serde(rename = "_count")]
+    pub count: CountView,
+}
+
+/// A season of a series.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaSeriesSeason)]
+pub struct SeasonEpisodesView {
+    /// 0: specials, and what is of no season.
+    pub season_number: i64,
+    pub episode_count: usize,
+    /// Null: none is known.
+    #[schema(value_type = Option<Object>)]
+    pub poster: Option<Value>,
+    pub episodes: Vec<EpisodeView>,
+}
+
+/// The episodes of a series.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaSeriesEpisodes)]
+pub struct EpisodesView {
+    pub key: String,
+    /// Season 0 last.
+    pub seasons: Vec<SeasonEpisodesView>,
+}
+
+impl EpisodesView {
+    /// `listed`: in the order of their seasons.
+    pub fn new(key: String, listed: Vec<Listed>) -> Self {
+        let mut seasons: Vec<SeasonEpisodesView> = Vec::new();
+        for listed in listed {
+            let season_number = listed.0.season.unwrap_or(0);
+            let episode = EpisodeView {
+                item: listed.into(),
+                count: CountView { subtitles: 0 },
+            };
+            match seasons.last_mut() {
+                Some(last) if last.season_number == season_number => {
+                    last.episode_count += 1;
+                    last.episodes.push(episode);
+                }
+                _ => seasons.push(SeasonEpisodesView {
+                    season_number,
+                    episode_count: 1,
+                    poster: None,
+                    episodes: vec![episode],
+                }),
+            }
+        }
+        Self { key, seasons }
+    }
+}
+
+/// What an episode is worth.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaEpisodeHealth)]
+pub struct EpisodeHealthView {
+    pub item_id: String,
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+    /// 0 to 100.
+    pub score: i64,
+    /// `healthy`, `attention` or `problem`
+    pub status: &'static str,
+    /// What points were lost for.
+    #[schema(value_type = Vec<String>)]
+    pub reasons: Vec<&'static str>,
+}
+
+impl From<Judged> for EpisodeHealthView {
+    fn from(judged: Judged) -> Self {
+        Self {
+            item_id: judged.item_id,
+            season: judged.season,
+            episode: judged.episode,
+            score: judged.score,
+            status: status(Some(judged.score)),
+            reasons: judged.reasons,
+        }
+    }
+}
+
+/// What the episodes of a season are worth.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaSeasonHealth)]
+pub struct SeasonHealthView {
+    /// 0: specials, and what is of no season.
+    pub season_number: i64,
+    pub episodes: usize,
+    /// The mean of its episodes, rounded.
+    pub score: i64,
+    /// `healthy`, `attention` or `problem`
+    pub status: &'static str,
+    /// How many episodes lost points for each reason.
+    #[schema(value_type = BTreeMap<String, usize>)]
+    pub reason_counts: BTreeMap<&'static str, usize>,
+}
+
+/// What a series amounts to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaSeriesTotals)]
+pub struct TotalsView {
+    pub episodes: usize,
+    pub seasons: usize,
+    /// A decimal text.
+    pub bytes: String,
+}
+
+/// What the episodes of a series are worth.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaSeriesHealth)]
+pub struct SeriesHealthView {
+    /// The mean of its episodes, rounded; 0 where there are none.
+    pub score: i64,
+    /// `healthy`, `attention`, `problem`, or `unknown` where there are no episodes
+    pub status: &'static str,
+    /// Season 0 last.
+    pub seasons: Vec<SeasonHealthView>,
+    pub episodes: Vec<EpisodeHealthView>,
+    pub totals: TotalsView,
+}
+
+impl From<SeriesHealth> for SeriesHealthView {
+    fn from(health: SeriesHealth) -> Self {
+        let number = |judged: &Judged| judged.season.unwrap_or(0);
+        let scores = |judged: &[Judged]| mean(&judged.iter().map(|one| one.score).collect::<Vec<_>>());
+        let seasons: Vec<SeasonHealthView> = health
+            .episodes
+            .chunk_by(|a, b| number(a) == number(b))
+            .map(|season| {
+                let score = scores(season);
+                SeasonHealthView {
+                    season_number: season.first().map_or(0, number),
+                    episodes: season.len(),
+                    score: score.unwrap_or(0),
+                    status: status(score),
+                    reason_counts: counted(season.iter().flat_map(|one| &one.reasons)),
+                }
+            })
+            .collect();
+        let score = scores(&health.episodes);
+        Self {
+            score: score.unwrap_or(0),
+            status: status(score),
+            totals: TotalsView {
+                episodes: health.episodes.len(),
+                seasons: seasons.len(),
+                bytes: health.bytes.to_string(),
+            },
+            seasons,
+            episodes: health.episodes.into_iter().map(EpisodeHealthView::from).collect(),
+        }
+    }
+}
+
+/// A page of shows.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaShowPage)]
+pub struct ShowPage {
+    pub items: Vec<ShowView>,
+    pub total: u64,
+    pub page: u64,
+    pub page_size: u64,
+}

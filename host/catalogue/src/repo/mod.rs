@@ -1,0 +1,4 @@
+//! Tables as this room reads them.
+
+pub mod catalog;
+pub mod owned;

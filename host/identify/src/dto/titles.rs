@@ -1,0 +1,110 @@
+//! What items are found to be: what is asked for, and what came of it.
+
+use qm_media::model::titles::{Tally, Titled, Which};
+use qm_web::{Fields, FromBody};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use qm_media::dto::items::RowView;
+
+/// Characters of an id.
+const MAX_ID: usize = 200;
+const STATUSES: [&str; 3] = ["unmatched", "matched", "manual"];
+
+/// Which items are identified again.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MediaReidentifyInput)]
+pub struct ReidentifyInput {
+    /// Absent: those of all libraries.
+    pub library_id: Option<String>,
+    /// `unmatched`, `matched` or `manual`; absent: all but `manual`.
+    pub match_status: Option<String>,
+}
+
+impl FromBody for ReidentifyInput {
+    const OPTIONAL: bool = true;
+
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        f.allow_unknown();
+        Self {
+            library_id: f.string("libraryId").max(MAX_ID).optional(),
+            match_status: f.string("matchStatus").one_of(&STATUSES).optional(),
+        }
+    }
+}
+
+impl From<ReidentifyInput> for Which {
+    fn from(input: ReidentifyInput) -> Self {
+        Self {
+            library_id: input.library_id,
+            match_status: input.match_status,
+        }
+    }
+}
+
+/// What became of items that were identified again.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaReidentified)]
+pub struct TallyView {
+    pub total: u64,
+    pub matched: u64,
+    pub unmatched: u64,
+    /// Items that somebody changed while they were looked at: they are as they were left.
+    pub failed: u64,
+}
+
+impl From<Tally> for TallyView {
+    fn from(tally: Tally) -> Self {
+        Self {
+            total: tally.total,
+            matched: tally.matched,
+            unmatched: tally.unmatched,
+            failed: tally.failed,
+        }
+    }
+}
+
+/// Which title of the data set an item is.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MediaTitledbMatchInput)]
+pub struct TitledbMatchInput {
+    /// `tt` and five to ten digits.
+    pub titledb_id: String,
+    /// 0 to 1, and what lies beyond counts as that; absent: 1.
+    pub confidence: Option<f64>,
+}
+
+impl FromBody for TitledbMatchInput {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        f.allow_unknown();
+        let given = f.number("confidence").optional();
+        Self {
+            titledb_id: f.string("titledbId").required().max(MAX_ID).get(),
+            confidence: given,
+        }
+    }
+}
+
+/// An item that somebody says which title it is.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaTitledbMatch)]
+pub struct TitledbMatchView {
+    pub item: RowView,
+    pub titledb_id: String,
+    /// 0 to 10.
+    pub rating: Option<f64>,
+    /// Whether the data set knows the title. One that it does not know is taken by its id alone.
+    pub matched: bool,
+}
+
+impl From<Titled> for TitledbMatchView {
+    fn from(titled: Titled) -> Self {
+        Self {
+            item: titled.item.into(),
+            titledb_id: titled.titledb_id,
+            rating: titled.rating,
+            matched: titled.is_known,
+        }
+    }
+}

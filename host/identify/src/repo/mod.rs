@@ -1,0 +1,4 @@
+//! Tables as this room alone reads and writes them.
+
+pub mod enrich;
+pub mod repair;

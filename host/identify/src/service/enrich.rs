@@ -1,0 +1,381 @@
+//! What providers say of items that nobody has ordered anything about: those that a scan has found, and those of a download.
+//!
+//! Matched and unlocked items are asked about of which no more than their names, or the data set of titles, tell. Each is asked about outside of any transaction, and what
+//! is said is stored in one, where the item is still what it was: whatever ends in between leaves it as it was, and the next attempt
+//! finds it again. One that no provider knows is asked about anew after [`UNKNOWN`], one about which they were silent after
+//! [`SILENT`], each at once when it has become another one. Where nobody has a key nothing is looked for.
+//! Bounds: with a scan, or a download, `Pace::describes` items and [`LONGEST`]; what is left is done by a job of its own, one at a time
+//! and one a library. It ends at [`SILENCES`] items in a row that nobody answers about.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_db::Tx;
+use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
+use qm_media::LibraryError;
+use qm_media::model::external::TITLEDB;
+use qm_media::model::item::Item;
+use qm_media::model::library::MediaLibrary;
+use qm_media::model::metadata::LOCAL;
+use qm_media::repo;
+use qm_media::service::jobs::{self, Stop, in_service};
+use qm_ports::metadata::LookupKind;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::Identification;
+use super::fetch::Patience;
+use super::metadata::{Heard, asked, reasons};
+use crate::repo::enrich;
+
+/// Type of the jobs that go on where a scan has ended.
+pub const TYPE: &str = "media.library_enrich";
+/// Items that are looked for at once.
+const AT_ONCE: i64 = 64;
+/// A scan asks no longer.
+const LONGEST: Duration = Duration::from_mins(2);
+/// After that many items in a row about which nobody answers nothing more is asked.
+const SILENCES: u64 = 3;
+const UNKNOWN: Duration = Duration::from_hours(7 * 24);
+const SILENT: Duration = Duration::from_hours(1);
+/// What is told of a scan while it asks providers, in percent of the whole.
+const SHARE: (f64, f64) = (80.0, 99.0);
+
+/// What became of one item.
+pub enum One {
+    Told,
+    /// Nobody knows it.
+    Unknown,
+    /// There is nothing to ask, or it became another one meanwhile.
+    Passed,
+    /// Why nobody answered.
+    Silent(String),
+}
+
+/// How far it may go.
+pub struct Bound {
+    items: usize,
+    until: Instant,
+}
+
+impl Bound {
+    pub fn is_reached(&self, done: usize) -> bool {
+        done >= self.items || Instant::now() >= self.until
+    }
+}
+
+/// Those who do not answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Silence {
+    row: u64,
+    items: u64,
+    why: String,
+}
+
+impl Silence {
+    /// Takes what became of an item; whether more are asked about.
+    pub fn goes_on(&mut self, became: &One) -> bool {
+        match became {
+            One::Silent(why) => {
+                (self.row, self.items) = (self.row + 1, self.items + 1);
+                self.why.clone_from(why);
+            }
+            One::Told | One::Unknown => self.row = 0,
+            One::Passed => {}
+        }
+        self.row < SILENCES
+    }
+
+    /// What people are told of it.
+    pub async fn warn(&self, job: &JobContext) -> Result<(), JobError> {
+        let told = match self.items {
+            0 => return Ok(()),
+            1 => "1 item, which is as it was".to_owned(),
+            items => format!("{items} items, which are as they were"),
+        };
+        let ended = if self.row >= SILENCES {
+            "; nothing more was asked"
+        } else {
+            ""
+        };
+        let told = format!(
+            "Providers of metadata did not answer about {told}{ended}: {}",
+            self.why
+        );
+        job.warning(&told).await
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Described {
+    /// Items that providers told of.
+    pub told: u64,
+    /// Those of them that were not identified just now.
+    #[serde(skip)]
+    pub others: u64,
+    pub unknown: u64,
+    silence: Silence,
+    /// Some are left.
+    #[serde(skip)]
+    pub is_bounded: bool,
+}
+
+pub fn job_type(room: &Arc<Identification>) -> JobType {
+    let handler = Arc::new(Enriching(Arc::downgrade(room)));
+    jobs::job_type(TYPE, "jobs.type.media.library_enrich", handler)
+}
+
+struct Enriching(Weak<Identification>);
+
+#[async_trait]
+impl JobHandler for Enriching {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        let room = in_service(&self.0)?;
+        let id = job.input()["libraryId"].as_str().unwrap_or_default();
+        let mut described: Described = jobs::saved(job);
+        described.silence = Silence::default();
+        if room.has_teller(job).await? {
+            let mut going = Going {
+                room: &room,
+                job,
+                bound: None,
+                patience: Patience::default(),
+                identified: &HashSet::new(),
+            };
+            going.describe(id, &mut described, (0.0, 99.0)).await?;
+        }
+        Ok(Done::result(json!({
+            "libraryId": id, "metadataFetched": described.told, "unknown": described.unknown,
+            "unanswered": described.silence.items,
+        })))
+    }
+}
+
+/// Items of a library that are asked about one after another.
+struct Going<'a> {
+    room: &'a Identification,
+    job: &'a JobContext,
+    /// None: the job is there for nothing else, and stores how far it is.
+    bound: Option<Bound>,
+    patience: Patience,
+    /// Items that were identified just now.
+    identified: &'a HashSet<String>,
+}
+
+impl Going<'_> {
+    async fn describe(
+        &mut self,
+        library_id: &str,
+        described: &mut Described,
+        share: (f64, f64),
+    ) -> Result<(), Stop> {
+        let (room, job) = (self.room, self.job);
+        let now = room.ctx.now();
+        let total = enrich::count(&mut room.db.begin_read().await?, library_id, now).await?;
+        let (mut after, mut done) = (String::new(), 0);
+        'all: loop {
+            let mut tx = room.db.begin_read().await?;
+            let ids = enrich::lacking(&mut tx, library_id, now, &after, AT_ONCE).await?;
+            drop(tx);
+            let Some(last) = ids.last() else { break };
+            after.clone_from(last);
+            for id in &ids {
+                if self.bound.as_ref().is_some_and(|bound| bound.is_reached(done)) {
+                    described.is_bounded = true;
+                    break 'all;
+                }
+                let became = self.one(id, described).await?;
+                done += 1;
+                let part = (share.1 - share.0) * done as f64 / total.max(1) as f64;
+                let progress = Progress {
+                    current: Some(done as u64),
+                    total: Some(total),
+                    unit: Some("items"),
+                    ..Progress::percent((share.0 + part).min(share.1))
+                };
+                job.progress(progress.phase("enrich")).await?;
+                if !described.silence.goes_on(&became) {
+                    break 'all;
+                }
+            }
+            if self.bound.is_none() {
+                jobs::save(job, &*described).await?;
+            }
+        }
+        Ok(described.silence.warn(job).await?)
+    }
+
+    async fn one(&mut self, id: &str, described: &mut Described) -> Result<One, Stop> {
+        loop {
+            if self.job.is_cancelled() {
+                return Err(Stop::Stopped);
+            }
+            let (became, tx) = self.room.describe(self.job, id).await?;
+            if matches!(became, One::Silent(_)) && self.patience.is_left() {
+                // Other writers are not held up meanwhile.
+                drop(tx);
+                self.patience.wait(self.job, self.room.pace.spares).await?;
+                continue;
+            }
+            if let Some(tx) = tx {
+                tx.commit().await?;
+            }
+            match became {
+                One::Told => {
+                    described.told += 1;
+                    described.others += u64::from(!self.identified.contains(id));
+                }
+                One::Unknown => described.unknown += 1,
+                One::Passed | One::Silent(_) => return Ok(became),
+            }
+            self.patience.answered();
+            return Ok(became);
+        }
+    }
+}
+
+impl Identification {
+    /// Asks about what is lacking, as far as a scan may: how many items beside those that were identified just now are told of. What is
+    /// left is done by a job of its own.
+    pub async fn describe_found(
+        &self,
+        of: &MediaLibrary,
+        job: &JobContext,
+        identified: &HashSet<String>,
+    ) -> Result<u64, Stop> {
+        if !self.has_teller(job).await? {
+            return Ok(0);
+        }
+        let mut described = Described::default();
+        let mut going = Going {
+            room: self,
+            job,
+            bound: Some(self.bound()),
+            patience: Patience::none(),
+            identified,
+        };
+        going.describe(&of.id, &mut described, SHARE).await?;
+        if described.is_bounded {
+            self.enqueue_rest(of, job).await?;
+        }
+        Ok(described.others)
+    }
+
+    pub fn bound(&self) -> Bound {
+        Bound {
+            items: self.pace.describes,
+            until: Instant::now() + LONGEST,
+        }
+    }
+
+    /// Has the rest of a library asked about. One at a time of it: asked for again meanwhile, it is the same job.
+    pub async fn enqueue_rest(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), JobError> {
+        let rest = NewJob {
+            name: Some(of.name.clone()),
+            source: Source::Scheduled,
+            resource: Some(("media_library".to_owned(), of.id.clone())),
+            library_id: Some(of.id.clone()),
+            created_by: job.created_by().map(str::to_owned),
+            idempotency_key: Some(format!("{TYPE}:{}", of.id)),
+            ..NewJob::new(TYPE, json!({ "libraryId": of.id }))
+        };
+        let submitted = self.jobs.submit(rest).await;
+        submitted.map_err(LibraryError::from)?;
+        Ok(())
+    }
+
+    /// Whether anybody can be asked.
+    pub async fn has_teller(&self, job: &JobContext) -> Result<bool, JobError> {
+        for kind in [LookupKind::Movie, LookupKind::Tv] {
+            match self.metadata.chain(kind).await {
+                Ok(chain) if chain.is_empty() => {}
+                Ok(_) => return Ok(true),
+                Err(error) => {
+                    job.warning(&format!("No provider of metadata was asked: {error}"))
+                        .await?;
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Asks about one item, and stores what is said of it in a transaction that is the caller's to end; without one nothing is to be
+    /// stored.
+    pub async fn describe(&self, job: &JobContext, id: &str) -> Result<(One, Option<Tx>), Stop> {
+        let mut tx = self.db.begin_read().await?;
+        let (item, question) = match asked(&mut tx, id).await {
+            Ok(found) => found,
+            Err(error) => return passed(error),
+        };
+        if !is_lacking(&mut tx, &item).await? {
+            return Ok((One::Passed, None));
+        }
+        drop(tx);
+        let heard = tokio::select! {
+            () = job.cancelled() => return Err(Stop::Stopped),
+            heard = self.ask_chain(id, question) => heard,
+        };
+        match heard {
+            Ok(heard) => self.store_lacking(id, heard).await,
+            Err(LibraryError::Unsettled(error)) => Ok((One::Silent(error.to_string()), None)),
+            Err(error) => passed(error),
+        }
+    }
+
+    async fn store_lacking(&self, id: &str, heard: Heard) -> Result<(One, Option<Tx>), Stop> {
+        let mut tx = self.db.begin_write().await?;
+        repo::metadata::hold(&mut tx, id).await?;
+        let item = match asked(&mut tx, id).await {
+            Ok((item, question)) if heard.is_about(&question) => item,
+            Ok(_) => return Ok((One::Passed, None)),
+            Err(error) => return passed(error),
+        };
+        if !is_lacking(&mut tx, &item).await? {
+            return Ok((One::Passed, None));
+        }
+        if heard.told.metadata.is_some() {
+            return match self.store_heard(&mut tx, id, heard).await {
+                Ok(_) => {
+                    enrich::told(&mut tx, id).await?;
+                    Ok((One::Told, Some(tx)))
+                }
+                Err(error) => passed(error),
+            };
+        }
+        let silent = &heard.told.silent;
+        let (became, pause) = if silent.is_empty() {
+            (One::Unknown, UNKNOWN)
+        } else {
+            (One::Silent(reasons(silent)), SILENT)
+        };
+        let again_at = self.ctx.now().plus(pause);
+        enrich::tried(&mut tx, id, item.updated_at, again_at).await?;
+        Ok((became, Some(tx)))
+    }
+}
+
+/// Whether providers are to be asked about an item.
+async fn is_lacking(tx: &mut Tx, item: &Item) -> Result<bool, Stop> {
+    if item.locked || item.match_status == "unmatched" {
+        return Ok(false);
+    }
+    let stored = repo::metadata::find(tx, &item.id).await?;
+    let by = stored.as_ref().map(|stored| stored.provider_name.as_deref());
+    Ok(matches!(by, None | Some(Some(LOCAL | TITLEDB))))
+}
+
+/// An item that is gone, or another one by now, is passed over.
+fn passed(error: LibraryError) -> Result<(One, Option<Tx>), Stop> {
+    match error {
+        LibraryError::NoSuchItem | LibraryError::Changed => Ok((One::Passed, None)),
+        LibraryError::Database(error) => Err(Stop::Database(error)),
+        error => Err(Stop::Job(error.into())),
+    }
+}

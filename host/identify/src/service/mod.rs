@@ -1,0 +1,84 @@
+//! The use cases of this room.
+
+mod cross;
+mod details;
+mod edit;
+pub mod enrich;
+mod entitle;
+pub mod fetch;
+mod metadata;
+mod named;
+mod names;
+mod refresh;
+pub mod reidentify;
+mod repair;
+mod titles;
+
+use std::sync::Arc;
+
+use qm_db::Db;
+use qm_jobs::Jobs;
+use qm_kernel::Ctx;
+use qm_media::service::{Pace, Rights};
+use qm_platform::{Audit, Triggers};
+use qm_ports::metadata::MetadataChain;
+use qm_ports::titledb::TitleData;
+use qm_realtime::Hub;
+use tokio::sync::Semaphore;
+
+/// Parts that the room is made of.
+pub struct IdentificationDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub audit: Audit,
+    pub rights: Rights,
+    pub jobs: Jobs,
+    pub triggers: Arc<dyn Triggers>,
+    pub pace: Pace,
+    /// Data set of titles.
+    pub titles: Arc<dyn TitleData>,
+    /// Providers of metadata.
+    pub metadata: Arc<dyn MetadataChain>,
+    /// Channel to those who look.
+    pub hub: Hub,
+}
+
+/// The room that finds out what items and shows are, and keeps who said so.
+pub struct Identification {
+    db: Db,
+    ctx: Ctx,
+    audit: Audit,
+    rights: Rights,
+    jobs: Jobs,
+    triggers: Arc<dyn Triggers>,
+    pace: Pace,
+    titles: Arc<dyn TitleData>,
+    metadata: Arc<dyn MetadataChain>,
+    hub: Hub,
+    /// Turns of those who ask what films are, to see what a repair would do.
+    repairs: Semaphore,
+}
+
+impl Identification {
+    /// Registers its types of jobs; nothing runs before the jobs do.
+    pub fn new(deps: IdentificationDeps) -> Arc<Self> {
+        let room = Arc::new(Self {
+            db: deps.db,
+            ctx: deps.ctx,
+            audit: deps.audit,
+            rights: deps.rights,
+            jobs: deps.jobs,
+            triggers: deps.triggers,
+            pace: deps.pace,
+            titles: deps.titles,
+            metadata: deps.metadata,
+            hub: deps.hub,
+            repairs: Semaphore::new(1),
+        });
+        room.jobs.register(fetch::job_type(&room));
+        room.jobs.register(enrich::job_type(&room));
+        room.jobs.register(reidentify::job_type(&room));
+        room.jobs.register(repair::job_type(&room));
+        room
+    }
+}

@@ -1,0 +1,15 @@
+//! Names of media: what the path of a file below a library's directory says of it, and what small files beside it say.
+//!
+//! Pure: no I/O, no clock, no database; nothing panics on any text. A library's [`Kind`] decides between the readings of a name.
+
+mod facts;
+mod kind;
+pub mod name;
+pub mod naming;
+pub mod nfo;
+pub mod place;
+pub mod pointer;
+pub mod show;
+
+pub use facts::{Facts, Tech};
+pub use kind::Kind;

@@ -1,0 +1,14 @@
+//! Rows of media libraries: libraries, items, files, shows and what is said of them, as every room of the area reads and writes
+//! them; with the errors of the area, its lanes, and the parts that its jobs share.
+//!
+//! The rooms above it: `qm_probe` looks into files, and the area `qm_library` holds the others.
+
+pub mod dto;
+mod error;
+pub mod lanes;
+pub mod model;
+pub mod ops;
+pub mod repo;
+pub mod service;
+
+pub use error::LibraryError;

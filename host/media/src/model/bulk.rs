@@ -1,0 +1,144 @@
+//! What is done to many items at once.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use qm_media_names::name::{is_container, is_season};
+use qm_media_names::place;
+
+/// Items of one order.
+pub const MOST: usize = 1000;
+
+/// What became of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// `None`: it is done already.
+    pub job_id: Option<String>,
+    pub count: usize,
+    /// Ids that nothing has.
+    pub missing: Vec<String>,
+}
+
+/// Manner in which an order deletes files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Erasure {
+    pub torrents: TorrentAction,
+    /// Data that other torrents use is kept; otherwise nothing is deleted at all.
+    pub keep_shared: bool,
+}
+
+/// What becomes of torrents whose data is deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TorrentAction {
+    #[default]
+    Keep,
+    Stop,
+    StopAndDelete,
+}
+
+impl TorrentAction {
+    pub const WORDS: [&str; 3] = ["keep", "stop", "stop_and_delete"];
+
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "keep" => Some(TorrentAction::Keep),
+            "stop" => Some(TorrentAction::Stop),
+            "stop_and_delete" => Some(TorrentAction::StopAndDelete),
+            _ => None,
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            TorrentAction::Keep => "keep",
+            TorrentAction::Stop => "stop",
+            TorrentAction::StopAndDelete => "stop_and_delete",
+        }
+    }
+}
+
+/// A torrent whose data lies where items do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceTorrent {
+    pub hash: String,
+    pub engine_id: String,
+    pub name: String,
+    pub path: String,
+    pub state: &'static str,
+    /// Bytes below its path, as far as they lie inside the roots.
+    pub size: u64,
+    pub item_ids: Vec<String>,
+}
+
+/// The folder that goes along with an item: the one it lies in, with that of its show where that is one of a season. `None`:
+/// the file goes alone. `is_owned`: whether a folder holds nothing that stays.
+pub fn folder_along(item: &str, is_owned: impl Fn(&str) -> bool) -> Option<String> {
+    let mut folder = place::parent(item).filter(|folder| !folder.is_empty() && is_owned(folder))?;
+    loop {
+        let shown = place::shown(&folder);
+        let name = shown.rsplit('/').next().unwrap_or_default();
+        if !is_container(name) && !is_season(name) {
+            return Some(folder);
+        }
+        folder = place::parent(&folder).filter(|above| !above.is_empty() && is_owned(above))?;
+    }
+}
+
+/// Where something below a folder lies once that folder lies right in another library.
+pub fn moved(item: &str, folder: &str) -> String {
+    let (path, folder) = (place::decode(item), place::decode(folder));
+    let above = folder
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |at| at + 1);
+    place::encode(&path[above..])
+}
+
+/// Those of `ids` once each, in their order.
+pub fn once(ids: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    ids.into_iter().filter(|id| seen.insert(id.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_along_that_holds_nothing_else() {
+        let all = |_: &str| true;
+        let only = |owned: &'static [&'static str]| move |folder: &str| owned.contains(&folder);
+        assert_eq!(
+            folder_along("Tide (2003)/Tide.mkv", all).as_deref(),
+            Some("Tide (2003)")
+        );
+        assert_eq!(folder_along("Tide.mkv", all), None);
+        assert_eq!(folder_along("Tide (2003)/Tide.mkv", only(&[])), None);
+        assert_eq!(folder_along("Wire/Season 1/a.mkv", all).as_deref(), Some("Wire"));
+        assert_eq!(
+            folder_along("Wire/Season 1/a.mkv", only(&["Wire/Season 1"])),
+            None,
+            "a season alone has no show"
+        );
+        assert_eq!(folder_along("Season 1/a.mkv", all), None);
+        assert_eq!(
+            folder_along("A/Tide (2003)/Tide.mkv", all).as_deref(),
+            Some("A/Tide (2003)")
+        );
+        for (item, folder, expected) in [
+            ("A/Tide/x/Tide.mkv", "A/Tide", "Tide/x/Tide.mkv"),
+            ("Tide/Tide.mkv", "Tide", "Tide/Tide.mkv"),
+            ("A/Tide.mkv", "A/Tide.mkv", "Tide.mkv"),
+        ] {
+            assert_eq!(moved(item, folder), expected);
+        }
+        let odd = place::encode(b"A/\xff/Tide.mkv");
+        assert_eq!(
+            moved(&odd, &place::encode(b"A/\xff")),
+            place::encode(b"\xff/Tide.mkv")
+        );
+        assert_eq!(once(vec!["a".into(), "b".into(), "a".into()]), ["a", "b"]);
+    }
+}

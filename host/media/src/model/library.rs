@@ -1,0 +1,204 @@
+//! Libraries as people keep them.
+
+use std::collections::HashMap;
+
+use qm_kernel::Timestamp;
+pub use qm_media_names::Kind;
+
+/// Characters of a name.
+pub const MAX_NAME: usize = 200;
+/// Characters of a path.
+pub const MAX_PATH: usize = 4096;
+/// Characters of a template of names.
+pub const MAX_TEMPLATE: usize = 2000;
+/// Libraries that are kept.
+pub const MAX_LIBRARIES: u64 = 500;
+/// Minutes between two periodic scans: a year.
+pub const MAX_INTERVAL: i64 = 525_600;
+
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident, $count:literal: $($variant:ident = $word:literal,)+) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($variant,)+ }
+
+        impl $name {
+            pub const WORDS: [&str; $count] = [$($word,)+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+
+            pub fn of(word: &str) -> Option<Self> {
+                match word { $($word => Some($name::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// Whose way of naming files it follows.
+    Preset, 5:
+    Plex = "plex",
+    Jellyfin = "jellyfin",
+    Emby = "emby",
+    Kodi = "kodi",
+    Custom = "custom",
+}
+
+words! {
+    /// How files come to their names.
+    Mode, 5:
+    RenameInPlace = "rename_in_place",
+    RenameMove = "rename_move",
+    Copy = "copy",
+    Hardlink = "hardlink",
+    Symlink = "symlink",
+}
+
+/// A directory that is indexed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaLibrary {
+    pub id: String,
+    pub name: String,
+    pub kind: Kind,
+    /// Absolute.
+    pub path: String,
+    pub preset: Preset,
+    pub template: Option<String>,
+    pub mode: Mode,
+    pub auto_organize: bool,
+    pub is_enabled: bool,
+    pub scan_interval_minutes: Option<i64>,
+    pub last_scan_at: Option<Timestamp>,
+    pub watch_enabled: bool,
+    pub scan_on_startup: bool,
+    pub nfo_enabled: bool,
+    pub artwork_enabled: bool,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl MediaLibrary {
+    /// A library by the defaults, without an id, a name and a path.
+    pub fn new(now: Timestamp) -> Self {
+        Self {
+            id: String::new(),
+            name: String::new(),
+            kind: Kind::Tv,
+            path: String::new(),
+            preset: Preset::Plex,
+            template: None,
+            mode: Mode::Hardlink,
+            auto_organize: false,
+            is_enabled: true,
+            scan_interval_minutes: None,
+            last_scan_at: None,
+            watch_enabled: false,
+            scan_on_startup: false,
+            nfo_enabled: false,
+            artwork_enabled: true,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    /// Whether a periodic scan is due.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        let minutes = self.scan_interval_minutes.filter(|minutes| *minutes > 0);
+        self.is_enabled
+            && minutes.is_some_and(|minutes| {
+                self.last_scan_at
+                    .is_none_or(|at| now.ms() - at.ms() >= minutes * 60_000)
+            })
+    }
+
+    pub fn apply(&mut self, change: LibraryChange) {
+        fn set<T>(field: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *field = value;
+            }
+        }
+        set(&mut self.name, change.name);
+        set(&mut self.path, change.path);
+        set(&mut self.kind, change.kind);
+        set(&mut self.preset, change.preset);
+        set(&mut self.template, change.template);
+        set(&mut self.mode, change.mode);
+        set(&mut self.auto_organize, change.auto_organize);
+        set(&mut self.is_enabled, change.is_enabled);
+        set(&mut self.scan_interval_minutes, change.scan_interval_minutes);
+        set(&mut self.watch_enabled, change.watch_enabled);
+        set(&mut self.scan_on_startup, change.scan_on_startup);
+        set(&mut self.nfo_enabled, change.nfo_enabled);
+        set(&mut self.artwork_enabled, change.artwork_enabled);
+    }
+}
+
+/// What is to change of a library, or what is said of a new one; what is `None` stays.
+#[derive(Clone, Debug, Default)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+pub struct LibraryChange {
+    pub name: Option<String>,
+    /// As it was sent; guarded before it is kept.
+    pub path: Option<String>,
+    pub kind: Option<Kind>,
+    pub preset: Option<Preset>,
+    /// `Some(None)` clears it, as below.
+    pub template: Option<Option<String>>,
+    pub mode: Option<Mode>,
+    pub auto_organize: Option<bool>,
+    pub is_enabled: Option<bool>,
+    pub scan_interval_minutes: Option<Option<i64>>,
+    pub watch_enabled: Option<bool>,
+    pub scan_on_startup: Option<bool>,
+    pub nfo_enabled: Option<bool>,
+    pub artwork_enabled: Option<bool>,
+}
+
+/// What a scan did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScanSummary {
+    /// Files that are there.
+    pub scanned: u64,
+    pub added: u64,
+    pub updated: u64,
+    pub removed: u64,
+    pub shows: u64,
+    /// Families of folders that are of one show.
+    pub duplicate_shows: u64,
+    /// Trailers, samples and other extras, of the directories that were read.
+    pub extras: u64,
+    /// Files that are no films, no episodes and no extras, of the directories that were read.
+    pub passed_over: u64,
+}
+
+/// Directories of libraries, by their ids.
+pub fn paths(libraries: Vec<MediaLibrary>) -> HashMap<String, String> {
+    libraries
+        .into_iter()
+        .map(|library| (library.id, library.path))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_due_when_its_interval_has_passed() {
+        let now = Timestamp::from_ms(100 * 60_000);
+        let mut library = MediaLibrary::new(now);
+        assert!(!library.is_due(now), "no interval");
+        library.scan_interval_minutes = Some(10);
+        assert!(library.is_due(now), "never scanned");
+        library.last_scan_at = Some(Timestamp::from_ms(91 * 60_000));
+        assert!(!library.is_due(now));
+        library.last_scan_at = Some(Timestamp::from_ms(90 * 60_000));
+        assert!(library.is_due(now));
+        library.is_enabled = false;
+        assert!(!library.is_due(now));
+        (library.is_enabled, library.scan_interval_minutes) = (true, Some(0));
+        assert!(!library.is_due(now));
+    }
+}

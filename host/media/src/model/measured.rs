@@ -1,0 +1,20 @@
+//! Properties of a file that a program has measured.
+
+/// Properties that no name says of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    pub width: Option<i64>,
+    pub height: Option<i64>,
+    /// Of all streams together.
+    pub bitrate_kbps: Option<i64>,
+    pub duration_sec: Option<i64>,
+    pub audio_channels: Option<i64>,
+    /// Frames a second.
+    pub frame_rate: Option<f64>,
+    pub video_bit_depth: Option<i64>,
+    pub chroma_subsampling: Option<String>,
+    pub color_primaries: Option<String>,
+    pub color_transfer: Option<String>,
+    pub color_space: Option<String>,
+    pub hdr_format: Option<String>,
+}

@@ -1,0 +1,110 @@
+//! Many items at once: which there are, and where they lie now.
+
+use std::collections::HashMap;
+
+use qm_db::{DbError, FromRow, Tx, bulk, sql};
+use qm_kernel::Timestamp;
+
+use qm_media_names::place;
+
+sql! {
+    EXISTS = "SELECT COUNT(*) FROM media_items WHERE id = $1";
+    LOCK = "UPDATE media_items SET locked = $2, updated_at = $3 WHERE id = $1 AND locked <> $2";
+    // What is not UTF-8 stands behind a slash, wherever it lies. An index of PostgreSQL holds the beginning of a place. Each part names the library, by which both databases look.
+    // Two reads by the index: asked for by OR, SQLite reads the whole library.
+    BELOW = "SELECT id, place FROM media_items WHERE library_id = $1 AND substr(place, 1, 200) >= substr($2, 1, 200) \
+            AND substr(place, 1, 200) <= substr($3, 1, 200) AND place >= $2 AND place < $3 \
+        UNION SELECT id, place FROM media_items WHERE library_id = $1 \
+            AND substr(place, 1, 200) >= '/' AND substr(place, 1, 200) < '0' AND place >= '/' AND place < '0'";
+    OF_LIBRARY = "SELECT id, place FROM media_items WHERE library_id = $1";
+    DIRECTORY = "SELECT id FROM media_directories WHERE library_id = $1 \
+        AND substr(place, 1, 200) = substr($2, 1, 200) AND place = $2";
+    NEW_DIRECTORY = "INSERT INTO media_directories (id, library_id, place, device, inode, mtime, read_at, moves) \
+        VALUES ($1, $2, $3, NULL, NULL, 0, NULL, 1)";
+    DISTURBED = "UPDATE media_directories SET moves = moves + 1, read_at = NULL WHERE id = $1";
+    DELETE_AT = "DELETE FROM media_items WHERE library_id = $1 AND substr(place, 1, 200) = substr($2, 1, 200) AND place = $2 \
+        AND id <> $3";
+    MOVE = "UPDATE media_items SET library_id = $2, directory_id = $3, place = $4, updated_at = $5, \
+        same_key = NULL WHERE id = $1";
+}
+
+bulk! {
+    LYING = "SELECT i.id, i.library_id, i.place, i.locked FROM (VALUES", 1,
+        ") w CROSS JOIN media_items i WHERE i.id = w.column1";
+}
+
+/// Where an item lies.
+#[derive(FromRow)]
+pub struct Lying {
+    id: String,
+    pub library_id: String,
+    pub place: String,
+    pub locked: bool,
+}
+
+/// Where items lie, by their ids; one that is not there is not among them.
+pub async fn lying(tx: &mut Tx, ids: &[String]) -> Result<HashMap<String, Lying>, DbError> {
+    // No database keeps a NUL, and no id has one.
+    let ids: Vec<&String> = ids.iter().filter(|id| !id.contains('\0')).collect();
+    let rows = qm_db::each!(tx, Lying, LYING, ids, |id| *id).await?;
+    Ok(rows.into_iter().map(|row| (row.id.clone(), row)).collect())
+}
+
+pub async fn exists(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
+    Ok(qm_db::value!(tx, i64, EXISTS, id).await? > 0)
+}
+
+/// Locks or unlocks an item; whether it was not so before.
+pub async fn lock(tx: &mut Tx, id: &str, locked: bool, now: Timestamp) -> Result<bool, DbError> {
+    Ok(qm_db::exec!(tx, LOCK, id, locked, now.ms()).await?.rows() > 0)
+}
+
+/// Ids and places of the items below a folder of a library; empty: of all. Some that lie elsewhere may be among them.
+pub async fn below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Vec<(String, String)>, DbError> {
+    if folder.is_empty() {
+        return qm_db::all!(tx, (String, String), OF_LIBRARY, library_id).await;
+    }
+    let [plain, _] = place::ranges(folder);
+    qm_db::all!(tx, (String, String), BELOW, library_id, plain.0, plain.1).await
+}
+
+/// The row of a directory of a library that something is moved into, made where there is none, of which nothing is known.
+/// `new_id`: of a new one. A scan that runs is told by it that it has not seen everything.
+pub async fn directory(
+    tx: &mut Tx,
+    library_id: &str,
+    place: &str,
+    new_id: String,
+) -> Result<String, DbError> {
+    if let Some(id) = directory_at(tx, library_id, place).await? {
+        let _ = qm_db::exec!(tx, DISTURBED, &id).await?;
+        return Ok(id);
+    }
+    qm_db::exec!(tx, NEW_DIRECTORY, &new_id, library_id, place)
+        .await?
+        .exactly(1)?;
+    Ok(new_id)
+}
+
+/// The row of a directory of a library.
+pub async fn directory_at(tx: &mut Tx, library_id: &str, place: &str) -> Result<Option<String>, DbError> {
+    let found = qm_db::opt!(tx, (String,), DIRECTORY, library_id, place).await?;
+    Ok(found.map(|(id,)| id))
+}
+
+/// An item lies elsewhere now. What was known of that place counts no more. Nothing of one that a scan has forgotten meanwhile.
+pub async fn relocate(
+    tx: &mut Tx,
+    id: &str,
+    library_id: &str,
+    directory_id: &str,
+    place: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    if !exists(tx, id).await? {
+        return Ok(());
+    }
+    let _ = qm_db::exec!(tx, DELETE_AT, library_id, place, id).await?;
+    let _ = qm_db::exec!(tx, MOVE, id, library_id, directory_id, place, now.ms()).await?;
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! Tables of libraries, items and shows.
+
+pub mod bulk;
+pub mod copies;
+pub mod details;
+pub mod downloads;
+pub mod external;
+pub mod extras;
+pub mod ignored;
+pub mod items;
+pub mod libraries;
+pub mod lists;
+pub mod metadata;
+pub mod names;
+pub mod series;
+pub mod show_lists;
+pub mod shows;
+pub mod suggestions;
+pub mod titles;
+
+/// The keys for [`qm_db::each`], in as few statements as there can be: it asks for 64, for 8 and for single ones. No row has
+/// the key that fills them up.
+pub fn filled<'a>(keys: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut keys: Vec<&str> = keys.collect();
+    match keys.len() {
+        0 | 1 => {}
+        2..=8 => keys.resize(8, ""),
+        many => keys.resize(many.next_multiple_of(64), ""),
+    }
+    keys
+}
+
+/// A text that PostgreSQL can hold.
+pub fn clean(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+/// A pattern of LIKE that finds a part of a text, with `\` before what it would take for a pattern.
+pub fn part(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in clean(text).chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}

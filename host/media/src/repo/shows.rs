@@ -1,0 +1,202 @@
+//! Table `media_shows`.
+
+use qm_db::{DbError, FromRow, Tx, sql};
+use qm_kernel::Timestamp;
+use qm_media_names::place;
+
+use super::clean;
+use crate::model::show::Show;
+
+macro_rules! columns {
+    () => {
+        "id, library_id, place, media_type, title, year, titledb_id, provider_a_id, provider_b_id, nfo_titledb_id, canonical_key, \
+         episode_count, created_at, updated_at"
+    };
+}
+
+pub(super) use columns;
+
+sql! {
+    OF_LIBRARY = concat!("SELECT ", columns!(), " FROM media_shows WHERE library_id = $1 ORDER BY place");
+    OF_TITLE = concat!("SELECT ", columns!(), " FROM media_shows WHERE title = $1 \
+        AND (CAST($2 AS TEXT) IS NULL OR library_id = $2) ORDER BY created_at, id");
+    FIND = concat!("SELECT ", columns!(), " FROM media_shows WHERE id = $1");
+    INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+        ON CONFLICT (library_id, place) DO NOTHING");
+    COUNTED = "UPDATE media_shows SET episode_count = $2, media_type = $3, updated_at = $4 WHERE id = $1";
+    // What it said before is followed, what people and others said is not replaced.
+    SAID = "UPDATE media_shows SET nfo_titledb_id = $2, updated_at = $4, \
+        titledb_id = CASE WHEN titledb_id IS NULL OR titledb_id = nfo_titledb_id THEN $3 ELSE titledb_id END WHERE id = $1";
+    // An index of PostgreSQL holds the beginning of a place.
+    JOINS = "UPDATE media_items SET series_titledb_id = $4, titledb_asked = NULL, updated_at = $6 WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND (series_titledb_id IS NULL OR series_titledb_id = CAST($5 AS TEXT)) \
+        AND NOT locked AND media_type IN ('tv', 'anime')";
+    FORGET_OTHERS = "DELETE FROM media_external_ids WHERE is_derived AND item_id IN (SELECT id FROM media_items WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND NOT locked AND match_status <> 'manual' AND media_type IN ('tv', 'anime') \
+        AND series_titledb_id IS NOT NULL AND series_titledb_id <> $4)";
+    TAKES = "UPDATE media_items SET series_titledb_id = $4, titledb_asked = NULL, updated_at = $5 WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND NOT locked AND match_status <> 'manual' AND media_type IN ('tv', 'anime') \
+        AND series_titledb_id IS DISTINCT FROM CAST($4 AS TEXT)";
+    LEAVES = "UPDATE media_items SET series_titledb_id = NULL, titledb_asked = NULL, updated_at = $5 WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND series_titledb_id = CAST($4 AS TEXT) AND NOT locked AND media_type IN ('tv', 'anime')";
+    // What was found of its episodes was that of another series.
+    FORGET_FOUND = "DELETE FROM media_external_ids WHERE is_derived AND item_id IN (SELECT id FROM media_items WHERE library_id = $1 \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 AND NOT locked AND media_type IN ('tv', 'anime'))";
+    DELETE = "DELETE FROM media_shows WHERE id = $1 AND library_id = $2 AND place = $3";
+}
+
+#[derive(FromRow)]
+pub(super) struct Row {
+    id: String,
+    library_id: String,
+    place: String,
+    media_type: String,
+    title: String,
+    year: Option<i64>,
+    titledb_id: Option<String>,
+    provider_a_id: Option<String>,
+    provider_b_id: Option<String>,
+    nfo_titledb_id: Option<String>,
+    canonical_key: String,
+    episode_count: i64,
+    created_at: i64,
+    updated_at: i64,
+}
+
+impl From<Row> for Show {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            library_id: row.library_id,
+            place: row.place,
+            media_type: row.media_type,
+            title: row.title,
+            year: row.year,
+            titledb_id: row.titledb_id,
+            provider_a_id: row.provider_a_id,
+            provider_b_id: row.provider_b_id,
+            nfo_titledb_id: row.nfo_titledb_id,
+            canonical_key: row.canonical_key,
+            episode_count: row.episode_count,
+            created_at: Timestamp::from_ms(row.created_at),
+            updated_at: Timestamp::from_ms(row.updated_at),
+        }
+    }
+}
+
+/// The shows of a library, by their folders.
+pub async fn of_library(tx: &mut Tx, library_id: &str) -> Result<Vec<Show>, DbError> {
+    let rows = qm_db::all!(tx, Row, OF_LIBRARY, library_id).await?;
+    Ok(rows.into_iter().map(Show::from).collect())
+}
+
+/// The shows of a title, in a library or in all, the oldest first.
+pub async fn of_title(tx: &mut Tx, title: &str, library_id: Option<&str>) -> Result<Vec<Show>, DbError> {
+    let rows = qm_db::all!(tx, Row, OF_TITLE, clean(title), library_id).await?;
+    Ok(rows.into_iter().map(Show::from).collect())
+}
+
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Show>, DbError> {
+    Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Show::from))
+}
+
+/// Adds a show, unless its folder has one by now.
+pub async fn insert(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
+    let _ = qm_db::exec!(
+        tx,
+        INSERT,
+        &show.id,
+        &show.library_id,
+        &show.place,
+        &show.media_type,
+        clean(&show.title),
+        show.year,
+        show.titledb_id.as_deref(),
+        show.provider_a_id.as_deref(),
+        show.provider_b_id.as_deref(),
+        show.nfo_titledb_id.as_deref(),
+        clean(&show.canonical_key),
+        show.episode_count,
+        show.created_at.ms(),
+        show.updated_at.ms(),
+    )
+    .await?;
+    Ok(())
+}
+
+/// It has another number of episodes.
+pub async fn counted(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
+    let _ = qm_db::exec!(
+        tx,
+        COUNTED,
+        &show.id,
+        show.episode_count,
+        &show.media_type,
+        show.updated_at.ms()
+    )
+    .await?;
+    Ok(())
+}
+
+/// A folder's own file says which series it is. `found`: what it is taken for where nobody else has said it.
+pub async fn said(
+    tx: &mut Tx,
+    id: &str,
+    titledb_id: &str,
+    found: &str,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, SAID, id, titledb_id, found, now.ms()).await?;
+    Ok(())
+}
+
+/// What lies below a show's folder and belongs to no series, or to the one it was taken for before, belongs to this one.
+pub async fn join_series(
+    tx: &mut Tx,
+    show: &Show,
+    titledb_id: &str,
+    before: Option<&str>,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let id = clean(titledb_id);
+    for (from, to) in place::ranges(&show.place) {
+        let _ = qm_db::exec!(tx, JOINS, &show.library_id, from, to, &id, before, now.ms()).await?;
+    }
+    Ok(())
+}
+
+/// Items below the folder of a new show, whose name says which it is, belong to it, also those that were moved there from another one,
+/// unless somebody locked them or said what they are.
+pub async fn take_series(tx: &mut Tx, show: &Show, titledb_id: &str, now: Timestamp) -> Result<(), DbError> {
+    let id = clean(titledb_id);
+    for (from, to) in place::ranges(&show.place) {
+        let _ = qm_db::exec!(tx, FORGET_OTHERS, &show.library_id, &from, &to, &id).await?;
+        let _ = qm_db::exec!(tx, TAKES, &show.library_id, from, to, &id, now.ms()).await?;
+    }
+    Ok(())
+}
+
+/// A show's folder says that it is another one than `before`: so is what lies below it, unless somebody locked it.
+pub async fn change_series(tx: &mut Tx, before: &Show, now_is: &Show, now: Timestamp) -> Result<(), DbError> {
+    for (from, to) in place::ranges(&before.place) {
+        let _ = qm_db::exec!(tx, FORGET_FOUND, &before.library_id, &from, &to).await?;
+        if let (Some(series), None) = (&before.titledb_id, &now_is.titledb_id) {
+            let _ = qm_db::exec!(tx, LEAVES, &before.library_id, from, to, series, now.ms()).await?;
+        }
+    }
+    match &now_is.titledb_id {
+        Some(series) => join_series(tx, before, series, before.titledb_id.as_deref(), now).await,
+        None => Ok(()),
+    }
+}
+
+/// Forgets a show, unless its folder lies elsewhere by now.
+pub async fn delete(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, DELETE, &show.id, &show.library_id, &show.place).await?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Parts that the jobs of the media libraries share: how far a job is, which items failed, why it ends early.
+
+use std::sync::{Arc, Weak};
+
+use qm_db::DbError;
+use qm_jobs::{Capabilities, Ending, JobContext, JobError, JobHandler, JobType, Jobs, Progress};
+use qm_kernel::Permission;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::LibraryError;
+
+/// Module of the jobs of this area.
+pub const MODULE: &str = "media_manager";
+/// Attempts of one job: a server may be restarted as often while it runs.
+pub const ATTEMPTS: u32 = 25;
+/// Failures of one order that are named in its result.
+const NAMED: usize = 100;
+/// Warnings of one order.
+const WARNINGS: usize = 20;
+
+/// Reason for which a job does not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    #[error("it was cancelled")]
+    Stopped,
+    /// The library is gone, or lies elsewhere.
+    #[error("the library changed meanwhile")]
+    Changed,
+    #[error(transparent)]
+    Database(#[from] DbError),
+    #[error(transparent)]
+    Job(#[from] JobError),
+}
+
+impl From<Stop> for JobError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Stopped => stopped(),
+            Stop::Changed => JobError::new("conflict.library_changed", "The library was changed meanwhile"),
+            Stop::Database(error) => error.into(),
+            Stop::Job(error) => error,
+        }
+    }
+}
+
+/// A job of this area was cancelled.
+pub fn stopped() -> JobError {
+    JobError::new("interrupted", "Cancelled by the operator")
+}
+
+/// Service that a job works for, unless the server stops.
+pub fn in_service<T>(service: &Weak<T>) -> Result<Arc<T>, JobError> {
+    let gone = || JobError::new("stopping", "the server stops");
+    service.upgrade().ok_or_else(gone)
+}
+
+/// How an order stands: stored after each item, so that a server that is killed goes on with the next one.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing {
+    /// Items that were dealt with.
+    pub done: usize,
+    pub completed: usize,
+    pub failed: usize,
+    /// What failed, for people.
+    pub failures: Vec<Value>,
+}
+
+impl Standing {
+    /// Notes what became of an item.
+    pub async fn note(
+        &mut self,
+        job: &JobContext,
+        id: &str,
+        became: Result<(), String>,
+    ) -> Result<(), JobError> {
+        self.done += 1;
+        let Err(message) = became else {
+            self.completed += 1;
+            return Ok(());
+        };
+        self.failed += 1;
+        if self.failures.len() < NAMED {
+            self.failures.push(json!({ "itemId": id, "message": message }));
+        }
+        if self.failed <= WARNINGS {
+            job.warning(&message).await?;
+        }
+        Ok(())
+    }
+}
+
+/// How far an order is.
+pub fn progress(done: usize, total: usize) -> Progress {
+    let share = done as f64 / total.max(1) as f64;
+    Progress {
+        current: Some(done as u64),
+        total: Some(total as u64),
+        unit: Some("items"),
+        ..Progress::percent(99.0 * share)
+    }
+}
+
+pub fn job_type(key: &'static str, label_key: &'static str, handler: Arc<dyn JobHandler>) -> JobType {
+    JobType {
+        key,
+        module: MODULE,
+        workspace: Some("media"),
+        label_key,
+        description_key: None,
+        required_permission: Some(Permission::MediaManagerView),
+        // Whoever may retry jobs is not who gave the order, nor may they what it does.
+        capabilities: Capabilities {
+            cancellable: true,
+            ..Capabilities::default()
+        },
+        // A server that is killed goes on with what it has not done.
+        max_attempts: ATTEMPTS,
+        timeout: None,
+        // Two at once could each take a folder for its own.
+        at_once: Some(1),
+        handler,
+    }
+}
+
+/// The items of an order.
+pub fn ids(job: &JobContext) -> Vec<String> {
+    let ids = job.input()["itemIds"].as_array();
+    let ids = ids.into_iter().flatten().filter_map(Value::as_str);
+    ids.map(str::to_owned).collect()
+}
+
+/// How an order stood when it was saved last.
+pub fn saved<T: DeserializeOwned + Default>(job: &JobContext) -> T {
+    let saved = job.checkpoint().cloned().unwrap_or_default();
+    serde_json::from_value(saved).unwrap_or_default()
+}
+
+/// Saves how an order stands.
+pub async fn save<T: Serialize>(job: &JobContext, state: &T) -> Result<(), JobError> {
+    let saved =
+        serde_json::to_value(state).map_err(|error| JobError::new("checkpoint", error.to_string()))?;
+    job.save(&saved).await
+}
+
+/// Waits for a job of this area, and reads its result.
+pub async fn result_of<T: serde::de::DeserializeOwned + Default>(
+    jobs: &Jobs,
+    job: &str,
+) -> Result<T, LibraryError> {
+    match jobs.ended(job).await? {
+        Ending::Completed => {
+            let result = jobs.result(job).await?.unwrap_or(Value::Null);
+            Ok(serde_json::from_value(result).unwrap_or_default())
+        }
+        Ending::Cancelled => Err(LibraryError::Unfinished("it was cancelled".to_owned())),
+        Ending::Failed(why) => Err(LibraryError::Unfinished(why)),
+    }
+}

@@ -1,0 +1,9 @@
+//! Parts that the services of the rooms share.
+
+pub mod find;
+pub mod jobs;
+mod pace;
+mod rights;
+
+pub use pace::Pace;
+pub use rights::Rights;

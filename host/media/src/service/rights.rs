@@ -1,0 +1,57 @@
+//! Rights of those who change libraries and their items.
+
+use std::sync::Arc;
+
+use qm_db::Tx;
+use qm_jobs::{JobContext, JobError};
+use qm_kernel::Permission;
+use qm_platform::{Acting, Actor, Caller};
+use qm_ports::Holders;
+
+use crate::LibraryError;
+
+/// Judge of those who act, and of those for whom jobs act.
+#[derive(Clone)]
+pub struct Rights {
+    /// Judge of callers.
+    pub acting: Arc<dyn Acting>,
+    /// Judge of those who gave an order, while its job runs.
+    pub holders: Arc<dyn Holders>,
+}
+
+impl Rights {
+    /// Judges who acts, in the transaction of what they do.
+    pub async fn judge(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        needed: Permission,
+    ) -> Result<Actor, LibraryError> {
+        self.judge_all(tx, caller, &[needed]).await
+    }
+
+    /// Judges who acts by several permissions.
+    pub async fn judge_all(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        needed: &[Permission],
+    ) -> Result<Actor, LibraryError> {
+        Ok(self.acting.judge(tx, caller.principal, needed).await?)
+    }
+
+    /// Refuses to go on for somebody who lost a permission, or is gone.
+    pub async fn check_order(&self, job: &JobContext, needed: &[Permission]) -> Result<(), JobError> {
+        let Some(user) = job.created_by() else {
+            return Err(JobError::new("forbidden.account_gone", "Your account no longer exists").permanent());
+        };
+        for permission in needed {
+            let holds = self.holders.holds(user, *permission).await;
+            if !holds.map_err(|error| JobError::new("unavailable.accounts", error))? {
+                let message = format!("Missing permission(s): {}", permission.key());
+                return Err(JobError::new("forbidden.permission", message).permanent());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! Orders about many items, as they are given and answered.
+
+use qm_web::{Fields, FromBody};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use qm_media::model::bulk::{Accepted, SourceTorrent, TorrentAction};
+
+/// Characters of an id.
+const MAX_ID: usize = 200;
+
+/// The texts among them: no item has anything else for its id.
+fn ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
+    f.allow_unknown();
+    f.strings_among("itemIds")
+}
+
+/// The items an order is about.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MediaItemsInput)]
+pub struct ItemsInput {
+    /// 1000 at most; one that is named twice counts once, and what is no text not at all.
+    pub item_ids: Option<Vec<String>>,
+}
+
+impl FromBody for ItemsInput {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self { item_ids: ids(f) }
+    }
+}
+
+/// The items whose files are to be deleted.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MediaDeleteFilesInput)]
+pub struct DeleteFilesInput {
+    /// 1000 at most; one that is named twice counts once, and what is no text not at all.
+    pub item_ids: Option<Vec<String>>,
+    /// What becomes of torrents whose data they are: `keep`, `stop` (the torrent goes, its data stays) or `stop_and_delete`.
+    pub torrent_action: Option<String>,
+    /// With `stop_and_delete`: data that other torrents use stays. Otherwise nothing is deleted, and the answer is a 409 that names
+    /// them.
+    #[schema(required = false, default = false)]
+    pub keep_shared: bool,
+}
+
+impl FromBody for DeleteFilesInput {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            item_ids: ids(f),
+            torrent_action: f.string("torrentAction").one_of(&TorrentAction::WORDS).optional(),
+            keep_shared: f.boolean("keepShared").or(false),
+        }
+    }
+}
+
+/// The items that are to be moved, and where to.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", as = MediaMoveInput)]
+pub struct MoveInput {
+    /// 1000 at most; one that is named twice counts once, and what is no text not at all.
+    pub item_ids: Option<Vec<String>>,
+    /// The library they go into.
+    pub target_library_id: Option<String>,
+}
+
+impl FromBody for MoveInput {
+    fn from_body(f: &mut Fields<'_>) -> Self {
+        Self {
+            item_ids: ids(f),
+            target_library_id: f.string("targetLibraryId").max(MAX_ID).optional(),
+        }
+    }
+}
+
+/// What became of an order.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaOrderAccepted)]
+pub struct AcceptedView {
+    /// Of the job that does it; empty: it is done already.
+    pub job_id: String,
+    /// Items it is about.
+    pub accepted: usize,
+    /// Ids that no item has.
+    pub missing: Vec<String>,
+}
+
+impl From<Accepted> for AcceptedView {
+    fn from(accepted: Accepted) -> Self {
+        Self {
+            job_id: accepted.job_id.unwrap_or_default(),
+            accepted: accepted.count,
+            missing: accepted.missing,
+        }
+    }
+}
+
+/// A torrent whose data lies where items do.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaSourceTorrent)]
+pub struct SourceTorrentView {
+    pub torrent_hash: String,
+    pub engine_id: Option<String>,
+    pub name: String,
+    pub source_path: String,
+    /// As the list of torrents has it, e.g. `seeding`.
+    pub state: &'static str,
+    /// Of all that lies at `sourcePath`; 0 where that is outside the roots or not there.
+    pub size_bytes: u64,
+    pub item_ids: Vec<String>,
+}
+
+impl From<SourceTorrent> for SourceTorrentView {
+    fn from(torrent: SourceTorrent) -> Self {
+        Self {
+            torrent_hash: torrent.hash,
+            engine_id: Some(torrent.engine_id),
+            name: torrent.name,
+            source_path: torrent.path,
+            state: torrent.state,
+            size_bytes: torrent.size,
+            item_ids: torrent.item_ids,
+        }
+    }
+}
+
+/// Torrents whose data lies where items do.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MediaSourceTorrents)]
+pub struct SourceTorrentsView {
+    pub torrents: Vec<SourceTorrentView>,
+}

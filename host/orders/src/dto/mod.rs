@@ -1,0 +1,3 @@
+//! Orders as they are sent and answered.
+
+pub mod bulk;

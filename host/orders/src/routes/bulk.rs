@@ -1,0 +1,157 @@
+//! `/api/media/items/bulk`: what is done to many items at once.
+
+use axum::extract::State;
+use qm_media::model::bulk::{Erasure, TorrentAction};
+use qm_platform::Caller;
+use qm_web::{ApiResult, Auth, Body, Client, Created};
+
+use super::{App, faults};
+use crate::dto::bulk::{
+    AcceptedView, DeleteFilesInput, ItemsInput, MoveInput, SourceTorrentView, SourceTorrentsView,
+};
+
+/// Keeps items as they are: scans and matches leave them alone.
+#[utoipa::path(
+    post, path = "/api/media/items/bulk/lock", tag = "media", request_body = Body<ItemsInput>,
+    responses((status = 201, body = AcceptedView), faults::Order)
+)]
+pub async fn lock_items(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(input): Body<ItemsInput>,
+) -> ApiResult<Created<AcceptedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let ids = input.item_ids.unwrap_or_default();
+    Ok(Created(app.lock_items(caller, ids, true).await?.into()))
+}
+
+/// Lets items be changed again.
+#[utoipa::path(
+    post, path = "/api/media/items/bulk/unlock", tag = "media", request_body = Body<ItemsInput>,
+    responses((status = 201, body = AcceptedView), faults::Order)
+)]
+pub async fn unlock_items(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(input): Body<ItemsInput>,
+) -> ApiResult<Created<AcceptedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let ids = input.item_ids.unwrap_or_default();
+    Ok(Created(app.lock_items(caller, ids, false).await?.into()))
+}
+
+/// Has providers of metadata asked what items are about, each as `POST /api/media/items/{id}/metadata/fetch` does; locked ones are left
+/// out. Whoever orders it must still be allowed to when it is done.
+#[utoipa::path(
+    post, path = "/api/media/items/bulk/metadata", tag = "media", request_body = Body<ItemsInput>,
+    responses((status = 201, body = AcceptedView), faults::Order)
+)]
+pub async fn fetch_items_metadata(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(input): Body<ItemsInput>,
+) -> ApiResult<Created<AcceptedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let ids = input.item_ids.unwrap_or_default();
+    Ok(Created(app.fetch_items(caller, ids).await?.into()))
+}
+
+/// Forgets items, locked ones too. Their files stay, and a scan by hand finds them again.
+#[utoipa::path(
+    post, path = "/api/media/items/bulk/remove", tag = "media", request_body = Body<ItemsInput>,
+    responses((status = 201, body = AcceptedView), faults::Order)
+)]
+pub async fn remove_items(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(input): Body<ItemsInput>,
+) -> ApiResult<Created<AcceptedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let ids = input.item_ids.unwrap_or_default();
+    Ok(Created(app.remove_items(caller, ids).await?.into()))
+}
+
+/// Torrents whose data lies where items do: what `torrentAction` is about. Nothing is changed.
+#[utoipa::path(
+    post, path = "/api/media/items/bulk/delete-files/preview", tag = "media", request_body = Body<ItemsInput>,
+    responses((status = 201, body = SourceTorrentsView), faults::Preview)
+)]
+pub async fn preview_delete_files(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(input): Body<ItemsInput>,
+) -> ApiResult<Created<SourceTorrentsView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let ids = input.item_ids.unwrap_or_default();
+    let torrents = app.source_torrents(caller, ids).await?.into_iter();
+    Ok(Created(SourceTorrentsView {
+        torrents: torrents.map(SourceTorrentView::from).collect(),
+    }))
+}
+
+/// Has the files of items deleted for good, and folders that hold nothing else with all that lies in them. Whoever orders it must
+/// still be allowed to when it is done; `stop` takes torrents.delete too, `stop_and_delete` torrents.delete_data.
+#[utoipa::path(
+    post, path = "/api/media/items/bulk/delete-files", tag = "media", request_body = Body<DeleteFilesInput>,
+    responses((status = 201, body = AcceptedView), faults::Erase)
+)]
+pub async fn delete_item_files(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(input): Body<DeleteFilesInput>,
+) -> ApiResult<Created<AcceptedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let ids = input.item_ids.unwrap_or_default();
+    let action = input.torrent_action.as_deref().and_then(TorrentAction::of);
+    let manner = Erasure {
+        torrents: action.unwrap_or_default(),
+        keep_shared: input.keep_shared,
+    };
+    let accepted = app.delete_files(caller, ids, manner).await?;
+    Ok(Created(accepted.into()))
+}
+
+/// Has items moved into another library, with folders that hold nothing else. What is there already is never replaced.
+#[utoipa::path(
+    post, path = "/api/media/items/bulk/move", tag = "media", request_body = Body<MoveInput>,
+    responses((status = 201, body = AcceptedView), faults::Move)
+)]
+pub async fn move_items(
+    State(app): App,
+    Auth(principal): Auth,
+    Client(client): Client,
+    Body(input): Body<MoveInput>,
+) -> ApiResult<Created<AcceptedView>> {
+    let caller = Caller {
+        principal: &principal,
+        client: &client,
+    };
+    let ids = input.item_ids.unwrap_or_default();
+    Ok(Created(
+        app.move_items(caller, ids, input.target_library_id).await?.into(),
+    ))
+}

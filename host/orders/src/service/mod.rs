@@ -1,0 +1,103 @@
+//! The use cases of this room.
+
+mod actions;
+mod bulk;
+pub mod download;
+mod erase;
+mod hands;
+mod relocate;
+mod whereabouts;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use qm_db::Db;
+use qm_identify::Identification;
+use qm_jobs::Jobs;
+use qm_kernel::Ctx;
+use qm_media::service::{Pace, Rights};
+use qm_platform::{Audit, Triggers};
+use qm_ports::action::TorrentHands;
+use qm_ports::carry::DataMover;
+use qm_ports::media_server::MediaServers;
+use qm_ports::titledb::TitleData;
+use qm_ports::{Holders, TorrentPayloads};
+use qm_realtime::Hub;
+use qm_scan::Scanner;
+
+/// Ports of other areas that the media libraries use.
+#[derive(Clone)]
+pub struct Outside {
+    /// Moves files.
+    pub mover: Arc<dyn DataMover>,
+    /// Tells whose data files are.
+    pub payloads: Arc<dyn TorrentPayloads>,
+    /// Removes torrents.
+    pub hands: Arc<dyn TorrentHands>,
+    /// Tells whether somebody still may what they ordered.
+    pub holders: Arc<dyn Holders>,
+    /// Tells those who look.
+    pub hub: Hub,
+    /// Tells what titles there are.
+    pub titles: Arc<dyn TitleData>,
+    /// Has media servers look for what is new.
+    pub servers: Arc<dyn MediaServers>,
+}
+
+/// Parts that the room is made of.
+pub struct OrdersDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub audit: Audit,
+    pub rights: Rights,
+    pub jobs: Jobs,
+    pub triggers: Arc<dyn Triggers>,
+    /// `FILE_MANAGER_ROOTS`
+    pub file_roots: Vec<String>,
+    /// Directories and files of the service, which are in no library.
+    pub own: Vec<PathBuf>,
+    pub pace: Pace,
+    pub outside: Outside,
+    pub identify: Arc<Identification>,
+    pub scanner: Arc<Scanner>,
+}
+
+/// The room that does what people, rules, plugins and downloads order about what lies in libraries.
+pub struct Orders {
+    db: Db,
+    ctx: Ctx,
+    audit: Audit,
+    rights: Rights,
+    jobs: Jobs,
+    triggers: Arc<dyn Triggers>,
+    file_roots: Vec<String>,
+    own: Vec<PathBuf>,
+    pace: Pace,
+    outside: Outside,
+    identify: Arc<Identification>,
+    scanner: Arc<Scanner>,
+}
+
+impl Orders {
+    /// Registers its types of jobs; nothing runs before the jobs do.
+    pub fn new(deps: OrdersDeps) -> Arc<Self> {
+        let room = Arc::new(Self {
+            db: deps.db,
+            ctx: deps.ctx,
+            audit: deps.audit,
+            rights: deps.rights,
+            jobs: deps.jobs,
+            triggers: deps.triggers,
+            file_roots: deps.file_roots,
+            own: deps.own,
+            pace: deps.pace,
+            outside: deps.outside,
+            identify: deps.identify,
+            scanner: deps.scanner,
+        });
+        room.jobs.register(erase::job_type(&room));
+        room.jobs.register(relocate::job_type(&room));
+        room.jobs.register(download::job_type(&room));
+        room
+    }
+}

@@ -1,0 +1,3 @@
+//! Tables of files, as this room reads and writes them.
+
+pub mod probes;

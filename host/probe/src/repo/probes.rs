@@ -1,0 +1,152 @@
+//! Table `media_files`, as those look at it who look into files.
+
+use qm_db::{DbError, FromRow, Tx, sql};
+use qm_kernel::Timestamp;
+use qm_media::repo::clean;
+
+use crate::model::streams::Streams;
+
+/// Statements of a table of files.
+macro_rules! found {
+    ($table:literal) => {
+        concat!("UPDATE ", $table, " SET video_codec = COALESCE($4, video_codec), audio_codec = COALESCE($5, audio_codec), \
+        resolution = COALESCE($6, resolution), hdr = COALESCE($7, hdr), width = $8, height = $9, bitrate_kbps = $10, \
+        duration_sec = $11, audio_channels = $12, frame_rate = $13, video_bit_depth = $14, chroma_subsampling = $15, \
+        color_primaries = $16, color_transfer = $17, color_space = $18, hdr_format = $19, tech_source = 'probe', \
+        probed_at = $20, probe_error = NULL, probe_attempts = probe_attempts + 1, fingerprint = $21 \
+        WHERE id = $1 AND size = $2 AND mtime = $3")
+    };
+}
+
+macro_rules! failed {
+    ($table:literal) => {
+        concat!(
+            "UPDATE ",
+            $table,
+            " SET probe_error = $4, probe_attempts = probe_attempts + 1, probe_after = $5 \
+        WHERE id = $1 AND size = $2 AND mtime = $3 AND probed_at IS NULL"
+        )
+    };
+}
+
+macro_rules! put_off {
+    ($table:literal) => {
+        concat!(
+            "UPDATE ",
+            $table,
+            " SET probe_after = $2 WHERE id = $1 AND probed_at IS NULL"
+        )
+    };
+}
+
+sql! {
+    DUE = "SELECT f.id, FALSE AS is_copy, f.size, f.mtime, f.probe_attempts, i.library_id, i.place FROM media_files f \
+        JOIN media_items i ON i.id = f.item_id WHERE f.probed_at IS NULL AND f.probe_error IS NULL \
+        AND f.probe_attempts = $1 AND f.probe_after <= $2 ORDER BY f.probe_after, f.id LIMIT $3";
+    DUE_COPIES = "SELECT f.id, TRUE AS is_copy, f.size, f.mtime, f.probe_attempts, f.library_id, f.place FROM media_copies f \
+        WHERE f.probed_at IS NULL AND f.probe_error IS NULL \
+        AND f.probe_attempts = $1 AND f.probe_after <= $2 ORDER BY f.probe_after, f.id LIMIT $3";
+    FOUND = found!("media_files");
+    FOUND_COPY = found!("media_copies");
+    FAILED = failed!("media_files");
+    FAILED_COPY = failed!("media_copies");
+    PUT_OFF = put_off!("media_files");
+    PUT_OFF_COPY = put_off!("media_copies");
+    RETRY = "UPDATE media_files SET probe_error = NULL, probe_attempts = 0, probe_after = 0 WHERE id IN \
+        (SELECT f.id FROM media_files f JOIN media_items i ON i.id = f.item_id \
+        WHERE i.library_id = $1 AND f.probe_error IS NOT NULL LIMIT $2)";
+    RETRY_COPIES = "UPDATE media_copies SET probe_error = NULL, probe_attempts = 0, probe_after = 0 WHERE id IN \
+        (SELECT id FROM media_copies WHERE library_id = $1 AND probe_error IS NOT NULL LIMIT $2)";
+}
+
+/// A file that is to be looked into.
+#[derive(Clone, Debug, FromRow)]
+pub struct Due {
+    pub id: String,
+    /// It is a further file of its item.
+    pub is_copy: bool,
+    pub size: i64,
+    pub mtime: i64,
+    pub probe_attempts: i64,
+    pub library_id: String,
+    pub place: String,
+}
+
+/// Files that are to be looked into by now and were looked into so often in vain, those that wait longest first.
+pub async fn due(tx: &mut Tx, attempts: i64, now: Timestamp, most: i64) -> Result<Vec<Due>, DbError> {
+    let mut due = qm_db::all!(tx, Due, DUE, attempts, now.ms(), most).await?;
+    let left = most - due.len() as i64;
+    if left > 0 {
+        due.extend(qm_db::all!(tx, Due, DUE_COPIES, attempts, now.ms(), left).await?);
+    }
+    Ok(due)
+}
+
+/// Findings in a file, unless it is another one by now. `fingerprint`: digest of its head and tail.
+pub async fn found(
+    tx: &mut Tx,
+    file: &Due,
+    streams: &Streams,
+    fingerprint: Option<&str>,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    let statement = if file.is_copy { FOUND_COPY } else { FOUND };
+    let text = |text: &Option<String>| text.as_deref().map(clean);
+    let measured = &streams.measured;
+    let _ = qm_db::exec!(
+        tx,
+        statement,
+        &file.id,
+        file.size,
+        file.mtime,
+        text(&streams.video_codec),
+        text(&streams.audio_codec),
+        text(&streams.resolution),
+        text(&streams.hdr),
+        measured.width,
+        measured.height,
+        measured.bitrate_kbps,
+        measured.duration_sec,
+        measured.audio_channels,
+        measured.frame_rate.map(|rate| rate.to_string()),
+        measured.video_bit_depth,
+        text(&measured.chroma_subsampling),
+        text(&measured.color_primaries),
+        text(&measured.color_transfer),
+        text(&measured.color_space),
+        text(&measured.hdr_format),
+        now.ms(),
+        fingerprint,
+    )
+    .await?;
+    Ok(())
+}
+
+/// A file was looked into in vain, unless it is another one by now. `why`: it is not tried again; otherwise from `after` on.
+pub async fn failed(tx: &mut Tx, file: &Due, why: Option<&str>, after: Timestamp) -> Result<(), DbError> {
+    let _ = qm_db::exec!(
+        tx,
+        if file.is_copy { FAILED_COPY } else { FAILED },
+        &file.id,
+        file.size,
+        file.mtime,
+        why.map(clean),
+        after.ms()
+    )
+    .await?;
+    Ok(())
+}
+
+/// A file that cannot be looked into now waits.
+pub async fn put_off(tx: &mut Tx, file: &Due, after: Timestamp) -> Result<(), DbError> {
+    let statement = if file.is_copy { PUT_OFF_COPY } else { PUT_OFF };
+    let _ = qm_db::exec!(tx, statement, &file.id, after.ms()).await?;
+    Ok(())
+}
+
+/// Up to `most` files of a library that could not be looked into may be tried again; how many.
+pub async fn retry(tx: &mut Tx, library_id: &str, most: i64) -> Result<u64, DbError> {
+    let first = qm_db::exec!(tx, RETRY, library_id, most).await?.rows();
+    let further = qm_db::exec!(tx, RETRY_COPIES, library_id, most).await?.rows();
+    Ok(first.max(further))
+}

@@ -1,0 +1,78 @@
+//! Long looks at a whole library: files that are missing on its disk.
+
+use std::path::{Path, PathBuf};
+
+use qm_media::LibraryError;
+use qm_media::lanes::WALKS;
+use qm_media::model::item::Filter;
+use qm_media::model::view::{Consistency, MissingFile};
+use qm_media::ops::guard::place_of;
+use qm_media::ops::reach::Reach;
+use qm_media::repo;
+use qm_media_names::place;
+
+use super::Scanner;
+
+/// Items whose files are looked for at once.
+const LOOKED_FOR: i64 = 2000;
+impl Scanner {
+    /// Looks for every file of a library. Of one that is not there nothing is missing.
+    pub async fn consistency(&self, id: &str) -> Result<Consistency, LibraryError> {
+        let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
+        let mut report = Consistency::default();
+        let Some(library) = found else {
+            return Ok(report);
+        };
+        let filter = Filter {
+            library_id: Some(library.id.clone()),
+            ..Filter::default()
+        };
+        let mut after = String::new();
+        loop {
+            let mut tx = self.db.begin_read().await?;
+            let mut items = repo::lists::behind(&mut tx, &filter, &after, LOOKED_FOR).await?;
+            repo::copies::fill(&mut tx, &mut items).await?;
+            drop(tx);
+            let Some((last, _)) = items.last() else {
+                return Ok(report);
+            };
+            after.clone_from(&last.id);
+            let copies: usize = items.iter().map(|(item, _)| item.copies.len()).sum();
+            report.checked += (2 * items.len() + copies) as u64;
+            let (path, roots) = (library.path.clone(), self.file_roots.clone());
+            let looking = WALKS.run(move |_| {
+                let reach = Reach::open(Path::new(&path)).ok();
+                let roots: Vec<PathBuf> = roots.iter().map(|root| place_of(Path::new(root))).collect();
+                let is_there = |place: &str| {
+                    reach
+                        .as_ref()
+                        .is_some_and(|reach| reach.is_file(&place::decode(place), &roots))
+                };
+                let mut missing = Vec::new();
+                for (item, file) in items {
+                    let first = (!is_there(&item.place)).then_some((item.place, file.id));
+                    let mut add = |id: String, kind, place: &str| {
+                        missing.push(MissingFile {
+                            id,
+                            path: place::absolute(&path, place),
+                            kind,
+                        });
+                    };
+                    if let Some((place, file)) = first {
+                        add(item.id, "item", &place);
+                        add(file, "file", &place);
+                    }
+                    for (place, file) in item.copies {
+                        if !is_there(&place) {
+                            add(file.id, "file", &place);
+                        }
+                    }
+                }
+                missing
+            });
+            for missing in looking.await? {
+                report.add(missing);
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Scans that nobody asks for: when the server starts, and every so often.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_media::LibraryError;
+use qm_media::repo;
+use qm_platform::Beats;
+use tokio_util::sync::CancellationToken;
+
+use super::Scanner;
+use super::scan::Reason;
+use super::scan::scan_asked;
+
+const INTERVAL: Duration = Duration::from_mins(5);
+
+impl Scanner {
+    /// Name and interval of the loop.
+    pub const SCANS: (&'static str, Duration) = ("media.library_scans", INTERVAL);
+
+    /// Asks for what is due, until it is told to stop. Of several servers on a database only the active one has loops.
+    pub async fn scans_loop(self: Arc<Self>, stop: CancellationToken) {
+        let mut beats = Beats::every(INTERVAL);
+        let mut is_first = true;
+        while stop.run_until_cancelled(beats.next()).await.is_some() {
+            self.catalogue.tidy();
+            match self.ask_for_due(is_first).await {
+                Ok(_) => is_first = false,
+                Err(error) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "scans of libraries could not be asked for"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Asks for a scan of each library whose interval has passed, at the start also of those that want one then; how many.
+    pub async fn ask_for_due(&self, is_start: bool) -> Result<usize, LibraryError> {
+        let libraries = self.list().await?;
+        let now = self.ctx.now();
+        let mut asked = 0;
+        for library in libraries {
+            let reason = if library.is_due(now) {
+                Reason::Periodic
+            } else if is_start && library.is_enabled && library.scan_on_startup {
+                Reason::Startup
+            } else {
+                continue;
+            };
+            let mut tx = self.db.begin_write().await?;
+            if repo::libraries::find(&mut tx, &library.id).await?.is_none() {
+                continue;
+            }
+            let job = self
+                .jobs
+                .enqueue(&mut tx, scan_asked(&library, reason, None))
+                .await?;
+            tx.commit().await?;
+            self.jobs.announce(&job);
+            asked += usize::from(job.is_fresh());
+        }
+        Ok(asked)
+    }
+}

@@ -1,0 +1,97 @@
+//! The use cases of this room.
+
+mod follow_up;
+mod health;
+mod ignored;
+mod index;
+mod inspect;
+mod libraries;
+mod loops;
+mod moves;
+mod scan;
+mod shows;
+mod watch;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use qm_catalogue::Catalogue;
+use qm_db::Db;
+use qm_identify::Identification;
+use qm_jobs::Jobs;
+use qm_kernel::Ctx;
+use qm_media::service::{Pace, Rights};
+use qm_platform::{Audit, Triggers};
+use qm_probe::Probing;
+use tokio::sync::{Mutex, Notify};
+
+pub use follow_up::{FILE_EVENTS, FILE_KEYS, below, refused};
+pub use scan::{Reason, ScanRequest, Scanned, scan_asked};
+use watch::Watching;
+
+/// Parts that the room is made of.
+pub struct ScannerDeps {
+    pub db: Db,
+    pub ctx: Ctx,
+    pub audit: Audit,
+    pub rights: Rights,
+    pub jobs: Jobs,
+    pub triggers: Arc<dyn Triggers>,
+    /// `FILE_MANAGER_ROOTS`
+    pub file_roots: Vec<String>,
+    /// Directories and files of the service, which are in no library.
+    pub own: Vec<PathBuf>,
+    pub pace: Pace,
+    pub probing: Arc<Probing>,
+    pub catalogue: Arc<Catalogue>,
+    pub identify: Arc<Identification>,
+}
+
+/// The room that keeps libraries, and what is known of them as their disks are.
+pub struct Scanner {
+    db: Db,
+    ctx: Ctx,
+    audit: Audit,
+    rights: Rights,
+    jobs: Jobs,
+    triggers: Arc<dyn Triggers>,
+    file_roots: Vec<String>,
+    own: Vec<PathBuf>,
+    pace: Pace,
+    probing: Arc<Probing>,
+    catalogue: Arc<Catalogue>,
+    identify: Arc<Identification>,
+    watching: Watching,
+    /// Turn of whoever scans.
+    scanning: Mutex<()>,
+    /// Turn of whoever moves items after their files.
+    moving: Mutex<()>,
+    /// Signal that something was moved or deleted.
+    told: Notify,
+}
+
+impl Scanner {
+    /// Registers its type of jobs; nothing runs before the jobs do.
+    pub fn new(deps: ScannerDeps) -> Arc<Self> {
+        let room = Arc::new(Self {
+            db: deps.db,
+            ctx: deps.ctx,
+            audit: deps.audit,
+            rights: deps.rights,
+            jobs: deps.jobs,
+            triggers: deps.triggers,
+            file_roots: deps.file_roots,
+            own: deps.own,
+            pace: deps.pace,
+            probing: deps.probing,
+            catalogue: deps.catalogue,
+            identify: deps.identify,
+            watching: Watching::default(),
+            scanning: Mutex::new(()),
+            moving: Mutex::default(),
+            told: Notify::new(),
+        });
+        room.jobs.register(scan::job_type(&room));
+        room
+    }
+}

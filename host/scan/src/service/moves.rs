@@ -1,0 +1,555 @@
+//! What was moved or deleted by others, done to the index: an item goes along with its file, and a show with its folder.
+//!
+//! The consumer of events stores each change under the position of its event; here they are done one after the other, some
+//! items a transaction that also says how far it is. So each is done once for each item, whenever the server dies. A scan does
+//! all of it before it looks at the disk, and before it removes anything.
+//!
+//! In a library of the same kind an item keeps what people said of it and what it was recognised as; what its name says is
+//! read again where nobody decided that. In one of another kind it is recognised anew. Elsewhere it is gone.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_db::Tx;
+use qm_media::LibraryError;
+use qm_media::lanes::{COMPUTE, LOOKS};
+use qm_media::model::library::{Kind, MediaLibrary};
+use qm_media::model::show::Show;
+use qm_media::repo;
+use qm_media_names::name::{Identity, Read, identify, read};
+use qm_media_names::naming::is_one_film;
+use qm_media_names::naming::tag::split;
+use qm_media_names::place;
+use qm_media_names::show::{canonical_key, named};
+use qm_platform::Beats;
+use tokio_util::sync::CancellationToken;
+
+use super::Scanner;
+use super::follow_up::{FILE_EVENTS, FILE_KEYS, below};
+use crate::repo::moves;
+use crate::repo::moves::{Change, Lying, Taken};
+
+/// Items of one transaction.
+const AT_ONCE: usize = 256;
+/// Between two looks at what is to be done that nobody told of.
+const INTERVAL: Duration = Duration::from_mins(5);
+/// Until what failed is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a change is to one library.
+struct Source<'a> {
+    library: &'a MediaLibrary,
+    from: String,
+    /// `None`: it is in no library any more.
+    to: Option<(&'a MediaLibrary, String)>,
+}
+
+/// An item, where it lies, and what becomes of it.
+struct Moving {
+    source: usize,
+    item: Lying,
+    /// `None`: it goes.
+    to: Option<Goal>,
+}
+
+pub(super) struct Goal {
+    place: String,
+    /// What its path says now, unless it said the same before.
+    identity: Option<Identity>,
+    /// What its name says, unless it is called as before.
+    read: Option<Read>,
+    /// It went alone, from one show to another.
+    leaves: bool,
+}
+
+/// What is done in one transaction.
+struct Batch<'a> {
+    change: Change,
+    sources: Vec<Source<'a>>,
+    moving: Vec<Moving>,
+    /// Items that stand where others are to.
+    taken: Vec<Taken>,
+    /// Those of them whose own file is still there, by their ids.
+    staying: HashMap<String, State>,
+    /// Something stands where it was moved from.
+    is_there: bool,
+    /// Nothing is left to do of the change behind it.
+    is_last: bool,
+}
+
+impl<'a> Batch<'a> {
+    /// The libraries it is about, in the order in which they are held.
+    fn involved(&self) -> Vec<&'a MediaLibrary> {
+        let involved = self
+            .sources
+            .iter()
+            .flat_map(|source| [Some(source.library), source.to.as_ref().map(|to| to.0)]);
+        let mut involved: Vec<&MediaLibrary> = involved.flatten().collect();
+        involved.sort_by(|a, b| a.id.cmp(&b.id));
+        involved.dedup_by(|a, b| a.id == b.id);
+        involved
+    }
+
+    /// Whether another file than that of an item stands at a place. One that is as the item's was is the item's: a scan saw it
+    /// before it was told whose it is.
+    fn stands(&self, library: &MediaLibrary, place: &str, item: &Lying) -> bool {
+        let here = |other: &&Taken| other.library_id == library.id && other.place == place;
+        let others = self.taken.iter().filter(here).filter(|other| other.id != item.id);
+        others
+            .filter_map(|other| self.staying.get(&other.id))
+            .any(|state| *state != (item.size, item.mtime))
+    }
+}
+
+/// How a file is: its size, and when it was written, in nanoseconds since 1970.
+type State = (i64, i64);
+
+impl Scanner {
+    /// Name and interval of the loop.
+    pub const MOVES: (&'static str, Duration) = ("media.file_events", INTERVAL);
+
+    /// Does what events told of until it is told to stop. Of several servers on a database only the active one has loops.
+    pub async fn moves_loop(self: Arc<Self>, stop: CancellationToken) {
+        let mut beats = Beats::every(INTERVAL);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = beats.next() => {}
+                () = self.told.notified() => {}
+            }
+            if let Some(Err(error)) = stop.run_until_cancelled(self.follow_moves()).await {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "what was moved on the disk could not be moved in the media library"
+                );
+                let _ = stop.run_until_cancelled(tokio::time::sleep(AGAIN)).await;
+                self.told.notify_one();
+            }
+        }
+    }
+
+    /// Does all that events told of so far.
+    pub async fn follow_moves(&self) -> Result<(), LibraryError> {
+        let _turn = self.moving.lock().await;
+        let mut touched = BTreeSet::new();
+        while self.follow_some(&mut touched).await? {}
+        self.recount(&touched).await
+    }
+
+    /// Does what events told of that have happened by now, also those that were not handled yet.
+    pub(super) async fn catch_up(&self) -> Result<(), LibraryError> {
+        let until = tokio::time::Instant::now() + self.pace.waits;
+        let mut tx = self.db.begin_read().await?;
+        let ahead = qm_platform::outbox::ahead(&mut tx, FILE_EVENTS, FILE_KEYS).await?;
+        drop(tx);
+        let Some(happened) = ahead else {
+            return self.follow_moves().await;
+        };
+        loop {
+            let mut tx = self.db.begin_read().await?;
+            let passed = qm_platform::outbox::passed(&mut tx, FILE_EVENTS).await?;
+            drop(tx);
+            if passed.is_none_or(|passed| passed >= happened) || tokio::time::Instant::now() > until {
+                return self.follow_moves().await;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Does one transaction of it; whether there may be more. `touched`: libraries whose items it changed.
+    pub async fn follow_some(&self, touched: &mut BTreeSet<String>) -> Result<bool, LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let Some(change) = moves::first(&mut tx).await? else {
+            return Ok(false);
+        };
+        let libraries = repo::libraries::all(&mut tx).await?;
+        let sources = sources(&libraries, &change);
+        let mut rows: Vec<(usize, Lying)> = Vec::new();
+        for (at, source) in sources.iter().enumerate() {
+            let most = AT_ONCE as i64;
+            let (library, from) = (&source.library.id, &source.from);
+            let lying = moves::at_or_below(&mut tx, library, from, &change.after_id, most).await?;
+            rows.extend(lying.into_iter().map(|item| (at, item)));
+        }
+        rows.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
+        // Each library told of as many at most: those behind the last one of these come next.
+        let is_last = rows.len() < AT_ONCE;
+        rows.truncate(AT_ONCE);
+        let moving = self.read_moving(&sources, rows).await?;
+        let wanted: Vec<(&str, &str)> = moving
+            .iter()
+            .filter_map(|one| {
+                let (library, _) = sources[one.source].to.as_ref()?;
+                Some((&*library.id, &*one.to.as_ref()?.place))
+            })
+            .collect();
+        let taken = moves::taken(&mut tx, &wanted).await?;
+        drop(tx);
+        let (staying, is_there) = self.on_disk(&libraries, &taken, &change.from_path).await?;
+        let batch = Batch {
+            change,
+            sources,
+            moving,
+            taken,
+            staying,
+            is_there,
+            is_last,
+        };
+        if self.write_moving(&batch).await? && !batch.moving.is_empty() {
+            touched.extend(batch.involved().iter().map(|library| library.id.clone()));
+        }
+        Ok(true)
+    }
+
+    /// Writes a transaction of it down; false where it is not as it was any more, and nothing was done.
+    async fn write_moving(&self, batch: &Batch<'_>) -> Result<bool, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        for library in batch.involved() {
+            if !repo::libraries::hold(&mut tx, library).await? {
+                return Ok(false);
+            }
+        }
+        let change = &batch.change;
+        let is_ours = match batch.moving.last() {
+            Some(last) if !batch.is_last => moves::reached(&mut tx, change, &last.item.id).await?,
+            _ => moves::done(&mut tx, change).await?,
+        };
+        if !is_ours {
+            return Ok(false);
+        }
+        if change.after_id.is_empty() {
+            for source in &batch.sources {
+                self.carry_show(&mut tx, source).await?;
+            }
+        }
+        let mut directories = HashMap::new();
+        for one in &batch.moving {
+            let source = &batch.sources[one.source];
+            let library = &source.library.id;
+            // What has another file that stays where it is stays with that; a scan finds what went elsewhere.
+            let is_alone = one.to.is_none() || one.item.place == source.from;
+            let may_stay = is_alone && !(one.to.is_none() && batch.is_there);
+            if may_stay && self.stays(&mut tx, &one.item, library, &source.from).await? {
+                continue;
+            }
+            match &one.to {
+                Some(goal) => self.settle(&mut tx, batch, one, goal, &mut directories).await?,
+                // Something stands there again, or still does: a scan compares the two.
+                None if batch.is_there => {}
+                None => {
+                    moves::delete(&mut tx, &one.item.id, library, &one.item.place).await?;
+                }
+            }
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Makes another file of an item its first one, where one lies outside of what was moved, or deleted.
+    async fn stays(
+        &self,
+        tx: &mut Tx,
+        item: &Lying,
+        library_id: &str,
+        from: &str,
+    ) -> Result<bool, LibraryError> {
+        if !moves::lies(tx, &item.id, library_id, &item.place).await? {
+            return Ok(false);
+        }
+        let copies = repo::copies::lying(tx, &item.id, library_id).await?;
+        let staying = copies
+            .into_iter()
+            .find(|copy| !place::is_within(&copy.place, from));
+        if let Some(copy) = &staying {
+            repo::copies::raise(tx, &copy.id, self.ctx.now()).await?;
+        }
+        Ok(staying.is_some())
+    }
+
+    /// Reads what the paths of items say where they go, and where they lie, off the async threads.
+    async fn read_moving(
+        &self,
+        sources: &[Source<'_>],
+        rows: Vec<(usize, Lying)>,
+    ) -> Result<Vec<Moving>, LibraryError> {
+        type Ends = (String, Kind, Option<(String, Kind)>);
+        let ends = |source: &Source<'_>| -> Ends {
+            let to = source.to.as_ref();
+            let to = to.map(|(library, to)| (to.clone(), library.kind));
+            (source.from.clone(), source.library.kind, to)
+        };
+        let ends: Vec<Ends> = sources.iter().map(ends).collect();
+        let reading = COMPUTE.run(move |_| {
+            let mut beside: HashMap<Option<String>, Vec<String>> = HashMap::new();
+            for (_, item) in &rows {
+                beside
+                    .entry(place::parent(&item.place))
+                    .or_default()
+                    .push(place::shown(&item.place));
+            }
+            let reading = rows.into_iter().map(|(source, item)| {
+                // What goes with its directory goes with all that lies in it.
+                let is_alone = |from: &str| {
+                    let beside = beside
+                        .get(&place::parent(&item.place))
+                        .map(Vec::as_slice)
+                        .unwrap_or_default();
+                    item.place != from && is_one_film(beside.iter().map(String::as_str))
+                };
+                let (from, before, to) = &ends[source];
+                let to = to.as_ref().and_then(|(to, kind)| {
+                    let place = place::rebased(&item.place, from, to)?;
+                    Some(goal(&item, from, place, (*before, *kind), is_alone(from)))
+                });
+                Moving { source, item, to }
+            });
+            reading.collect()
+        });
+        Ok(reading.await?)
+    }
+
+    /// Ids of those items whose own file stands there still, and whether anything does at a path.
+    async fn on_disk(
+        &self,
+        libraries: &[MediaLibrary],
+        taken: &[Taken],
+        path: &str,
+    ) -> Result<(HashMap<String, State>, bool), LibraryError> {
+        let paths: HashMap<&str, &str> = libraries
+            .iter()
+            .map(|library| (&*library.id, &*library.path))
+            .collect();
+        let looked: Vec<(String, PathBuf, State)> = taken
+            .iter()
+            .filter_map(|item| {
+                let path = Path::new(paths.get(&*item.library_id)?)
+                    .join(OsStr::from_bytes(&place::decode(&item.place)));
+                Some((item.id.clone(), path, (item.size, item.mtime)))
+            })
+            .collect();
+        let path = PathBuf::from(path);
+        let looking = LOOKS.run(move |_| {
+            let standing = looked.into_iter().filter(|(_, path, state)| {
+                let now = path.metadata().ok().map(|now| state_of(&now));
+                now == Some(*state)
+            });
+            let standing = standing.map(|(id, _, state)| (id, state)).collect();
+            (standing, path.symlink_metadata().is_ok())
+        });
+        Ok(looking.await?)
+    }
+
+    /// Writes down where an item lies now, unless it went elsewhere meanwhile, or the file that stood there still does.
+    async fn settle(
+        &self,
+        tx: &mut Tx,
+        batch: &Batch<'_>,
+        moving: &Moving,
+        goal: &Goal,
+        directories: &mut HashMap<(String, String), String>,
+    ) -> Result<(), LibraryError> {
+        let (item, source) = (&moving.item, &batch.sources[moving.source]);
+        let (before, Some((library, _))) = (source.library, &source.to) else {
+            return Ok(());
+        };
+        if batch.stands(library, &goal.place, item)
+            || !moves::lies(tx, &item.id, &before.id, &item.place).await?
+        {
+            return Ok(());
+        }
+        let folder = place::parent(&goal.place).unwrap_or_default();
+        let key = (library.id.clone(), folder);
+        let directory = match directories.get(&key) {
+            Some(known) => known.clone(),
+            None => repo::bulk::directory(tx, &library.id, &key.1, self.ctx.id()).await?,
+        };
+        let now = self.ctx.now();
+        repo::bulk::relocate(tx, &item.id, &library.id, &directory, &goal.place, now).await?;
+        directories.insert(key, directory);
+        if let Some(read) = &goal.read {
+            repo::items::set_tech(tx, &item.id, &read.tech).await?;
+        }
+        let is_decided = before.kind == library.kind && (item.locked || item.match_status == "manual");
+        let Some(identity) = goal.identity.clone().filter(|_| !is_decided) else {
+            return Ok(());
+        };
+        let Some((mut known, _)) = repo::lists::find(tx, &item.id).await? else {
+            return Ok(());
+        };
+        let earlier = known.clone();
+        if before.kind != library.kind {
+            moves::forget_ids(tx, &item.id).await?;
+            known.locked = false;
+            (known.series_titledb_id, known.sort_title) = (None, None);
+            if let Some(Read { facts, .. }) = &goal.read {
+                (known.media_type, known.title) = (facts.media_type.clone(), facts.title.clone());
+            }
+        } else if goal.leaves {
+            known.series_titledb_id = None;
+        }
+        known.recognised(identity);
+        if !known.is_called(&earlier) {
+            repo::external::forget_derived(tx, &item.id).await?;
+        }
+        known.updated_at = now;
+        Ok(repo::items::edit(tx, &known).await?)
+    }
+
+    /// Writes down that an item lies elsewhere in its library, as a scan saw it. `directory`: the row of the one it lies in.
+    pub(super) async fn settle_seen(
+        &self,
+        tx: &mut Tx,
+        library: &MediaLibrary,
+        item: Lying,
+        goal: Goal,
+        directory: String,
+    ) -> Result<(), LibraryError> {
+        let folder = place::parent(&goal.place).unwrap_or_default();
+        let mut directories = HashMap::from([((library.id.clone(), folder), directory)]);
+        let batch = Batch {
+            change: Change {
+                position: 0,
+                from_path: String::new(),
+                to_path: None,
+                after_id: String::new(),
+            },
+            sources: vec![Source {
+                library,
+                from: item.place.clone(),
+                to: Some((library, goal.place.clone())),
+            }],
+            moving: Vec::new(),
+            taken: Vec::new(),
+            staying: HashMap::new(),
+            is_there: false,
+            is_last: true,
+        };
+        let moving = Moving {
+            source: 0,
+            item,
+            to: None,
+        };
+        self.settle(tx, &batch, &moving, &goal, &mut directories).await
+    }
+
+    /// Takes along what is known of a show whose folder a scan saw elsewhere in its library.
+    pub(super) async fn carry_seen_show(
+        &self,
+        tx: &mut Tx,
+        library: &MediaLibrary,
+        from: String,
+        to: String,
+    ) -> Result<(), LibraryError> {
+        let source = Source {
+            library,
+            from,
+            to: Some((library, to)),
+        };
+        self.carry_show(tx, &source).await
+    }
+
+    /// The folder of a show takes along what is known of it, where it is that of a show again.
+    async fn carry_show(&self, tx: &mut Tx, source: &Source<'_>) -> Result<(), LibraryError> {
+        let Some((library, to)) = &source.to else {
+            return Ok(());
+        };
+        let is_show = |place: &str| !place.is_empty() && !place::top(place).1;
+        let is_kind = source.library.kind == library.kind && library.kind.has_shows();
+        if !is_kind || !is_show(&source.from) || !is_show(to) {
+            return Ok(());
+        }
+        let Some(id) = moves::show_at(tx, &source.library.id, &source.from).await? else {
+            return Ok(());
+        };
+        moves::give_way(tx, &library.id, to).await?;
+        let (Some(show), None) = (
+            repo::shows::find(tx, &id).await?,
+            moves::show_at(tx, &library.id, to).await?,
+        ) else {
+            return Ok(());
+        };
+        let folder = place::shown(to);
+        let (title, year) = named(&folder);
+        let mut moved = Show {
+            library_id: library.id.clone(),
+            place: to.clone(),
+            canonical_key: canonical_key(&folder),
+            title,
+            year,
+            ..show.clone()
+        };
+        let now = self.ctx.now();
+        if moved.tag(split(&folder).1) {
+            repo::shows::change_series(tx, &show, &moved, now).await?;
+        }
+        Ok(moves::move_show(tx, &moved, now).await?)
+    }
+}
+
+fn state_of(file: &std::fs::Metadata) -> State {
+    let size = i64::try_from(file.len()).unwrap_or(i64::MAX);
+    let mtime = file.mtime().saturating_mul(1_000_000_000);
+    (size, mtime.saturating_add(file.mtime_nsec()))
+}
+
+/// Fate of an item that lies elsewhere in a library of this kind.
+pub(super) fn goal_within(item: &Lying, place: String, kind: Kind, is_alone: bool) -> Goal {
+    goal(item, &item.place, place, (kind, kind), is_alone)
+}
+
+fn goal(item: &Lying, from: &str, place: String, (before, kind): (Kind, Kind), is_alone: bool) -> Goal {
+    let (old, new) = (place::shown(&item.place), place::shown(&place));
+    let identity = identify(&new, kind, is_alone);
+    let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+    let is_new = before != kind || (identity.is_matched() && identity != identify(&old, before, is_alone));
+    Goal {
+        read: (before != kind || name(&old) != name(&new)).then(|| read(&new, kind, is_alone)),
+        identity: is_new.then_some(identity),
+        leaves: item.place == from && place::top(&item.place).0 != place::top(&place).0,
+        place,
+    }
+}
+
+/// What a change is to the libraries that have what was moved: the same library where it has the new place too, or one of the
+/// same kind, or another one; of several the one that lies deepest. No library is given the same files twice.
+fn sources<'a>(libraries: &'a [MediaLibrary], change: &Change) -> Vec<Source<'a>> {
+    let mut given: HashSet<&str> = HashSet::new();
+    let has = |path: &str| -> Vec<(&'a MediaLibrary, String)> {
+        let mut has: Vec<_> = libraries
+            .iter()
+            .filter_map(|library| Some((library, below(library, path)?)))
+            // A library's directory itself is what people named: its disk may be back soon.
+            .filter(|(_, place)| !place.is_empty())
+            .collect();
+        has.sort_by_key(|(library, _)| std::cmp::Reverse(library.path.len()));
+        has
+    };
+    let to = change.to_path.as_deref().map(has).unwrap_or_default();
+    let mut from = has(&change.from_path);
+    // Those that have both come first: nobody else is given what is theirs.
+    from.sort_by_key(|(library, _)| !to.iter().any(|(other, _)| other.id == library.id));
+    let sources = from.into_iter().map(|(library, from)| {
+        let fits = |test: &dyn Fn(&MediaLibrary) -> bool| {
+            let mut fitting = to.iter().filter(|(other, _)| !given.contains(&*other.id));
+            fitting.find(|(other, _)| test(other))
+        };
+        let to = fits(&|other| other.id == library.id)
+            .or_else(|| fits(&|other| other.kind == library.kind))
+            .or_else(|| fits(&|_| true));
+        if let Some((other, _)) = to {
+            given.insert(&other.id);
+        }
+        Source {
+            library,
+            from,
+            to: to.cloned(),
+        }
+    });
+    sources.collect()
+}

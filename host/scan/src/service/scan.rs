@@ -1,0 +1,503 @@
+//! The job of a scan: walk, compare, store, tell.
+//!
+//! A server that is killed leaves what it has stored; the job comes again and goes on with the rest.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_db::DbError;
+use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, NewJob, Progress, Source};
+use qm_kernel::Permission;
+use qm_lanes::LaneError;
+use qm_media::lanes::WALKS;
+use qm_media::model::library::{MediaLibrary, ScanSummary};
+use qm_media::repo;
+use qm_media::service::jobs::{ATTEMPTS, MODULE, Stop, in_service, stopped};
+use qm_media_names::place;
+use serde_json::json;
+
+use super::Scanner;
+use super::index::Index;
+use super::shows::Folders;
+use crate::model::doubt::{Known, suspects};
+use crate::ops::walk::{Entries, SeenDirectory, Task, WalkError, walk};
+use crate::repo::directories;
+
+/// Type of the jobs.
+pub const TYPE: &str = "media.library_scan";
+/// Between two words on how far the walk is.
+const LOOK: Duration = Duration::from_millis(500);
+/// Where the scan ends, in percent of the whole, where enriching follows; up to 70 files will be put in order.
+const SCANNED: f64 = 55.0;
+/// Warnings about directories that could not be read, of one scan.
+const WARNINGS: usize = 20;
+
+/// Until a scan begins that waits for more to look at, whatever the clock says.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Why a scan was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// By hand: every file is looked at, and what it is is found out.
+    Asked,
+    /// A library is new or another one.
+    Changed,
+    /// Its interval has passed: what it finds is looked for.
+    Periodic,
+    /// The server has started.
+    Startup,
+    /// A rule of automation wants it: what it finds is looked for.
+    Rule,
+    /// Something changed in the directories that are named: what it finds is looked for.
+    Noticed,
+    /// A download is whole: what follows looks at what it finds, and tells of it.
+    Downloaded,
+}
+
+impl Reason {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Reason::Asked => "asked",
+            Reason::Changed => "changed",
+            Reason::Periodic => "periodic",
+            Reason::Startup => "startup",
+            Reason::Rule => "rule",
+            Reason::Noticed => "noticed",
+            Reason::Downloaded => "downloaded",
+        }
+    }
+
+    fn parse(word: &str) -> Self {
+        match word {
+            "asked" => Reason::Asked,
+            "changed" => Reason::Changed,
+            "startup" => Reason::Startup,
+            "rule" => Reason::Rule,
+            "noticed" => Reason::Noticed,
+            "downloaded" => Reason::Downloaded,
+            _ => Reason::Periodic,
+        }
+    }
+
+    /// Whether directories that did not change are relied on.
+    const fn relies(self) -> bool {
+        !matches!(self, Reason::Asked)
+    }
+
+    /// Whether it is found out afterwards what files are: what their names say, what the data set of titles has, what providers tell.
+    pub const fn enriches(self) -> bool {
+        matches!(
+            self,
+            Reason::Asked | Reason::Periodic | Reason::Rule | Reason::Noticed
+        )
+    }
+}
+
+/// A scan to be asked for.
+pub struct ScanRequest<'a> {
+    pub library_id: &'a str,
+    pub name: Option<&'a str>,
+    pub reason: Reason,
+    pub created_by: Option<&'a str>,
+    /// Places of the directories that are gone into; `None`: the whole library.
+    pub places: Option<&'a [String]>,
+}
+
+impl ScanRequest<'_> {
+    /// One at a time of a library: asked again meanwhile, it is the same job. A scan by hand is another one, as it looks at
+    /// more; and one of some directories is always another one, as it may be of other ones, or have passed them already. So is
+    /// one of a library that was changed: a scan that runs may have read how it was, and be about to end.
+    pub fn into_job(self) -> NewJob {
+        let kind = if self.reason.relies() { "quick" } else { "whole" };
+        let key = format!("{TYPE}:{kind}:{}", self.library_id);
+        let mut input = json!({ "libraryId": self.library_id, "reason": self.reason.as_str() });
+        if let Some(places) = self.places {
+            input["places"] = json!(places);
+        }
+        NewJob {
+            name: self.name.map(str::to_owned),
+            source: match self.reason {
+                Reason::Asked | Reason::Changed => Source::Manual,
+                Reason::Periodic | Reason::Startup | Reason::Noticed | Reason::Downloaded => {
+                    Source::Scheduled
+                }
+                Reason::Rule => Source::Automation,
+            },
+            resource: Some(("media_library".to_owned(), self.library_id.to_owned())),
+            library_id: Some(self.library_id.to_owned()),
+            created_by: self.created_by.map(str::to_owned),
+            idempotency_key: (self.places.is_none() && self.reason != Reason::Changed).then_some(key),
+            ..NewJob::new(TYPE, input)
+        }
+    }
+}
+
+pub fn job_type(room: &Arc<Scanner>) -> JobType {
+    JobType {
+        key: TYPE,
+        module: MODULE,
+        workspace: Some("media"),
+        label_key: "jobs.type.media.library_scan",
+        description_key: None,
+        required_permission: Some(Permission::MediaManagerView),
+        capabilities: Capabilities {
+            cancellable: true,
+            ..Capabilities::default()
+        },
+        max_attempts: ATTEMPTS,
+        timeout: None,
+        // One after the other: disks do not like more, and two of one library would be in each other's way.
+        at_once: Some(1),
+        handler: Arc::new(Scanning(Arc::downgrade(room))),
+    }
+}
+
+struct Scanning(Weak<Scanner>);
+
+#[async_trait]
+impl JobHandler for Scanning {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        let room = in_service(&self.0)?;
+        let id = job.input()["libraryId"].as_str().unwrap_or_default().to_owned();
+        let reason = Reason::parse(job.input()["reason"].as_str().unwrap_or_default());
+        let places = job.input()["places"].as_array().map(|places| {
+            let places = places.iter().filter_map(serde_json::Value::as_str);
+            places.map(str::to_owned).collect::<Vec<_>>()
+        });
+        let until = job.input()["notBefore"].as_i64().unwrap_or(0) - room.ctx.now().ms();
+        // What is to be scanned together is told of meanwhile.
+        let pause = Duration::from_millis(until.max(0).unsigned_abs()).min(LONGEST_PAUSE);
+        tokio::select! {
+            () = job.cancelled() => return Err(stopped()),
+            () = tokio::time::sleep(pause) => {}
+        }
+        loop {
+            // An item that goes along with its file is not found anew.
+            room.follow_moves().await?;
+            let found = repo::libraries::find(&mut room.db.begin_read().await?, &id).await?;
+            let Some(found) = found else {
+                return Err(JobError::new("not_found.media_library", "Library not found").permanent());
+            };
+            match room.scan_once(job, &found, reason, places.as_deref()).await {
+                Ok(Scanned { summary, identified }) => {
+                    // Other scans have their turn meanwhile: providers may take their time.
+                    let enriched = match identified {
+                        Some(ids) => {
+                            ids.len() as u64 + room.identify.describe_found(&found, job, &ids).await?
+                        }
+                        None => 0,
+                    };
+                    return Ok(told_of(&found, summary, enriched));
+                }
+                // It lies elsewhere by now, or is gone: from the beginning.
+                Err(Stop::Changed) => {}
+                Err(stop) => return Err(stop.into()),
+            }
+        }
+    }
+}
+
+impl Scanner {
+    /// Scans a library as it is now, for a job. Two of one library would be in each other's way, so they wait for their turn,
+    /// whatever jobs they belong to.
+    pub async fn scan_once(
+        self: &Arc<Self>,
+        job: &JobContext,
+        of: &MediaLibrary,
+        reason: Reason,
+        places: Option<&[String]>,
+    ) -> Result<Scanned, Stop> {
+        let _turn = tokio::select! {
+            () = job.cancelled() => return Err(Stop::Stopped),
+            turn = self.scanning.lock() => turn,
+        };
+        let scan = Scan {
+            room: self,
+            job,
+            of,
+            reason,
+            places,
+        };
+        scan.run().await
+    }
+}
+
+/// What people see of a scan. What is not built yet did nothing: see the documentation of the crate.
+fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done {
+    Done::result(json!({
+        "libraryId": library.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
+        "removed": summary.removed, "artworkImported": 0, "metadataImported": 0, "shows": summary.shows,
+        "duplicateShows": summary.duplicate_shows, "organized": 0, "enriched": enriched,
+        "extras": summary.extras, "skipped": summary.extras + summary.passed_over,
+    }))
+}
+
+/// What a scan did.
+pub struct Scanned {
+    pub summary: ScanSummary,
+    /// Items that were identified; `None`: it was not looked for what items are.
+    identified: Option<HashSet<String>>,
+}
+
+struct Scan<'a> {
+    room: &'a Arc<Scanner>,
+    job: &'a JobContext,
+    of: &'a MediaLibrary,
+    reason: Reason,
+    places: Option<&'a [String]>,
+}
+
+/// What a scan found, in order.
+struct Found {
+    known: Known,
+    seen: Vec<SeenDirectory>,
+    /// Places at or below which nothing is changed.
+    kept: Vec<String>,
+    /// Files that are there.
+    files: u64,
+    /// The library's own directory is the one that was scanned before, on the same file system: where nothing is in it, nothing is.
+    is_certain: bool,
+}
+
+impl Scan<'_> {
+    /// The first scan of a library finds out what its files are, whoever asked for it. One after a download has steps of its own for that.
+    fn is_first(&self) -> bool {
+        self.of.last_scan_at.is_none() && self.reason != Reason::Downloaded
+    }
+
+    async fn run(&self) -> Result<Scanned, Stop> {
+        let Some(found) = self.look().await? else {
+            // Nothing was seen of it: when it was scanned last stays as it was.
+            return Ok(Scanned {
+                summary: ScanSummary::default(),
+                identified: None,
+            });
+        };
+        let mut index = Index::new(self.room, self.job, self.of, &found.known);
+        if self.reason == Reason::Downloaded {
+            index = index.untold();
+        }
+        let enriches = self.reason.enriches() || self.is_first();
+        if enriches {
+            index = index.ending_at(SCANNED);
+        }
+        index
+            .store(&found.seen, |place| is_kept(&found.kept, place))
+            .await?;
+        let may_remove = found.files > 0 || found.is_certain;
+        if may_remove {
+            index
+                .prune(&found.seen, |place| is_kept(&found.kept, place))
+                .await?;
+        } else if found.known.values().any(|known| known.items > 0) {
+            self.job
+                .warning(
+                    "Nothing was found; what is known of the library stays, for its disk may not be there",
+                )
+                .await?;
+        }
+        let mut summary = index.summary;
+        summary.scanned = found.files;
+        let folders = Folders::of(&found.seen, |place| is_kept(&found.kept, place));
+        let (shows, duplicate_shows) = self.room.refresh_shows(self.of, folders.as_ref()).await?;
+        (summary.shows, summary.duplicate_shows) = (shows, duplicate_shows);
+        let is_nothing_new = self.places.is_some() && summary.added == 0;
+        let mut identified = None;
+        if enriches && !is_nothing_new {
+            self.tell(Progress::percent(70.0).phase("enrich")).await?;
+            identified = Some(self.room.identify.identify_all(self.of, self.job).await?);
+            self.tell(Progress::percent(75.0).phase("enrich")).await?;
+            self.room.identify.ask_titles(self.of, self.job).await?;
+        }
+        self.done().await?;
+        Ok(Scanned { summary, identified })
+    }
+
+    /// Walks; `None` where the directory is not there.
+    async fn look(&self) -> Result<Option<Found>, Stop> {
+        let room = self.room;
+        let mut tx = room.db.begin_read().await?;
+        let known = directories::known(&mut tx, &self.of.id).await?;
+        let ignored = repo::ignored::places(&mut tx, &self.of.id).await?;
+        drop(tx);
+        let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        let task = Task {
+            root: self.of.path.clone().into(),
+            roots: room.file_roots.clone(),
+            own: room.own.clone(),
+            now: room.ctx.now().ms(),
+            settles: ms(room.pace.settles),
+            relies: if self.reason.relies() {
+                ms(room.pace.relies)
+            } else {
+                0
+            },
+            within: self
+                .places
+                .map(|places| places.iter().map(|place| place::decode(place)).collect()),
+            ignored,
+            kind: self.of.kind,
+            known,
+        };
+        let total: i64 = task.known.values().map(|known| known.items).sum();
+        let files = Arc::new(AtomicU64::new(0));
+        let counted = files.clone();
+        let failed = |error: LaneError| JobError::new("walk", error.to_string());
+        let walking = WALKS.start(move |cancel| {
+            let walked = walk(&task, &counted, &|| cancel.is_set());
+            (task.known, walked)
+        });
+        // Given up, it ends.
+        let mut walking = walking.map_err(failed)?;
+        let (known, walked) = loop {
+            tokio::select! {
+                ended = &mut walking => break ended.map_err(failed)?,
+                () = self.job.cancelled() => return Err(Stop::Stopped),
+                () = tokio::time::sleep(LOOK) => {
+                    let seen = files.load(Ordering::Relaxed);
+                    let share = (seen as f64 / total.max(1) as f64).min(1.0);
+                    let progress = Progress { current: Some(seen), unit: Some("files"), ..Progress::percent(5.0 * share) };
+                    self.tell(progress.phase("scan")).await?;
+                }
+            }
+        };
+        let seen = match walked {
+            Ok(seen) => seen,
+            Err(WalkError::Stopped) => return Err(Stop::Stopped),
+            Err(error) => {
+                self.job.warning(&format!("Nothing was changed: {error}")).await?;
+                return Ok(None);
+            }
+        };
+        let kept = self.doubts(&known, &seen).await?;
+        let files = seen.iter().filter(|directory| !is_kept(&kept, &directory.place));
+        let files = files.map(|directory| match &directory.entries {
+            Entries::Same => known
+                .get(&directory.place)
+                .map_or(0, |known| known.items.unsigned_abs()),
+            Entries::Read(files) => files.len() as u64,
+            Entries::Unread(_) => 0,
+        });
+        let is_certain = !is_kept(&kept, "")
+            && seen.first().zip(known.get("")).is_some_and(|(now, before)| {
+                now.place.is_empty() && (Some(now.device), Some(now.inode)) == (before.device, before.inode)
+            });
+        Ok(Some(Found {
+            files: files.sum(),
+            is_certain,
+            known,
+            seen,
+            kept,
+        }))
+    }
+
+    /// Places where nothing may be taken for removed, each told of.
+    async fn doubts(&self, known: &Known, seen: &[SeenDirectory]) -> Result<Vec<String>, Stop> {
+        let by_place: HashMap<&str, &SeenDirectory> = seen
+            .iter()
+            .map(|directory| (&*directory.place, directory))
+            .collect();
+        let mut kept = Vec::new();
+        let mut reasons = Vec::new();
+        for directory in seen {
+            if let Entries::Unread(reason) = &directory.entries {
+                reasons.push(format!(
+                    "`{}` could not be read: {reason}",
+                    self.shown(&directory.place)
+                ));
+                kept.push(directory.place.clone());
+            }
+        }
+        let now = |place: &str| by_place.get(place).map(|seen| (seen.device, seen.inode));
+        for (place, is_there) in suspects(known, now) {
+            if is_kept(&kept, &place) || (is_there && self.recognises(known, &by_place, &place).await?) {
+                continue;
+            }
+            let items = known.iter().filter(|(below, _)| place::is_within(below, &place));
+            if items.map(|(_, known)| known.items).sum::<i64>() == 0 {
+                continue;
+            }
+            reasons.push(format!(
+                "the file system at `{}` is not the one that was there; what is known of it stays",
+                self.shown(&place)
+            ));
+            kept.push(place);
+        }
+        for reason in reasons.iter().take(WARNINGS) {
+            self.job.warning(reason).await?;
+        }
+        if reasons.len() > WARNINGS {
+            let more = format!(
+                "{} more directories were left as they were",
+                reasons.len() - WARNINGS
+            );
+            self.job.warning(&more).await?;
+        }
+        Ok(kept)
+    }
+
+    /// Whether something at a place is there that was there before.
+    async fn recognises(
+        &self,
+        known: &Known,
+        seen: &HashMap<&str, &SeenDirectory>,
+        place: &str,
+    ) -> Result<bool, DbError> {
+        let mut below = known
+            .keys()
+            .filter(|below| *below != place && place::is_within(below, place));
+        if below.any(|below| seen.contains_key(&**below)) {
+            return Ok(true);
+        }
+        let (Some(directory), Some(now)) = (known.get(place), seen.get(place)) else {
+            return Ok(false);
+        };
+        let Entries::Read(files) = &now.entries else {
+            return Ok(false);
+        };
+        let files: HashSet<&str> = files.iter().map(|file| &*file.place).collect();
+        let mut tx = self.room.db.begin_read().await?;
+        let stored = repo::items::of_directory(&mut tx, &directory.id).await?;
+        Ok(stored.iter().any(|item| files.contains(&*item.place)))
+    }
+
+    fn shown(&self, place: &str) -> String {
+        place::absolute(&self.of.path, place)
+    }
+
+    async fn tell(&self, progress: Progress) -> Result<(), Stop> {
+        // The lease was lost: another worker goes on with it.
+        self.job.progress(progress).await.map_err(Stop::Job)
+    }
+
+    async fn done(&self) -> Result<(), JobError> {
+        // When the whole library was scanned last is what its interval goes by.
+        if self.places.is_none() {
+            let mut tx = self.room.db.begin_write().await?;
+            repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.room.ctx.now()).await?;
+            tx.commit().await?;
+        }
+        if self.reason == Reason::Asked {
+            self.room.probing.probe_again(&self.of.id).await?;
+        }
+        Ok(())
+    }
+}
+
+fn is_kept(kept: &[String], place: &str) -> bool {
+    kept.iter().any(|above| place::is_within(place, above))
+}
+
+pub fn scan_asked(library: &MediaLibrary, reason: Reason, by: Option<&str>) -> NewJob {
+    let asked = ScanRequest {
+        library_id: &library.id,
+        name: Some(&library.name),
+        reason,
+        created_by: by,
+        places: None,
+    };
+    asked.into_job()
+}
