@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use qm_ports::engine::{
-    AddOptions, AddRequest, Command, EngineConfig, EngineDriver, EngineError, RateLimits,
-    Source, Subject, Torrent, TorrentState, capability,
+    AddOptions, AddRequest, Command, EngineConfig, EngineDriver, EngineError, RateLimits, Source, Subject,
+    Torrent, TorrentState, capability,
 };
 use qm_testkit::generations::Program;
 use qm_testkit::sample::{Format, Sample};
