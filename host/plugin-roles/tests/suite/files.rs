@@ -9,7 +9,7 @@ use qm_plugin_host::{
     Compiler, Limits, PinsInMemory, PluginHostConfig, PluginHostError, PluginState, ValuesInMemory,
 };
 use qm_plugin_roles::Plugins;
-use qm_ports::engine::{Attention, EngineError, EngineKinds};
+use qm_ports::engine::{Attention, EngineError};
 use serde_json::json;
 
 use crate::bench::{Bench, fixture};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use qm_plugin_host::{LaneState, PluginHostError, PluginState};
-use qm_ports::engine::{Attention, EngineError, EngineKinds};
+use qm_ports::engine::{Attention, EngineError};
 use serde_json::json;
 
 use crate::bench::{Bench, fixture};
