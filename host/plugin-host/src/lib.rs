@@ -1,16 +1,19 @@
 //! Plugins: WASM components, loaded from a directory, sandboxed, supervised, reloaded while the server runs.
 //!
 //! `core` turns files into supervised instances and knows no role; `imports` is what the host offers to plugins, one file
-//! an interface with its grant. Roles are given to [`PluginHost::start`]: each is a [`role::Role`], made of what [`role`] offers, in
-//! the crate `qm-plugin-roles`.
+//! an interface with its grant. Roles are given to [`PluginHost::start`]: each is a [`role::Role`], made of what [`role`] offers,
+//! in the crate `qm-plugin-roles`.
 //!
-//! Never: a plugin gets no socket, no file and no environment; it dials, through `qm-net`, what the operator entered
-//! for that very engine, or what an administrator granted; a channel what leads outside, and the operator's mail server where that was granted; an action touches the torrent of its run and no other, and has media libraries and media servers do what the house's own actions do. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
+//! Never: a plugin gets no socket, no file and no environment; it dials, through `qm-net`, what the operator entered for that
+//! very engine, or what an administrator granted; a channel what leads outside, and the operator's mail server where that was
+//! granted; an action touches the torrent of its run and no other, and has media libraries and media servers do what the house's
+//! own actions do. A plugin's fault is a value: a trap or a timeout costs one store and never a thread.
 //!
 //! Compiling happens in a process of its own ([`Compiler`]), after the start.
 //!
-//! Bounds ([`Limits`]): 32 MiB a file, 128 MiB of memory an instance and 1 GiB over all, what the host holds for it included, 3 s of computing and 25 s of
-//! silence a call, 8 connections, 64 MiB a body or an answer, 32 MiB the arguments of a call of the host, 4,096 handles, 32 waiting calls a lane.
+//! Bounds ([`Limits`]): 32 MiB a file, 128 MiB of memory an instance and 1 GiB over all, what the host holds for it included, 3 s
+//! of computing and 25 s of silence a call, 8 connections, 64 MiB a body or an answer, 32 MiB the arguments of a call of the
+//! host, 4,096 handles, 32 waiting calls a lane.
 
 mod core;
 mod error;
@@ -76,7 +79,7 @@ pub struct PluginHostConfig {
     pub compiler: Compiler,
     /// Remembers which file an id belongs to.
     pub pins: Arc<dyn Pins>,
-    /// What plugins keep.
+    /// Store of the values that plugins keep.
     pub values: Arc<dyn Values>,
     /// Judges the parameters of an action by its plugin's schema before it is run.
     pub judge: Judge,
@@ -87,8 +90,8 @@ pub struct PluginHostConfig {
     pub first_party: HashSet<String>,
 }
 
-/// Loads `file` as the host would, as a plugin of one of `roles`, and, given a configuration, runs the contract tests of its role. What the plugin says
-/// meanwhile goes to the log, target `plugin`.
+/// Loads `file` as the host would, as a plugin of one of `roles`, and, given a configuration, runs the contract tests of its
+/// role. What the plugin says meanwhile goes to the log, target `plugin`.
 pub async fn check(
     file: &Path,
     options: CheckOptions,
@@ -152,11 +155,11 @@ impl PluginHost {
 
     /// Every file of the directory, by name.
     pub fn list(&self) -> Vec<PluginStatus> {
-        self.told(self.catalog.list())
+        self.with_claims(self.catalog.list())
     }
 
     /// The list with what only all plugins together show.
-    fn told(&self, mut plugins: Vec<PluginStatus>) -> Vec<PluginStatus> {
+    fn with_claims(&self, mut plugins: Vec<PluginStatus>) -> Vec<PluginStatus> {
         claims::tell(&self.catalog, self.roles, &mut plugins);
         plugins
     }
@@ -165,15 +168,15 @@ impl PluginHost {
     /// plugin id is unknown (it could not be loaded) goes by its name without `.wasm`.
     pub async fn reload(&self, id: &str) -> Result<PluginStatus, PluginHostError> {
         let plugin = self.catalog.reload(id).await?;
-        Ok(self.told(vec![plugin]).remove(0))
+        Ok(self.with_claims(vec![plugin]).remove(0))
     }
 
-    /// Whether an administrator may give `id` to `file`, which claims it. The change itself is made where pins are kept.
+    /// Tells whether an administrator may give `id` to `file`, which claims it. The change itself is made where pins are kept.
     pub async fn may_accept(&self, id: &str, file: &str) -> Result<(), PluginHostError> {
         self.catalog.may_accept(id, file).await
     }
 
-    /// What to grant to the plugin `id`, in its one form: an error unless it asks for all of it.
+    /// The grant for the plugin `id`, in its one form: an error unless it asks for all of it.
     pub fn may_grant(&self, id: &str, wanted: &Granted) -> Result<Granted, PluginHostError> {
         self.catalog.may_grant(id, wanted)
     }
@@ -197,7 +200,7 @@ impl PluginHost {
         self.catalog.follow_pins().await;
         self.catalog.intake().looked_at().await;
         let plugin = self.catalog.status_of(file)?;
-        Some(self.told(vec![plugin]).remove(0))
+        Some(self.with_claims(vec![plugin]).remove(0))
     }
 
     /// Says who touches torrents for plugins. Until then none is touched.

@@ -29,7 +29,7 @@ use qm_ports::indexer::Protocols;
 use qm_ports::media_server::MediaServerKinds;
 use qm_ports::metadata::Providers;
 
-use crate::stateless::{Desk, StatelessRole};
+use crate::stateless::{RolePort, StatelessRole};
 
 /// All roles; a file is matched against them in order.
 pub const ALL: Roles = &[
@@ -56,11 +56,11 @@ pub async fn check(
 pub struct Plugins {
     host: Arc<PluginHost>,
     engines: Arc<engine::Engines>,
-    channels: Arc<channel::ChannelDesk>,
-    actions: Arc<Desk<actions::ActionSet>>,
-    indexers: Arc<Desk<indexer::Indexer>>,
-    metadata: Arc<Desk<metadata::Metadata>>,
-    media_servers: Arc<Desk<media_server::MediaServer>>,
+    channels: Arc<channel::ChannelPort>,
+    actions: Arc<RolePort<actions::ActionSet>>,
+    indexers: Arc<RolePort<indexer::Indexer>>,
+    metadata: Arc<RolePort<metadata::Metadata>>,
+    media_servers: Arc<RolePort<media_server::MediaServer>>,
 }
 
 impl Plugins {
@@ -70,11 +70,11 @@ impl Plugins {
         let installed = || host.installed();
         Ok(Arc::new(Self {
             engines: Arc::new(engine::Engines(installed())),
-            channels: Arc::new(channel::ChannelDesk::new(installed())),
-            actions: Arc::new(Desk::new(installed())),
-            indexers: Arc::new(Desk::new(installed())),
-            metadata: Arc::new(Desk::new(installed())),
-            media_servers: Arc::new(Desk::new(installed())),
+            channels: Arc::new(channel::ChannelPort::new(installed())),
+            actions: Arc::new(RolePort::new(installed())),
+            indexers: Arc::new(RolePort::new(installed())),
+            metadata: Arc::new(RolePort::new(installed())),
+            media_servers: Arc::new(RolePort::new(installed())),
             host,
         }))
     }

@@ -21,6 +21,30 @@ use wasmtime::component::{InstancePre, Linker};
 /// The property that hands on a time limit.
 const TIMEOUT: &str = "timeoutMs";
 
+/// Wraps a component in the adapter of its version. Fails when an export is missing; a wrong type of one shows only in an
+/// instance.
+pub(crate) type Prepare<T> = fn(InstancePre<State>) -> wasmtime::Result<Box<<T as Stateless>::Adapter>>;
+
+/// Declares the adapter of a version: a component of a world, of which every call makes an instance.
+macro_rules! declare_adapter {
+    ($pre:ident => $world:ident) => {
+        /// A component of the world, of which every call makes an instance.
+        pub(super) struct Adapter($pre<State>);
+
+        impl Adapter {
+            pub(super) fn new(pre: wasmtime::component::InstancePre<State>) -> wasmtime::Result<Self> {
+                Ok(Self($pre::new(pre)?))
+            }
+
+            async fn world(&self, store: &mut Store<State>) -> wasmtime::Result<$world> {
+                self.0.instantiate_async(store).await
+            }
+        }
+    };
+}
+
+pub(crate) use declare_adapter;
+
 /// A role whose plugins keep nothing between calls.
 pub(crate) trait Stateless: Send + Sync + Sized + 'static {
     /// The name of the role in the API.
@@ -46,6 +70,9 @@ pub(crate) trait Stateless: Send + Sync + Sized + 'static {
     /// Things of which a plugin provides several.
     const CLAIMS: Option<Claims> = None;
 
+    /// The adapters of the versions that this host speaks, oldest first.
+    const ADAPTERS: &'static [(Version, Prepare<Self>)];
+
     /// The calls that the adapter of each version implements, as a trait object.
     type Adapter: Code + ?Sized;
     /// The error of the role's port.
@@ -58,9 +85,6 @@ pub(crate) trait Stateless: Send + Sync + Sized + 'static {
 
     /// Offers what only its plugins import.
     fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()>;
-
-    /// The adapter of a version; none where there is none.
-    fn adapter(version: Version, pre: InstancePre<State>) -> Option<wasmtime::Result<Box<Self::Adapter>>>;
 
     /// Runs the contract tests.
     fn contract(bench: Bench<Self>) -> BoxFuture<'static, Vec<Check>>;
@@ -88,7 +112,7 @@ impl<T: Stateless> Role for StatelessRole<T> {
     }
 
     fn spoken(&self) -> (Version, Version) {
-        (Version { major: 0, minor: 1 }, Version { major: 0, minor: 1 })
+        const { (T::ADAPTERS[0].0, T::ADAPTERS[T::ADAPTERS.len() - 1].0) }
     }
 
     fn has_own_hosts(&self) -> bool {
@@ -124,11 +148,11 @@ impl<T: Stateless> Role for StatelessRole<T> {
     }
 
     fn prepare(&self, version: Version, pre: InstancePre<State>) -> wasmtime::Result<Arc<dyn Code>> {
-        let adapter = T::adapter(version, pre).ok_or_else(|| {
-            let text = format!("{} API {version} has no adapter", T::PACKAGE);
-            wasmtime::Error::msg(text)
-        })?;
-        Ok(Arc::new(Component::<T>(adapter?)))
+        let (_, prepare) = T::ADAPTERS
+            .iter()
+            .find(|(spoken, _)| *spoken == version)
+            .ok_or_else(|| wasmtime::Error::msg(format!("{} API {version} has no adapter", T::PACKAGE)))?;
+        Ok(Arc::new(Component::<T>(prepare(pre)?)))
     }
 
     fn contract(&self, trial: Trial) -> BoxFuture<'static, Vec<Check>> {
@@ -156,13 +180,13 @@ fn adapter<T: Stateless>(code: &Loaded) -> Option<&T::Adapter> {
 }
 
 /// The plugins of the role, as the rest of the server knows them.
-pub(crate) struct Desk<T> {
+pub(crate) struct RolePort<T> {
     pub(crate) installed: Installed,
     calls: RoleCalls,
     role: PhantomData<T>,
 }
 
-impl<T: Stateless> Desk<T> {
+impl<T: Stateless> RolePort<T> {
     pub(crate) fn new(installed: Installed) -> Self {
         let calls = installed.calls(T::NAME, T::LANE);
         Self {
@@ -177,7 +201,7 @@ impl<T: Stateless> Desk<T> {
 
     /// The calls of the plugin of this id; none when no plugin of the role has it.
     pub(crate) fn calls_of(&self, plugin: &str) -> Option<Arc<PluginCalls>> {
-        self.calls.of(plugin)
+        self.calls.of_plugin(plugin)
     }
 
     /// Makes one call in an instance of the plugin; `otherwise` is the error where other code, of another role, has its id by now.

@@ -9,7 +9,7 @@ const MAX_SCHEMA: usize = 16 << 10;
 /// The property that says where a product is.
 const BASE_URL: &str = "baseUrl";
 
-/// Whether it can stand in the database and in the API as an id.
+/// Tells whether it can stand in the database and in the API as an id.
 pub(super) fn is_id(id: &str) -> bool {
     (1..=64).contains(&id.len())
         && id
@@ -62,7 +62,7 @@ pub(super) fn only_base_url(whose: &str, schema: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether there is a reference anywhere in it: what refers to itself can cost more to judge by than anybody has.
+/// Tells whether there is a reference anywhere in it: what refers to itself can cost more to judge by than anybody has.
 fn refers(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(name, inner)| {

@@ -1,5 +1,5 @@
-//! How one call is driven to its end, and what is held against the lane that ran it: the same for instances that stay
-//! (`lane`) and for those made for one call (`fresh`).
+//! Run of one call to its end, and failures that are held against its lane: the same for instances that stay
+//! (`lane`) and for those made for one call (`role_calls`).
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -41,13 +41,13 @@ pub(crate) struct LaneRecord {
     /// Blotted out of its logs beside what the schema calls secret.
     pub(crate) secrets: Arc<[String]>,
     supervisor: Supervisor,
-    /// Of calls with what a person configured: their failures are theirs.
+    /// Failures of calls with a person's configuration: they are that person's.
     config_backoff: ConfigBackoff,
     /// The next instance replaces one that failed.
     replace: bool,
 }
 
-/// How a call ended, as far as the instance is concerned.
+/// End of a call, as far as the instance is concerned.
 pub(crate) enum End<T> {
     /// With the plugin's word, good or bad.
     Well(T),
@@ -60,7 +60,7 @@ pub(crate) enum End<T> {
     TooLong(Duration),
 }
 
-/// What the store of an ended call knows of the reason.
+/// Facts that the store of an ended call has about the reason.
 pub(crate) struct Traces {
     cpu: bool,
     /// The reason why it was refused memory.
@@ -70,8 +70,8 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    pub(crate) fn of(state: &mut State) -> Self {
-        Witness::of(state).traces()
+    pub(crate) fn read(state: &mut State) -> Self {
+        Witness::new(state).traces()
     }
 
     /// Why it trapped, as a sentence.
@@ -93,7 +93,7 @@ impl Traces {
     }
 }
 
-/// What outlives the store of a call and knows how it ended.
+/// Parts that outlive the store of a call and know how it ended.
 pub(crate) struct Witness {
     meter: Arc<Meter>,
     account: Arc<Account>,
@@ -101,7 +101,7 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    pub(crate) fn of(state: &State) -> Self {
+    pub(crate) fn new(state: &State) -> Self {
         Self {
             meter: state.meter.clone(),
             account: state.account.clone(),
@@ -142,7 +142,7 @@ impl LaneRecord {
         }
     }
 
-    /// Whether a call may be tried; `person` stands for the configuration of one, where that is whose it is.
+    /// Tells whether a call may be tried; `person` stands for the configuration of one, where that is whose it is.
     pub(crate) fn admit(&self, person: Option<u64>) -> Result<(), Fault> {
         let now = Instant::now();
         if let Some(person) = person {
@@ -198,7 +198,7 @@ impl LaneRecord {
             first_party: code.first_party,
             grants,
             rights,
-            secrets: Secrets::of(schema, config, &secrets),
+            secrets: Secrets::gather(schema, config, &secrets),
             log_dropped: self.slot.log_dropped.clone(),
             refusals: self.slot.refusals.clone(),
             memory: self.stats.memory.clone(),
@@ -331,7 +331,7 @@ pub(crate) async fn drive<T>(
     }
 }
 
-/// What a panic said.
+/// Text of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     const MAX: usize = 200;
     let said = panic
@@ -351,7 +351,7 @@ fn said_without_backtrace(trap: &wasmtime::Error) -> String {
     one_line(&words.join(": "), MAX)
 }
 
-/// Whether what a guest handed over was more than `Runtime::store` allows it. The library's error has no type to ask for.
+/// Tells whether what a guest handed over was more than `Runtime::store` allows it. The library's error has no type to ask for.
 fn is_too_much(trap: &wasmtime::Error) -> bool {
     trap.root_cause()
         .to_string()
@@ -387,7 +387,7 @@ mod tests {
             run.call_async(&mut store, ()),
         )
         .await;
-        let traces = Traces::of(store.data_mut());
+        let traces = Traces::read(store.data_mut());
         let mut record = LaneRecord::new(runtime, Slot::new("p"), "e", "sync");
         let fault = record.judge(end, traces, None).unwrap_err();
         assert_eq!(

@@ -133,7 +133,7 @@ impl Catalog {
         self.loader.load(self.dir.join(name), effort).await
     }
 
-    /// Whose the ids are, to be read once for many files. Nothing where that is not known: then each asks.
+    /// Owners of the ids, to be read once for many files. None where they are not known: then each file asks.
     pub(crate) async fn owners(&self) -> HashMap<String, Pin> {
         self.pins.all().await.unwrap_or_default()
     }
@@ -149,7 +149,7 @@ impl Catalog {
         owners: &HashMap<String, Pin>,
     ) -> bool {
         let _turn = self.changing.lock().await;
-        if Signature::of(&self.dir.join(name)).ok() != Some(signature) {
+        if Signature::read(&self.dir.join(name)).ok() != Some(signature) {
             return false;
         }
         let (loaded, pinned_at) = match self.claimed(name, loaded, owners).await {
@@ -237,7 +237,7 @@ impl Catalog {
         }
     }
 
-    /// What to grant to `id`, in its one form and each once: all of it something that it asks for.
+    /// The grant for `id`, in its one form and each word once: all of it something that it asks for.
     pub(crate) fn may_grant(&self, id: &str, wanted: &Granted) -> Result<Granted, PluginHostError> {
         let slot = self.slot(id).ok_or_else(|| self.no_such(id))?;
         let code = slot.code();
@@ -425,7 +425,7 @@ impl Catalog {
         self.generation.send_modify(|count| *count += 1);
     }
 
-    /// Of every file that is there, in use or not: what did not pass its trial need not be compiled again to fail again.
+    /// Hashes of every file that is there, in use or not: what did not pass its trial need not be compiled again to fail again.
     fn used_hashes(&self) -> HashSet<String> {
         let inner = self.inner();
         let code = |slot: &Arc<Slot>| slot.code().and_then(|code| code.facts.sha256.clone());
@@ -439,7 +439,7 @@ impl Catalog {
         let name = self.inner().name_of(id);
         let name = name.ok_or_else(|| self.no_such(id))?;
         let path = self.dir.join(&name);
-        let signature = Signature::of(&path).map_err(|source| PluginHostError::File { path, source })?;
+        let signature = Signature::read(&path).map_err(|source| PluginHostError::File { path, source })?;
         let loading = self.loading().await;
         let loaded = self.load(&name, Effort::Asked).await;
         let settled = self.settle(&name, signature, loaded, &HashMap::new()).await;
@@ -472,7 +472,7 @@ impl Catalog {
         }
     }
 
-    /// Whether `id` may be given to `file`: it claims it, and nobody here has it any more.
+    /// Tells whether `id` may be given to `file`: it claims it, and nobody here has it any more.
     pub(crate) async fn may_accept(&self, id: &str, file: &str) -> Result<(), PluginHostError> {
         let not = |reason: String| PluginHostError::NotAcceptable {
             id: id.to_owned(),
@@ -510,7 +510,7 @@ impl Catalog {
             .collect()
     }
 
-    /// What the plugins of one role that are in use say of themselves, by id.
+    /// Descriptions of the plugins of one role that are in use, by id.
     pub(crate) fn of_role(&self, role: &str) -> Vec<About> {
         let all = self.in_use(role);
         let mut all: Vec<_> = all.iter().map(|(_, code)| code.about.clone()).collect();
@@ -527,8 +527,8 @@ impl Catalog {
             .collect()
     }
 
-    /// Whether a file that has had an id for longer than since `at` may yet turn out to be of this role: it is there, and not
-    /// loaded so far.
+    /// Tells whether a file that has had an id for longer than since `at` may yet turn out to be of this role: it is there, and
+    /// not loaded so far.
     pub(crate) fn awaits_older(&self, role: &str, at: i64) -> bool {
         let inner = self.inner();
         let older = inner.pinned.iter().filter(|(_, since)| **since < at);
@@ -572,7 +572,7 @@ impl Catalog {
 }
 
 impl Entry {
-    /// Whether it waits for the compiler and may be of this role: which one it has is told before it is compiled.
+    /// Tells whether it waits for the compiler and may be of this role: which one it has is told before it is compiled.
     fn may_become(&self, role: Option<&str>) -> bool {
         let Outcome::Refused(refusal) = &self.outcome else {
             return false;
@@ -622,7 +622,7 @@ impl Inner {
         moved
     }
 
-    /// Whether the file of this name waits for this id.
+    /// Tells whether the file of this name waits for this id.
     fn claims(&self, name: &str, id: &str) -> bool {
         let entry = self.files.get(name);
         matches!(entry.map(|entry| &entry.outcome), Some(Outcome::Refused(refusal)) if refusal.id.as_deref() == Some(id))
@@ -648,7 +648,7 @@ impl Inner {
     }
 }
 
-/// What is `wanted`, each once, if all of it is among what the plugin asks for.
+/// The `wanted` words, each once, if the plugin asks for all of them.
 fn asked_for(mut wanted: Vec<String>, asks: &[String]) -> Result<Vec<String>, String> {
     if let Some(other) = wanted.iter().find(|word| !asks.contains(word)) {
         let asks = if asks.is_empty() {

@@ -28,7 +28,7 @@ use crate::core::load::reason;
 use crate::core::runtime;
 use crate::core::voice::one_line;
 
-/// Who compiles plugins.
+/// Compiler of plugins: this process, or a child.
 #[derive(Clone, Debug)]
 pub enum Compiler {
     /// This process, without a limit: for tools that look at one file somebody trusts, and for tests.
@@ -171,7 +171,7 @@ async fn attend(child: &mut Child, order: &Order, bytes: &[u8]) -> std::io::Resu
     Ok((child.wait().await?, String::new()))
 }
 
-/// What the child's end means.
+/// Meaning of the child's end.
 fn verdict(status: ExitStatus, said: &str, limits: &Limits) -> Result<(), Failure> {
     if status.success() {
         return Ok(());

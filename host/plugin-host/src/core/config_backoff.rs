@@ -1,6 +1,6 @@
-//! What is held against single configurations, where one plugin carries out what many people entered: a destination that drips
-//! or makes its plugin compute without end costs whoever entered it their own calls, and nobody else's. Pure; the clock is an
-//! argument.
+//! Failures that are held against single configurations, where one plugin carries out what many people entered: a destination
+//! that drips or makes its plugin compute without end costs whoever entered it their own calls, and nobody else's. Pure; the
+//! clock is an argument.
 //!
 //! A configuration that failed waits like a lane does, and is never parked: whoever entered it cannot reload a plugin. The plugin
 //! itself is at fault where many configurations fail one after the other and none does well in between; then all of them wait,
@@ -20,7 +20,7 @@ const KEPT: usize = 1024;
 /// The failures of each configuration, by a number that stands for it.
 #[derive(Debug)]
 pub(crate) struct ConfigBackoff {
-    /// So many configurations in a row speak against the plugin.
+    /// Number of configurations that, failing in a row, speak against the plugin.
     row_limit: u32,
     max_pause: Duration,
     each: HashMap<u64, Supervisor>,
@@ -46,7 +46,7 @@ impl ConfigBackoff {
         }
     }
 
-    /// Whether a call with this configuration may be tried, and why not.
+    /// Tells whether a call with this configuration may be tried, and why not.
     pub(crate) fn admit(&self, who: u64, now: Instant) -> Result<(), (Duration, String)> {
         let held = [self.each.get(&who), Some(&self.shared)];
         for supervisor in held.into_iter().flatten() {
@@ -89,7 +89,7 @@ impl ConfigBackoff {
         self.shared.reason()
     }
 
-    /// Whether all wait.
+    /// Tells whether all wait.
     pub(crate) fn all_wait(&self, now: Instant) -> bool {
         self.shared.admit(now) != Admission::Free
     }

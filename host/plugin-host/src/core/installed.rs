@@ -40,7 +40,8 @@ impl Installed {
         claims::providers(&self.catalog, role)
     }
 
-    /// Reason why a thing of this role may yet be provided, where a file is still to be loaded; `noun` names it, e.g. `the action`.
+    /// Reason why a thing of this role may yet be provided, where a file is still to be loaded; `noun` names it, e.g. `the
+    /// action`.
     pub fn settling(&self, role: &str, noun: &str, id: &str) -> Option<Settling> {
         let wanted = format!("{noun} {}", one_line(id, SHOWN));
         self.catalog.settling(Some(role), wanted)

@@ -1,4 +1,4 @@
-//! What there is to load, on its way into the catalogue: first, and all at once, whatever needs no compiling; then the
+//! Files to load, on their way into the catalogue: first, and all at once, whatever needs no compiling; then the
 //! rest, one file after the other by name, while what is new and quick is still taken in at once.
 //!
 //! Bounds: a file waits once, however often it changes; nothing is read before its turn.
@@ -62,7 +62,7 @@ impl Intake {
         std::mem::take(&mut *waiting)
     }
 
-    /// Whether some file has not been looked at: nothing is known of what it provides.
+    /// Tells whether some file has not been looked at: nothing is known of what it provides.
     pub(crate) fn is_looking(&self) -> bool {
         *self.phase.borrow() == Phase::Looking
     }
@@ -87,7 +87,7 @@ impl Intake {
     }
 }
 
-/// What became of a file that was compiled, and the right to what was kept of it.
+/// Result of a file that was compiled, and the right to what was kept of it.
 type Compiled = (
     String,
     Signature,

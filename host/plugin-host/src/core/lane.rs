@@ -1,9 +1,9 @@
 //! A lane: one warm instance, owned by one task that takes one call at a time. What lives in the instance, and how it is
 //! called, is the role's: [`Resident`].
 //!
-//! A trap, and likewise a call whose future is dropped, leaves an instance dead for good, so the store is thrown away
-//! and a new one made for the next call, under the restart budget of the [`Supervisor`](super::supervisor::Supervisor). Expected failures are values
-//! and cost nothing.
+//! A trap, and likewise a call whose future is dropped, leaves an instance dead for good, so the store is thrown away and a new
+//! one made for the next call, under the restart budget of the [`Supervisor`](super::supervisor::Supervisor). Expected failures
+//! are values and cost nothing.
 //!
 //! Bounds: a queue of 32 calls (one more is answered "busy"); a call ends after 25 s without a byte moving, and in any
 //! case after the total of its kind; a call that waited for its turn longer than 30 s is not started.
@@ -35,7 +35,7 @@ const CLOSE: Duration = Duration::from_secs(1);
 /// The outer result is the instance's: an error is a trap and the instance is lost. The inner one is the plugin's word.
 pub type Answer<T, E> = wasmtime::Result<Result<T, E>>;
 
-/// What lives in an instance. After an outer error, or when a call's future was dropped, it is dead.
+/// Resident of an instance. After an outer error, or when a call's future was dropped, it is dead.
 #[async_trait]
 pub trait Resident: Send {
     /// The role's word for a failure.
@@ -249,7 +249,7 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
         state.begin_call();
         let bounds = state.bounds();
         let end = drive(&self.record.runtime, bounds, total, work(&mut *live.resident)).await;
-        let traces = Traces::of(live.resident.state());
+        let traces = Traces::read(live.resident.state());
         self.record.judge(end, traces, None)?;
         self.live = Some(live);
         Ok(Ok(()))
@@ -260,7 +260,7 @@ impl<S: Resident + ?Sized + 'static> Worker<S> {
         let code = self.code.borrow_and_update().clone();
         let code = code.ok_or_else(|| self.record.missing())?;
         let store = self.record.store(&code, &self.config, CallContext::default())?;
-        let witness = Witness::of(store.data());
+        let witness = Witness::new(store.data());
         let bounds = store.data().bounds();
         let runtime = self.record.runtime.clone();
         let opening = (self.open)(code.clone(), store, self.config.clone());

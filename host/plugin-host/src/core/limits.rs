@@ -1,4 +1,4 @@
-//! What a plugin may use. One value for every plugin; the defaults are the product's.
+//! Limits on a plugin. One value for every plugin; the defaults are the product's.
 
 use std::time::Duration;
 

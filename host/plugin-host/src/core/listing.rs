@@ -77,7 +77,7 @@ pub(crate) fn active(name: &str, slot: &Slot) -> PluginStatus {
     }
 }
 
-/// What is known without running anything.
+/// The facts that are known without running anything.
 fn blank(file: &str, id: &str, facts: &Facts) -> PluginStatus {
     PluginStatus {
         id: id.to_owned(),

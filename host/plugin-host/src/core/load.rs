@@ -31,7 +31,7 @@ use crate::core::voice::{Secrets, one_line};
 /// The most of a wasmtime error that is shown.
 const REASON: usize = 600;
 
-/// What is known of a file before anything in it runs.
+/// Facts about a file before anything in it runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) sha256: Option<String>,
@@ -53,12 +53,12 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Whether it is a plugin of the role of this name.
+    /// Tells whether it is a plugin of the role of this name.
     pub(crate) fn is_of(&self, role: &str) -> bool {
         self.facts.role.as_deref() == Some(role)
     }
 
-    /// Whether it asks for something that somebody has to grant: the server does so for those built together with it.
+    /// Tells whether it asks for something that somebody has to grant: the server does so for those built together with it.
     pub(crate) fn needs_grants(&self) -> bool {
         let asks = !self.about.hosts.is_empty() || !self.about.asks.is_empty();
         asks && !self.first_party
@@ -86,7 +86,7 @@ pub(crate) type FirstParty = Arc<HashSet<String>>;
 /// The effort that a load may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// What has to be compiled first is refused as [`PluginState::Compiling`].
+    /// A file that has to be compiled first is refused as [`PluginState::Compiling`].
     Quick,
     /// It is compiled, unless it is known not to.
     Full,
@@ -264,7 +264,7 @@ impl Loader {
             refusals: Arc::default(),
             memory: Arc::default(),
         });
-        let witness = Witness::of(store.data());
+        let witness = Witness::new(store.data());
         let bounds = store.data().bounds();
         let end = drive(
             &self.runtime,
@@ -460,9 +460,9 @@ pub(crate) fn reason(error: &wasmtime::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::engine::EngineRole;
+    use crate::core::test_role::{ENGINE, ROLES};
 
-    fn said() -> Descriptor {
+    fn descriptor() -> Descriptor {
         Descriptor {
             id: "my_engine2".into(),
             label: "My engine".into(),
@@ -476,7 +476,7 @@ mod tests {
 
     #[test]
     fn descriptors_are_checked() {
-        assert!(about_of(said(), &EngineRole).is_ok());
+        assert!(about_of(descriptor(), &ENGINE).is_ok());
         let refused: [(fn(&mut Descriptor), &str); 11] = [
             (|d| d.id = String::new(), "id"),
             (|d| d.id = "Has-Dash".into(), "id"),
@@ -494,9 +494,9 @@ mod tests {
             ),
         ];
         for (change, about) in refused {
-            let mut descriptor = said();
+            let mut descriptor = descriptor();
             change(&mut descriptor);
-            let error = about_of(descriptor, &EngineRole).unwrap_err();
+            let error = about_of(descriptor, &ENGINE).unwrap_err();
             assert!(error.contains(about), "{error}");
         }
     }
@@ -508,7 +508,7 @@ mod tests {
                 exports: exports.iter().map(|&e| e.to_owned()).collect(),
                 ..Facts::default()
             };
-            role_of(&mut facts, crate::roles::ALL)
+            role_of(&mut facts, ROLES)
                 .map(|(role, version)| (role.name(), version))
                 .map_err(|(state, reason)| format!("{state:?}: {reason}"))
         };

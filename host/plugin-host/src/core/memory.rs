@@ -24,7 +24,7 @@ const WORTH_TRIMMING: usize = 1 << 20;
 /// Holders that a refusal names.
 const NAMED: usize = 3;
 
-/// What all instances together have taken of their budget, in bytes.
+/// Bytes that all instances together have taken of their budget.
 pub(crate) struct MemoryBudget {
     used: AtomicUsize,
     /// The part of `used` that is not first-party.
@@ -107,13 +107,13 @@ fn take(used: &AtomicUsize, bytes: usize, max: usize) -> bool {
     used.try_update(Relaxed, Relaxed, sum).is_ok()
 }
 
-/// Whose account it is.
+/// Holder of an account.
 pub(crate) struct Holder<'a> {
     pub(crate) plugin: &'a str,
     /// Id of what is configured; empty when the plugin serves all.
     pub(crate) owner: &'a str,
     pub(crate) lane: &'a str,
-    /// Whether it may take of the reserve.
+    /// True where it may take of the reserve.
     pub(crate) first_party: bool,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct Account {
     first_party: bool,
     cap: usize,
     used: AtomicUsize,
-    /// What of `used` the host holds, and the most it ever was.
+    /// The part of `used` that the host holds, and the most it ever was.
     held: AtomicUsize,
     peak: AtomicUsize,
     /// It ended badly: what it left is not worth keeping warm.
@@ -210,7 +210,7 @@ impl Account {
         Ok(charge)
     }
 
-    /// What may still be taken.
+    /// Bytes that may still be taken.
     pub(crate) fn left(&self) -> usize {
         let own = self.cap.saturating_sub(self.used.load(Relaxed));
         own.min(self.shared.left(self.first_party))

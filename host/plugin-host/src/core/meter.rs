@@ -68,7 +68,7 @@ impl Meter {
         !over
     }
 
-    /// Whether the call was ended because it had used its budget up.
+    /// Tells whether the call was ended because it had used its budget up.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What every role of plugin shares: from a file to supervised instances. Nothing here knows what a plugin is for.
+//! Core of the plugin host: from a file to supervised instances. Nothing here knows what a plugin is for.
 //!
 //! A file becomes code in `load` (its outside read by `surface`, compiled by `compile` or mapped by `cache`, tried once);
 //! `catalog` knows which file provides which id, `intake` brings it what there is to load, and `scan` notices changes. What is configured holds on to a `slot` and works through `lane`s, each a task that
@@ -35,6 +35,8 @@ pub(crate) mod status;
 pub(crate) mod supervisor;
 pub(crate) mod surface;
 pub(crate) mod system;
+#[cfg(test)]
+pub(crate) mod test_role;
 pub(crate) mod trial;
 pub(crate) mod values;
 pub(crate) mod voice;

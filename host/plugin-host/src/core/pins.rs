@@ -14,7 +14,7 @@ pub struct Pin {
     pub at: i64,
 }
 
-/// What an administrator lets a plugin use beside what its configurations name.
+/// Hosts and interfaces that an administrator lets a plugin use beside what its configurations name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
     /// Origins of its own.
@@ -30,7 +30,7 @@ pub trait Pins: Send + Sync {
     async fn claim(&self, id: &str, file: &str) -> Result<Pin, PinError>;
     /// The pin of every id.
     async fn all(&self) -> Result<HashMap<String, Pin>, PinError>;
-    /// What each plugin was granted, by its id.
+    /// Grants of each plugin, by its id.
     async fn grants(&self) -> Result<HashMap<String, Granted>, PinError>;
 }
 

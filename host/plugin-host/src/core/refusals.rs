@@ -1,4 +1,4 @@
-//! What a plugin asked for and nobody granted: kept for the administrator, and said once an origin in the log.
+//! Requests of a plugin that nobody granted: kept for the administrator, and said once an origin in the log.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -57,7 +57,7 @@ pub struct Descriptor {
 
 impl Descriptor {
     /// The part that plugins of all roles give, with the traits of a role.
-    pub fn of(about: common::Descriptor, traits: Map<String, Value>) -> Self {
+    pub fn new(about: common::Descriptor, traits: Map<String, Value>) -> Self {
         Self {
             id: about.id,
             label: about.label,
@@ -105,18 +105,18 @@ pub trait Role: Send + Sync {
     fn interface(&self) -> &'static str;
     /// The oldest and the newest version of it this host speaks.
     fn spoken(&self) -> (Version, Version);
-    /// Whether its plugins may ask for hosts of their own (`descriptor.hosts`), beside what an operator configures.
+    /// Tells whether its plugins may ask for hosts of their own (`descriptor.hosts`), beside what an operator configures.
     fn has_own_hosts(&self) -> bool;
     /// Words in `descriptor.capabilities` by which its plugins ask for an interface that an administrator grants.
     fn grantable(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Whether its plugins may keep values.
+    /// Tells whether its plugins may keep values.
     fn keeps_values(&self) -> bool {
         false
     }
-    /// Whether `descriptor.config-schema` is about the plugin as a whole, so that an administrator configures it once. Of other
-    /// roles each engine, or each person's channel, has a configuration.
+    /// Tells whether `descriptor.config-schema` is about the plugin as a whole, so that an administrator configures it once. Of
+    /// other roles each engine, or each person's channel, has a configuration.
     fn is_configured_once(&self) -> bool {
         false
     }

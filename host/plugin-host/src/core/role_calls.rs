@@ -43,7 +43,7 @@ pub struct RoleCalls {
     role: &'static str,
     lane: &'static str,
     at_once: usize,
-    /// Of each plugin that was used.
+    /// The calls of each plugin that was used, by its id.
     calls: Mutex<HashMap<String, Arc<PluginCalls>>>,
 }
 
@@ -73,7 +73,7 @@ impl RoleCalls {
     }
 
     /// The calls of the plugin `id`; none when no plugin of the role has that id.
-    pub fn of(&self, id: &str) -> Option<Arc<PluginCalls>> {
+    pub fn of_plugin(&self, id: &str) -> Option<Arc<PluginCalls>> {
         let slot = self
             .catalog
             .slot(id)
@@ -156,7 +156,7 @@ impl PluginCalls {
         let _shown = Shown(self);
         let bounds = store.data().bounds();
         let end = drive(&self.runtime, bounds, spec.total, work(&code, &mut store)).await;
-        let traces = Traces::of(store.data_mut());
+        let traces = Traces::read(store.data_mut());
         drop(store);
         self.record().judge(end, traces, person)
     }

@@ -47,7 +47,7 @@ pub(crate) struct Tenant<'a> {
     /// Id of what is configured (an engine); empty when the plugin serves all.
     pub(crate) owner: &'a str,
     pub(crate) lane: &'static str,
-    /// Whether it may take of the memory that is kept for first-party plugins.
+    /// True where it may take of the memory that is kept for first-party plugins.
     pub(crate) first_party: bool,
     pub(crate) grants: Grants,
     pub(crate) rights: Rights,
@@ -159,13 +159,13 @@ impl Runtime {
 
 #[cfg(test)]
 impl Runtime {
-    /// All roles and the system's network, for tests of what a guest does to the host.
+    /// The roles of tests and the system's network, for tests of what a guest does to the host.
     pub(crate) fn of_test(limits: Limits) -> Arc<Self> {
         let net = qm_net::Net::new(qm_net::NetConfig::default()).unwrap();
         let services = Services::new(Arc::<crate::core::values::ValuesInMemory>::default(), |_, _| {
             Ok(())
         });
-        let roles = crate::roles::ALL;
+        let roles = crate::core::test_role::ROLES;
         Self::new(limits, net.dialer().clone(), services, Ctx::system(), roles).unwrap()
     }
 
@@ -186,13 +186,13 @@ impl Runtime {
     }
 }
 
-/// What the guest hands over is about to be copied: never more of it than its account has left.
+/// Bounds what the guest hands over, before it is copied: never more than its account has left.
 fn bound_transfer(store: &mut StoreContextMut<'_, State>, most: usize) {
     let left = store.data().account.left();
     store.set_hostcall_fuel(left.min(most));
 }
 
-/// What code depends on: a compiling child is given the same address space and so comes to the same settings.
+/// Settings that code depends on: a compiling child is given the same address space and so comes to the same settings.
 pub(crate) fn config(address_space: u64) -> Config {
     let mut config = Config::new();
     config
@@ -212,7 +212,7 @@ pub(crate) fn config(address_space: u64) -> Config {
     config
 }
 
-/// How much address space this process may use, as far as the system tells.
+/// Address space that this process may use, in bytes, as far as the system tells.
 pub(crate) fn address_space() -> u64 {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     soft_address_limit(&limits).unwrap_or(u64::MAX)

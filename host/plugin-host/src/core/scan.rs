@@ -25,7 +25,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// Interval between two readings of the owners of ids: another server may have changed them.
 const PINS_EVERY: Duration = BEAT.saturating_mul(5);
 
-/// What tells a file from its successor without reading it.
+/// Marks that tell a file from its successor without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
     size: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Signature {
 }
 
 impl Signature {
-    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let meta = std::fs::metadata(path)?;
         Ok(Self {
             size: meta.len(),
@@ -59,7 +59,7 @@ pub(crate) fn scan(dir: &Path) -> io::Result<BTreeMap<String, Signature>> {
             continue;
         }
         // A file that went away between the two calls is simply not there.
-        if let Ok(signature) = Signature::of(&entry.path()) {
+        if let Ok(signature) = Signature::read(&entry.path()) {
             found.insert(name, signature);
         }
     }

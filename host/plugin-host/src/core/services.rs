@@ -1,4 +1,4 @@
-//! What the rest of the server does for plugins, and what one instance may ask of it.
+//! Services of the rest of the server for plugins, and the rights of one instance to them.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::core::values::Values;
 /// Judges what a user entered by the JSON Schema that a plugin gave: what is wrong with it, by name and never by value.
 pub type Judge = fn(schema: &Value, given: &Map<String, Value>) -> Result<(), String>;
 
-/// Who works for plugins.
+/// Parts of the server that work for plugins.
 pub(crate) struct Services {
     pub(crate) values: Arc<dyn Values>,
     pub(crate) judge: Judge,
@@ -75,7 +75,7 @@ pub mod capability {
     pub const MAIL: &str = "mail";
 }
 
-/// What one instance may ask of the services.
+/// Rights of one instance to the services.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rights {
     /// Granted ones, by [`capability`].
@@ -101,7 +101,7 @@ pub struct CallContext {
     /// As in [`Rights`].
     pub powers: PermissionSet,
     pub keep_shared: bool,
-    /// Of the configuration, where it is not the plugin's one for all.
+    /// Schema of the configuration, where it is not the plugin's one for all.
     pub schema: Option<Arc<Value>>,
     /// As in [`Rights`].
     pub patience: Option<Duration>,

@@ -1,7 +1,7 @@
 //! The place of one plugin id: the code in use, if any, and the lanes that use it.
 //!
-//! What is configured holds on to the slot, not to the code: swapping the code reaches every lane, and a lane that is idle lets go
-//! of the old code at once, so that it is freed deterministically.
+//! An engine that is configured holds on to the slot, not to the code: swapping the code reaches every lane, and a lane that is
+//! idle lets go of the old code at once, so that it is freed deterministically.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -28,7 +28,7 @@ pub(crate) struct Slot {
     code: watch::Sender<Option<Arc<Loaded>>>,
     pub(crate) totals: Counters,
     pub(crate) log_dropped: Arc<AtomicU64>,
-    /// What an administrator granted to this or an older file.
+    /// Grants of an administrator to this or an older file.
     granted: Mutex<Granted>,
     /// When its id was pinned, in milliseconds: of two plugins that claim one thing the older one has it.
     pinned_at: AtomicI64,
@@ -64,13 +64,13 @@ impl Slot {
         self.pinned_at.store(at, Relaxed);
     }
 
-    /// Whether the code in use asks for something that somebody has to grant.
+    /// Tells whether the code in use asks for something that somebody has to grant.
     pub(crate) fn needs_grants(&self) -> bool {
         self.code().is_some_and(|code| code.needs_grants())
     }
 
-    /// What `code` may use of what it asks for: what was granted, and all when it was built together with the server, which
-    /// grants it by its hash.
+    /// The part that `code` may use of what it asks for: what was granted, and all when it was built together with the server,
+    /// which grants it by its hash.
     pub(crate) fn granted_to(&self, code: &Loaded) -> Granted {
         let granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
         let cut = |asked: &[String], granted: &[String]| {
@@ -126,7 +126,7 @@ impl Slot {
         all
     }
 
-    /// Whether any lane uses it.
+    /// Tells whether any lane uses it.
     pub(crate) fn is_used(&self) -> bool {
         self.lanes().iter().any(|lane| lane.strong_count() > 0)
     }

@@ -1,4 +1,4 @@
-//! What the host keeps for one instance: everything a plugin's import may touch is in here, and nothing else is.
+//! State that the host keeps for one instance: everything a plugin's import may touch is in here, and nothing else is.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,8 +39,8 @@ pub struct State {
 }
 
 impl State {
-    /// Whether an interface that has to be granted may be used; the refusal as a sentence, which is noted.
-    pub(crate) fn may(&self, capability: &str) -> Result<(), String> {
+    /// Tells whether an interface that has to be granted may be used; the refusal as a sentence, which is noted.
+    pub(crate) fn check_grant(&self, capability: &str) -> Result<(), String> {
         if self
             .errands
             .rights
@@ -131,7 +131,7 @@ impl WasiView for State {
     }
 }
 
-/// What an instance has the rest of the server do for it, counted: the host's own work costs others too.
+/// Errands that an instance has the rest of the server do for it, counted: the host's own work costs others too.
 pub(crate) struct Errands {
     /// The plugin's id: whose values are meant.
     pub(crate) plugin: Arc<str>,
@@ -381,7 +381,7 @@ impl Network {
         opened(slot, inner)
     }
 
-    /// Whether this URL may be asked for, told without asking for it.
+    /// Tells whether this URL may be asked for, told without asking for it.
     pub(crate) fn allows(&self, url: &url::Url) -> bool {
         let allowed = self.grants.allows_url(url);
         if !allowed {

@@ -1,10 +1,10 @@
-//! What `GET /api/plugins` and `quartermaster plugin check` show of a plugin.
+//! Status of a plugin, as `GET /api/plugins` and `quartermaster plugin check` show it.
 
 use serde::Serialize;
 
 use crate::core::refusals::Refusal;
 
-/// How a file in the plugins directory stands.
+/// State of a file in the plugins directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PluginState {
@@ -36,9 +36,9 @@ pub struct PluginStatus {
     pub file: String,
     /// The version of the plugin API it was built against, e.g. `0.1.0`.
     pub api_version: Option<String>,
-    /// Of the file in use, lower-case hex.
+    /// SHA-256 of the file in use, lower-case hex.
     pub sha256: Option<String>,
-    /// Of the file in use, in bytes.
+    /// Size of the file in use, in bytes.
     pub size: u64,
     pub state: PluginState,
     /// Why it is not active, which of its lanes are parked and why, or what of it another plugin provides.
@@ -54,13 +54,13 @@ pub struct PluginStatus {
     pub hosts: Vec<String>,
     /// Capabilities it asks for that have to be granted.
     pub asks: Vec<String>,
-    /// Whether it was built together with the server.
+    /// True where it was built together with the server.
     pub first_party: bool,
     /// Those of its hosts that are granted.
     pub granted_hosts: Vec<String>,
     /// Those of the capabilities it asks for that are granted.
     pub granted_capabilities: Vec<String>,
-    /// What it asked for last and was refused.
+    /// The last request of it that was refused.
     pub last_refusal: Option<Refusal>,
     /// Live instances.
     pub instances: u32,
@@ -80,7 +80,7 @@ pub struct PluginStatus {
     pub lanes: Vec<LaneStatus>,
 }
 
-/// How a lane stands.
+/// State of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LaneState {
@@ -102,7 +102,7 @@ pub enum LaneState {
 pub struct LaneStatus {
     /// Id of the configured engine it belongs to; empty when it serves all.
     pub owner: String,
-    /// What it is for, e.g. `sync`.
+    /// Purpose of the lane, e.g. `sync`.
     pub lane: String,
     pub state: LaneState,
     /// The last failure, while it matters.

@@ -15,7 +15,7 @@ pub(crate) struct Supervisor {
     reason: Option<String>,
 }
 
-/// Whether a call may be tried.
+/// Answer to whether a call may be tried.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     Free,

@@ -1,4 +1,4 @@
-//! What the bytes of a component say of its outside: its imports and exports, read off two kinds of section. Nothing is
+//! Outside of a component, as its bytes give it: its imports and exports, read off two kinds of section. Nothing is
 //! validated, translated or run by it, so the cost is that of skipping over the file once.
 //!
 //! Bounds: 500 imports and 500 exports, 512 bytes a name.
@@ -99,7 +99,7 @@ impl Surface {
     }
 }
 
-/// Whether `name` is `offer` (`package/interface@major.minor`) in any patch.
+/// Tells whether `name` is `offer` (`package/interface@major.minor`) in any patch.
 fn fits(name: &str, offer: &str) -> bool {
     name.strip_prefix(offer)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -190,7 +190,11 @@ mod tests {
                 imports: vec![name.to_owned()],
                 ..Surface::default()
             };
-            assert_eq!(surface.offered(crate::roles::ALL).is_ok(), ok, "{name}");
+            assert_eq!(
+                surface.offered(crate::core::test_role::ROLES).is_ok(),
+                ok,
+                "{name}"
+            );
         }
     }
 }

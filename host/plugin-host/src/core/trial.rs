@@ -94,7 +94,7 @@ impl Trial {
         let bounds = store.data().bounds();
         let work = work(&self.loaded, &mut store);
         let end = drive(&self.runtime, bounds, spec.total, work).await;
-        let traces = Traces::of(store.data_mut());
+        let traces = Traces::read(store.data_mut());
         record.judge(end, traces, None).map_err(|fault| fault.to_string())
     }
 }
@@ -140,12 +140,12 @@ where
             first_party: loaded.first_party,
             grants: Grants::from_config(schema, target)?,
             rights: Rights::default(),
-            secrets: Secrets::of(schema, target, &[]),
+            secrets: Secrets::gather(schema, target, &[]),
             log_dropped: Arc::default(),
             refusals: Arc::default(),
             memory: Arc::default(),
         });
-        let witness = Witness::of(store.data());
+        let witness = Witness::new(store.data());
         let _ticking = runtime.ticking();
         let opening = (self.open)(loaded.clone(), store, Arc::new(target.clone()));
         match tokio::time::timeout(DEADLINE, opening).await {
@@ -173,7 +173,7 @@ where
         let heard = match tokio::time::timeout(DEADLINE, work(&mut *session)).await {
             Ok(Ok(word)) => Ok(word),
             Ok(Err(trap)) => {
-                let why = Traces::of(session.state()).cause(&trap, &self.trial.runtime.limits);
+                let why = Traces::read(session.state()).cause(&trap, &self.trial.runtime.limits);
                 Err(format!("it trapped: {why}"))
             }
             Err(_) => Err(late()),
@@ -188,7 +188,7 @@ where
     /// Closes the session; none when there is none.
     pub async fn close(&mut self) -> Option<Result<(), String>> {
         let mut session = self.session.take()?;
-        let witness = Witness::of(session.state());
+        let witness = Witness::new(session.state());
         Some(match tokio::time::timeout(DEADLINE, session.close()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(trap)) => Err(witness.traces().cause(&trap, &self.trial.runtime.limits)),

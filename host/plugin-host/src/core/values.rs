@@ -62,7 +62,7 @@ pub enum ValueError {
     Unavailable(String),
 }
 
-/// Whether so many keys with so many bytes are within the bounds.
+/// Tells whether so many keys with so many bytes are within the bounds.
 pub fn within(keys: usize, bytes: usize) -> Result<(), ValueError> {
     if keys > KEYS {
         Err(ValueError::TooMany)

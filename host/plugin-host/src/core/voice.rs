@@ -1,4 +1,4 @@
-//! What plugins say, on its way to the log: bounded, on one line each, without the secrets the host gave them.
+//! Log lines of plugins, on their way to the log: bounded, on one line each, without the secrets the host gave them.
 //!
 //! Bounds: 4 KiB a line; 64 KiB in a burst and 4 KiB/s in the long run. What is over is dropped, counted, and reported
 //! in one line at the end of the call.
@@ -30,10 +30,10 @@ const LINE_COST: usize = 64;
 pub(crate) struct Secrets(Arc<[String]>);
 
 impl Secrets {
-    /// What is `stored` as a secret, and those properties of `config` that `schema` calls `writeOnly`: a schema comes from
-    /// the plugin, and a new one may call nothing so. Shorter ones than 4 characters would blot out half of every text
-    /// and are left alone.
-    pub(crate) fn of(schema: &Value, config: &Map<String, Value>, stored: &[String]) -> Self {
+    /// The values that are `stored` as secrets, and those properties of `config` that `schema` calls `writeOnly`: a schema comes
+    /// from the plugin, and a new one may call nothing so. Shorter ones than 4 characters would blot out half of every text and
+    /// are left alone.
+    pub(crate) fn gather(schema: &Value, config: &Map<String, Value>, stored: &[String]) -> Self {
         let properties = schema.get("properties").and_then(Value::as_object);
         let secret = |property: &Value| {
             property
@@ -124,8 +124,8 @@ impl Voice {
         }
     }
 
-    /// Whether a line as long as this is logged now, for which it is paid; otherwise it is counted as dropped, and nobody need
-    /// read it.
+    /// Tells whether a line as long as this is logged now, for which it is paid; otherwise it is counted as dropped, and nobody
+    /// need read it.
     pub(crate) fn may_say(&self, length: usize) -> bool {
         let cost = (length.min(LINE) + LINE_COST) as f64;
         let mut flow = self.flow();
@@ -204,7 +204,7 @@ pub fn one_line(text: &str, max: usize) -> String {
         .collect()
 }
 
-/// Whether it changes the direction of what follows, so that a line reads as another one.
+/// Tells whether it changes the direction of what follows, so that a line reads as another one.
 const fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -354,14 +354,14 @@ mod tests {
         let schema =
             json!({"properties": {"password": {"writeOnly": true}, "pin": {"writeOnly": true}, "user": {}}});
         let config = json!({"password": "hunter22", "pin": "123", "user": "admin"});
-        let secrets = Secrets::of(&schema, config.as_object().unwrap(), &[]);
+        let secrets = Secrets::gather(&schema, config.as_object().unwrap(), &[]);
         assert_eq!(
             secrets.blot("admin:hunter22 123".to_owned()),
             "admin:•••••••• 123"
         );
         let replaced = json!({"properties": {"password": {}}});
         let stored = ["hunter22".to_owned()];
-        let secrets = Secrets::of(&replaced, config.as_object().unwrap(), &stored);
+        let secrets = Secrets::gather(&replaced, config.as_object().unwrap(), &stored);
         assert_eq!(secrets.blot("admin:hunter22".to_owned()), "admin:••••••••");
     }
 }

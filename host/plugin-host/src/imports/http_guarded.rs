@@ -19,7 +19,7 @@ impl http_guarded::Host for State {
         request: Request,
     ) -> Result<Result<Resource<Response>, http_guarded::GuardedError>> {
         use http_guarded::GuardedError as Told;
-        if let Err(refusal) = self.may(HTTP_GUARDED) {
+        if let Err(refusal) = self.check_grant(HTTP_GUARDED) {
             return Ok(Err(Told::Net(NetError::Denied(refusal))));
         }
         let (request, _held) = taken(self, request)?;

@@ -32,7 +32,7 @@ fn text(noun: &str, text: &str, max: usize) -> Result<(), KvError> {
     Ok(())
 }
 
-/// Whether this instance may ask once more, and for this key.
+/// Tells whether this instance may ask once more, and for this key.
 fn may_ask(state: &mut State, key: Option<&str>) -> Result<(), KvError> {
     if !state.errands.rights.keeps_values {
         return Err(KvError::Denied("this plugin keeps no values".to_owned()));

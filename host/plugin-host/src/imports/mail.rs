@@ -34,7 +34,7 @@ impl mail::Host for State {
     async fn send(&mut self, letter: mail::Letter) -> Result<std::result::Result<(), Told>> {
         // Twice: as it is, and as it is sent.
         let _held = self.account.charge(2 * size(&letter))?;
-        if let Err(refusal) = self.may(MAIL) {
+        if let Err(refusal) = self.check_grant(MAIL) {
             return Ok(Err(Told::Denied(refusal)));
         }
         if let Err(refusal) = self.errands.count_letter() {

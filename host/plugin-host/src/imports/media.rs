@@ -26,7 +26,7 @@ const LARGE: usize = 4 << 10;
 /// Bytes of a record beside its texts, in either form.
 const RECORD: usize = 512;
 
-/// What is done.
+/// Work that is done for a guest.
 pub enum Chore {
     Scan,
     Identify,
@@ -48,7 +48,7 @@ impl Chore {
 
 /// Hands that do what this permission is for; the grant comes first.
 fn hand(state: &mut State, need: Permission) -> Result<Arc<dyn MediaHands>, ActionError> {
-    state.may(MEDIA).map_err(ActionError::Denied)?;
+    state.check_grant(MEDIA).map_err(ActionError::Denied)?;
     state.errands.demand(need).map_err(ActionError::Denied)?;
     state.errands.count_media().map_err(ActionError::Rejected)?;
     let media = state.errands.services.media();
@@ -85,7 +85,7 @@ pub async fn run(state: &mut State, chore: Chore, id: String) -> Result<Result<(
     Ok(at_work(&progress, work).await)
 }
 
-/// What a record holds.
+/// Size of the texts that a record holds.
 trait Held {
     fn bytes(&self) -> usize;
 }

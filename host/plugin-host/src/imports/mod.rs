@@ -1,6 +1,6 @@
-//! What the host offers to plugins: one file an interface, with what grants its use; of `wit/base@0.1.0` with its binding, of
-//! a role (`torrents`, `media`) as what the adapters of all its versions call. Each is a few
-//! lines over [`State`]; what may be dialled is decided in `qm-net`.
+//! Interfaces that the host offers to plugins: one file an interface, with what grants its use; of `wit/base@0.1.0` with its
+//! binding, of a role (`torrents`, `media`) as what the adapters of all its versions call. Each is a few lines over [`State`];
+//! what may be dialled is decided in `qm-net`.
 
 mod clock;
 mod http;
@@ -43,7 +43,7 @@ pub mod base {
 
 pub use base::quartermaster::base as wit;
 
-/// What every plugin may import, as `package/interface@major.minor`: what is not here is refused before it is compiled.
+/// Interfaces that every plugin may import, as `package/interface@major.minor`: what is not here is refused before it is compiled.
 pub(crate) const OFFERED: &[&str] = &[
     "quartermaster:base/common@0.1",
     "quartermaster:base/log@0.1",

@@ -1,8 +1,8 @@
 //! The beginning of a text that stays in the guest's memory: no more of it is read than the host has a use for, and nothing
 //! before somebody asks for it.
 //!
-//! The library lifts a text whole, or checks it whole ([`WasmStr::to_str`]). Here the guest's length is cut before the library sees
-//! it, so a text of 60 MiB costs what its first few KiB cost.
+//! The library lifts a text whole, or checks it whole ([`WasmStr::to_str`]). Here the guest's length is cut before the library
+//! sees it, so a text of 60 MiB costs what its first few KiB cost.
 
 #![expect(
     unsafe_code,

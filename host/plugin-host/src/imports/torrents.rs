@@ -18,7 +18,7 @@ use crate::core::state::{State, at_work};
 /// Bytes of the names in one call, at most; a path has 4 KiB at most.
 const NAMES: usize = 16 << 10;
 
-/// What is done to the torrent.
+/// Work that is done to the torrent.
 pub enum Errand {
     Pause,
     Stop,
@@ -82,9 +82,9 @@ impl Errand {
     }
 }
 
-/// Who does it, and to which torrent; the grant comes first.
+/// The hands that do it, and the torrent they do it to; the grant comes first.
 fn hand(state: &mut State) -> Result<(Arc<dyn TorrentHands>, TorrentRef), ActionError> {
-    state.may(TORRENTS).map_err(ActionError::Denied)?;
+    state.check_grant(TORRENTS).map_err(ActionError::Denied)?;
     state.errands.count_torrent().map_err(ActionError::Rejected)?;
     let torrent = state.errands.rights.torrent.clone();
     let torrent = torrent.ok_or_else(|| ActionError::Rejected("this run is about no torrent".to_owned()))?;

@@ -7,7 +7,7 @@ use qm_plugin_host::role::{CallContext, Heard, note};
 use qm_ports::action::{ActionCall, ActionError, Occasion};
 use serde_json::Map;
 
-use super::{ActionSet, told};
+use super::{ActionSet, description};
 use crate::stateless::Bench;
 
 /// An action that no plugin provides.
@@ -23,8 +23,8 @@ pub(super) async fn run(bench: Bench<ActionSet>) -> Vec<Check> {
     };
     note(&mut checks, "it refuses an action it does not provide", unknown);
     let mut ended = Ok(String::new());
-    for id in told::ids(&bench.trial.about().traits) {
-        let Some(kind) = told::kind(bench.trial.about(), id) else {
+    for id in description::ids(&bench.trial.about().traits) {
+        let Some(kind) = description::kind(bench.trial.about(), id) else {
             continue;
         };
         for occasion in kind.occasions {

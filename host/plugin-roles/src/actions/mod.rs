@@ -2,8 +2,8 @@
 //! and no other, and have media looked at, if that was.
 
 mod contract;
-mod desk;
-mod told;
+mod description;
+mod port;
 mod v0_1;
 
 use async_trait::async_trait;
@@ -12,9 +12,9 @@ use qm_plugin_host::Check;
 use qm_plugin_host::role::{Claims, Code, Descriptor, Fault, State, Version, capability};
 use qm_ports::action::{ActionCall, ActionError};
 use wasmtime::Store;
-use wasmtime::component::{InstancePre, Linker};
+use wasmtime::component::Linker;
 
-use crate::stateless::{Bench, Stateless};
+use crate::stateless::{Bench, Prepare, Stateless};
 
 /// The role.
 pub(crate) struct ActionSet;
@@ -36,27 +36,21 @@ impl Stateless for ActionSet {
     const IS_CONFIGURED_ONCE: bool = true;
     const CLAIMS: Option<Claims> = Some(Claims {
         noun: "action",
-        ids: |about| told::ids(&about.traits).map(str::to_owned).collect(),
+        ids: |about| description::ids(&about.traits).map(str::to_owned).collect(),
     });
+    const ADAPTERS: &'static [(Version, Prepare<Self>)] = &[(Version { major: 0, minor: 1 }, |pre| {
+        Ok(Box::new(v0_1::Adapter::new(pre)?))
+    })];
 
     type Adapter = dyn ActionsCode;
     type Error = ActionError;
 
     fn vet(said: &Descriptor) -> Result<(), String> {
-        told::vet(&said.traits)
+        description::vet(&said.traits)
     }
 
     fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         v0_1::add_to_linker(linker)
-    }
-
-    fn adapter(version: Version, pre: InstancePre<State>) -> Option<wasmtime::Result<Box<dyn ActionsCode>>> {
-        match version {
-            Version { major: 0, minor: 1 } => {
-                Some(v0_1::Adapter::new(pre).map(|adapter| Box::new(adapter) as _))
-            }
-            _ => None,
-        }
     }
 
     fn contract(bench: Bench<Self>) -> BoxFuture<'static, Vec<Check>> {
@@ -77,7 +71,7 @@ impl Stateless for ActionSet {
 type Answer<T> = qm_plugin_host::role::Answer<T, ActionError>;
 
 /// Calls that the adapter of each version implements. Each makes its own instance in `store`.
-/// The traits of its description hold the actions, as [`told`] reads them.
+/// The traits of its description hold the actions, as [`description`] reads them.
 #[async_trait]
 pub(crate) trait ActionsCode: Code {
     async fn run(

@@ -2,7 +2,7 @@
 //! an administrator granted the plugin: both lead outside only, for neither comes from the operator.
 
 mod contract;
-mod desk;
+mod port;
 mod v0_1;
 
 use async_trait::async_trait;
@@ -11,11 +11,11 @@ use qm_plugin_host::Check;
 use qm_plugin_host::role::{Code, Fault, State, Version, capability};
 use qm_ports::channel::{ChannelError, Destination, Message, Receipt};
 use wasmtime::Store;
-use wasmtime::component::{InstancePre, Linker};
+use wasmtime::component::Linker;
 
-use crate::stateless::{Bench, Stateless};
+use crate::stateless::{Bench, Prepare, Stateless};
 
-pub(crate) use desk::ChannelDesk;
+pub(crate) use port::ChannelPort;
 
 /// The role.
 pub(crate) struct Channel;
@@ -28,21 +28,15 @@ impl Stateless for Channel {
     const LANE: &'static str = "send";
     const HAS_OWN_HOSTS: bool = true;
     const GRANTABLE: &'static [&'static str] = &[capability::MAIL];
+    const ADAPTERS: &'static [(Version, Prepare<Self>)] = &[(Version { major: 0, minor: 1 }, |pre| {
+        Ok(Box::new(v0_1::Adapter::new(pre)?))
+    })];
 
     type Adapter = dyn ChannelCode;
     type Error = ChannelError;
 
     fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         v0_1::add_to_linker(linker)
-    }
-
-    fn adapter(version: Version, pre: InstancePre<State>) -> Option<wasmtime::Result<Box<dyn ChannelCode>>> {
-        match version {
-            Version { major: 0, minor: 1 } => {
-                Some(v0_1::Adapter::new(pre).map(|adapter| Box::new(adapter) as _))
-            }
-            _ => None,
-        }
     }
 
     fn contract(bench: Bench<Self>) -> BoxFuture<'static, Vec<Check>> {

@@ -1,14 +1,15 @@
 //! Channel API 0.1: bindings of `wit/channel@0.1.0` and the way from them to the words of `ports`.
 
 use async_trait::async_trait;
+use qm_plugin_host::imports::wit::common::PluginError;
+use qm_plugin_host::role::{Code, Descriptor, State, Voice, one_line};
 use qm_ports::channel::{ChannelError, Destination, Message, Receipt};
 use serde_json::{Map, json};
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, InstancePre, Linker};
+use wasmtime::component::{HasSelf, Linker};
 
 use super::{Answer, ChannelCode};
-use qm_plugin_host::imports::wit::common::PluginError;
-use qm_plugin_host::role::{Code, Descriptor, State, Voice, one_line};
+use crate::stateless;
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -35,19 +36,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     wit::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
-/// A component of the world `notification-channel`.
-pub(super) struct Adapter(NotificationChannelPre<State>);
-
-impl Adapter {
-    /// Fails when an export is missing; a wrong type of one shows only in an instance.
-    pub(super) fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
-        Ok(Self(NotificationChannelPre::new(pre)?))
-    }
-
-    async fn world(&self, store: &mut Store<State>) -> wasmtime::Result<NotificationChannel> {
-        self.0.instantiate_async(store).await
-    }
-}
+stateless::declare_adapter!(NotificationChannelPre => NotificationChannel);
 
 #[async_trait]
 impl Code for Adapter {
@@ -61,7 +50,7 @@ impl Code for Adapter {
         traits.insert("textLimit".to_owned(), json!(said.text_limit));
         traits.insert("captionLimit".to_owned(), json!(said.caption_limit));
         traits.insert("linksByCode".to_owned(), json!(said.links_by_code));
-        Ok(Descriptor::of(said.about, traits))
+        Ok(Descriptor::new(said.about, traits))
     }
 }
 

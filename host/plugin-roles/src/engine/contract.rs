@@ -211,7 +211,7 @@ impl Contract {
         Ok(String::new())
     }
 
-    /// What became of the one hash, or of the call.
+    /// Result for the one hash, or of the call.
     async fn command(&mut self, hash: &str, command: Command) -> Heard<()> {
         let hashes = vec![hash.to_owned()];
         let heard = self.ask(move |session| session.run(hashes, command)).await?;

@@ -1,4 +1,4 @@
-//! What a plugin returns is untrusted input: it relays what a product says, and may be wrong itself.
+//! Checks of what a plugin returns, which is untrusted input: it relays what a product says, and may be wrong itself.
 //!
 //! Bounds: lists by count, texts by length (cut, not refused), numbers into the range that the database and JSON can
 //! hold. A row without a proper info-hash is dropped; everything else is bent into shape.

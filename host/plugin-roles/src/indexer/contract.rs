@@ -8,7 +8,7 @@ use qm_plugin_host::role::{CallContext, note, text_for_plugin};
 use qm_ports::indexer::{IndexerError, Payload, Query};
 use serde_json::Value;
 
-use super::{Indexer, told};
+use super::{Indexer, description};
 use crate::stateless::Bench;
 
 /// A protocol that nobody speaks.
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(super) async fn run(bench: Bench<Indexer>) -> Vec<Check> {
     let mut checks = Vec::new();
     let (about, target) = (bench.trial.about(), bench.trial.target());
-    let kinds = told::kinds(&about.traits, &about.id, &about.version);
+    let kinds = description::kinds(&about.traits, &about.id, &about.version);
     if let Some(first) = kinds.first() {
         let text = text_for_plugin(&first.config_schema, target);
         let unknown = bench

@@ -1,9 +1,9 @@
-//! The role `indexer-protocol`: a plugin speaks protocols of indexers, and may dial the origin of an indexer's base URL and nothing
-//! else. One plugin speaks several protocols, each with a schema of its own.
+//! The role `indexer-protocol`: a plugin speaks protocols of indexers, and may dial the origin of an indexer's base URL and
+//! nothing else. One plugin speaks several protocols, each with a schema of its own.
 
 mod contract;
-mod desk;
-mod told;
+mod description;
+mod port;
 mod v0_1;
 
 use async_trait::async_trait;
@@ -12,9 +12,9 @@ use qm_plugin_host::Check;
 use qm_plugin_host::role::{Claims, Code, Descriptor, Fault, State, Version};
 use qm_ports::indexer::{Caps, Found, IndexerError, Payload, Query};
 use wasmtime::Store;
-use wasmtime::component::{InstancePre, Linker};
+use wasmtime::component::Linker;
 
-use crate::stateless::{Bench, Stateless};
+use crate::stateless::{Bench, Prepare, Stateless};
 
 /// The role.
 pub(crate) struct Indexer;
@@ -28,27 +28,21 @@ impl Stateless for Indexer {
     const AT_ONCE: Option<usize> = Some(16);
     const CLAIMS: Option<Claims> = Some(Claims {
         noun: "protocol",
-        ids: |about| told::ids(&about.traits),
+        ids: |about| description::ids(&about.traits),
     });
+    const ADAPTERS: &'static [(Version, Prepare<Self>)] = &[(Version { major: 0, minor: 1 }, |pre| {
+        Ok(Box::new(v0_1::Adapter::new(pre)?))
+    })];
 
     type Adapter = dyn IndexerCode;
     type Error = IndexerError;
 
     fn vet(said: &Descriptor) -> Result<(), String> {
-        told::vet(&said.traits)
+        description::vet(&said.traits)
     }
 
     fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         v0_1::add_to_linker(linker)
-    }
-
-    fn adapter(version: Version, pre: InstancePre<State>) -> Option<wasmtime::Result<Box<dyn IndexerCode>>> {
-        match version {
-            Version { major: 0, minor: 1 } => {
-                Some(v0_1::Adapter::new(pre).map(|adapter| Box::new(adapter) as _))
-            }
-            _ => None,
-        }
     }
 
     fn contract(bench: Bench<Self>) -> BoxFuture<'static, Vec<Check>> {
@@ -70,7 +64,7 @@ impl Stateless for Indexer {
 type Answer<T> = qm_plugin_host::role::Answer<T, IndexerError>;
 
 /// Calls that the adapter of each version implements. Each makes its own instance in `store`. The traits of its description hold
-/// the protocols, as [`told`] reads them.
+/// the protocols, as [`description`] reads them.
 #[async_trait]
 pub(crate) trait IndexerCode: Code {
     async fn caps(&self, store: &mut Store<State>, protocol: &str, config: &str) -> Answer<Caps>;

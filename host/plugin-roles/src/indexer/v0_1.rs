@@ -1,16 +1,17 @@
 //! Indexer API 0.1: bindings of `wit/indexer@0.1.0` and the way from them to the words of `ports`.
 
 use async_trait::async_trait;
+use qm_plugin_host::role::{Code, Descriptor, State, Voice, one_line};
 use qm_ports::indexer::{
     Caps, CapsCategory, CapsLimits, CapsServer, Found, IndexerError, Payload, Query, Release,
 };
 use serde_json::Value;
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, InstancePre, Linker};
+use wasmtime::component::{HasSelf, Linker};
 
-use super::told::{self, Told};
+use super::description::{self, PluginProtocol};
 use super::{Answer, IndexerCode};
-use qm_plugin_host::role::{Code, Descriptor, State, Voice, one_line};
+use crate::stateless;
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -46,19 +47,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     wit::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
-/// A component of the world `indexer-protocol`.
-pub(super) struct Adapter(IndexerProtocolPre<State>);
-
-impl Adapter {
-    /// Fails when an export is missing; a wrong type of one shows only in an instance.
-    pub(super) fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
-        Ok(Self(IndexerProtocolPre::new(pre)?))
-    }
-
-    async fn world(&self, store: &mut Store<State>) -> wasmtime::Result<IndexerProtocol> {
-        self.0.instantiate_async(store).await
-    }
-}
+stateless::declare_adapter!(IndexerProtocolPre => IndexerProtocol);
 
 #[async_trait]
 impl Code for Adapter {
@@ -68,8 +57,8 @@ impl Code for Adapter {
             .quartermaster_indexer_indexer()
             .call_describe(&mut store)
             .await?;
-        let told: Vec<Told> = said.implementations.into_iter().map(told_of).collect();
-        Ok(Descriptor::of(said.about, told::traits(&told)))
+        let told: Vec<PluginProtocol> = said.implementations.into_iter().map(told_of).collect();
+        Ok(Descriptor::new(said.about, description::traits(&told)))
     }
 }
 
@@ -130,9 +119,9 @@ impl IndexerCode for Adapter {
     }
 }
 
-fn told_of(said: wit::Implementation) -> Told {
-    Told {
-        config_schema: told::schema(&said.id, &said.config_schema).unwrap_or_else(Value::String),
+fn told_of(said: wit::Implementation) -> PluginProtocol {
+    PluginProtocol {
+        config_schema: description::schema(&said.id, &said.config_schema).unwrap_or_else(Value::String),
         id: said.id,
         label: said.label,
         carrier: match said.carrier {

@@ -6,7 +6,7 @@ use qm_plugin_host::Check;
 use qm_plugin_host::role::{CallContext, Heard, note, word};
 use qm_ports::media_server::MediaServerError;
 
-use super::{MediaServer, told};
+use super::{MediaServer, description};
 use crate::stateless::Bench;
 
 /// A session that nobody has.
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Runs them all with the configuration of the target.
 pub(super) async fn run(bench: Bench<MediaServer>) -> Vec<Check> {
     let mut checks = Vec::new();
-    let can = told::of(&bench.trial.about().traits).abilities;
+    let can = description::read(&bench.trial.about().traits).abilities;
     let text = bench.trial.config();
     let config = text.clone();
     let about = bench
@@ -69,7 +69,7 @@ pub(super) async fn run(bench: Bench<MediaServer>) -> Vec<Check> {
     checks
 }
 
-/// Whether what is not offered is refused.
+/// Tells whether what is not offered is refused.
 fn refused<T>(answer: Heard<T, MediaServerError>) -> Result<String, String> {
     answer.and_then(|word| match word {
         Err(MediaServerError::Unsupported(_)) => Ok("it does not offer this, and says so".to_owned()),

@@ -2,8 +2,8 @@
 //! nothing else.
 
 mod contract;
-mod desk;
-mod told;
+mod description;
+mod port;
 mod v0_1;
 
 use async_trait::async_trait;
@@ -12,9 +12,9 @@ use qm_plugin_host::Check;
 use qm_plugin_host::role::{Code, Descriptor, Fault, State, Version};
 use qm_ports::media_server::{Extent, MediaServerError, PlaySession, ServerAbout};
 use wasmtime::Store;
-use wasmtime::component::{InstancePre, Linker};
+use wasmtime::component::Linker;
 
-use crate::stateless::{Bench, Stateless};
+use crate::stateless::{Bench, Prepare, Stateless};
 
 /// The role.
 pub(crate) struct MediaServer;
@@ -26,25 +26,19 @@ impl Stateless for MediaServer {
     const OFFERS: &'static [&'static str] = &["quartermaster:media-server/playing@0.1"];
     // A server that hangs must not hold up the others of its kind.
     const AT_ONCE: Option<usize> = Some(8);
+    const ADAPTERS: &'static [(Version, Prepare<Self>)] = &[(Version { major: 0, minor: 1 }, |pre| {
+        Ok(Box::new(v0_1::Adapter::new(pre)?))
+    })];
 
     type Adapter = dyn ServerCode;
     type Error = MediaServerError;
 
     fn vet(said: &Descriptor) -> Result<(), String> {
-        told::vet(&said.traits)
+        description::vet(&said.traits)
     }
 
     fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         v0_1::add_to_linker(linker)
-    }
-
-    fn adapter(version: Version, pre: InstancePre<State>) -> Option<wasmtime::Result<Box<dyn ServerCode>>> {
-        match version {
-            Version { major: 0, minor: 1 } => {
-                Some(v0_1::Adapter::new(pre).map(|adapter| Box::new(adapter) as _))
-            }
-            _ => None,
-        }
     }
 
     fn contract(bench: Bench<Self>) -> BoxFuture<'static, Vec<Check>> {
@@ -66,7 +60,7 @@ impl Stateless for MediaServer {
 type Answer<T> = qm_plugin_host::role::Answer<T, MediaServerError>;
 
 /// Calls that the adapter of each version implements. Each makes its own instance in `store`.
-/// The traits of its description hold the product, as [`told`] reads it.
+/// The traits of its description hold the product, as [`description`] reads it.
 #[async_trait]
 pub(crate) trait ServerCode: Code {
     async fn test(&self, store: &mut Store<State>, config: &str) -> Answer<ServerAbout>;

@@ -2,14 +2,15 @@
 //! untrusted: it is cut to the bounds of the contract.
 
 use async_trait::async_trait;
+use qm_plugin_host::role::{Code, Descriptor, State, Voice, one_line};
 use qm_ports::media_server::{Extent, MediaServerError, PlaySession, ServerAbilities, ServerAbout};
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, InstancePre, Linker};
+use wasmtime::component::{HasSelf, Linker};
 
-use super::told::{self, Told};
+use super::description::{self, PluginProduct};
 use super::{Answer, ServerCode};
+use crate::stateless;
 use crate::vetted::is_id;
-use qm_plugin_host::role::{Code, Descriptor, State, Voice, one_line};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -42,19 +43,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     wit::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
-/// A component of the world `media-server`.
-pub(super) struct Adapter(MediaServerPre<State>);
-
-impl Adapter {
-    /// Fails when an export is missing; a wrong type of one shows only in an instance.
-    pub(super) fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
-        Ok(Self(MediaServerPre::new(pre)?))
-    }
-
-    async fn world(&self, store: &mut Store<State>) -> wasmtime::Result<MediaServer> {
-        self.0.instantiate_async(store).await
-    }
-}
+stateless::declare_adapter!(MediaServerPre => MediaServer);
 
 #[async_trait]
 impl Code for Adapter {
@@ -62,12 +51,12 @@ impl Code for Adapter {
         let world = self.world(&mut store).await?;
         let server = world.quartermaster_media_server_server();
         let said = server.call_describe(&mut store).await?;
-        let told = Told::of(
+        let told = PluginProduct::new(
             said.platform,
             abilities(said.abilities),
             &said.about.config_schema,
         );
-        Ok(Descriptor::of(said.about, told::traits(&told)))
+        Ok(Descriptor::new(said.about, description::traits(&told)))
     }
 }
 
@@ -146,7 +135,7 @@ fn name(text: Option<String>, voice: &Voice) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What is repeated to the product byte for byte.
+/// A key that is repeated to the product byte for byte.
 fn key(text: String) -> Option<String> {
     let sound = (1..=ID).contains(&text.len()) && !text.contains(char::is_control);
     sound.then_some(text)

@@ -8,7 +8,7 @@ use qm_plugin_host::role::{CallContext, Heard, State, note, word};
 use qm_ports::metadata::{Ability, ExternalId, ProviderError, TitleHit, TitleKind, TitleQuery, TitleSubject};
 use wasmtime::Store;
 
-use super::{Answer, Metadata, ProviderCode, told};
+use super::{Answer, Metadata, ProviderCode, description};
 use crate::stateless::Bench;
 
 /// A title that every provider knows some of.
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(super) async fn run(bench: Bench<Metadata>) -> Vec<Check> {
     let mut checks = Vec::new();
     let text = bench.trial.config();
-    let told = told::of(&bench.trial.about().traits);
+    let told = description::read(&bench.trial.about().traits);
     let can = |ability| told.abilities.contains(&ability);
     let tests = Contract(bench);
     let config = text.clone();
@@ -65,7 +65,7 @@ fn kind_word(kind: TitleKind) -> &'static str {
     }
 }
 
-/// Whether what is not offered is refused.
+/// Tells whether what is not offered is refused.
 fn refused<T>(answer: Heard<T, ProviderError>) -> Result<String, String> {
     answer.and_then(|word| match word {
         Err(ProviderError::Unsupported(_)) => Ok("it does not offer this, and says so".to_owned()),

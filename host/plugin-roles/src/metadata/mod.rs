@@ -3,8 +3,8 @@
 //! stays between calls.
 
 mod contract;
-mod desk;
-mod told;
+mod description;
+mod port;
 mod v0_1;
 
 use async_trait::async_trait;
@@ -16,9 +16,9 @@ use qm_ports::metadata::{
     TitleSubject, TitlesFound,
 };
 use wasmtime::Store;
-use wasmtime::component::{InstancePre, Linker};
+use wasmtime::component::Linker;
 
-use crate::stateless::{Bench, Stateless};
+use crate::stateless::{Bench, Prepare, Stateless};
 
 /// The role.
 pub(crate) struct Metadata;
@@ -33,25 +33,19 @@ impl Stateless for Metadata {
     const HAS_OWN_HOSTS: bool = true;
     const KEEPS_VALUES: bool = true;
     const IS_CONFIGURED_ONCE: bool = true;
+    const ADAPTERS: &'static [(Version, Prepare<Self>)] = &[(Version { major: 0, minor: 1 }, |pre| {
+        Ok(Box::new(v0_1::Adapter::new(pre)?))
+    })];
 
     type Adapter = dyn ProviderCode;
     type Error = ProviderError;
 
     fn vet(said: &Descriptor) -> Result<(), String> {
-        told::vet(&said.traits)
+        description::vet(&said.traits)
     }
 
     fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         v0_1::add_to_linker(linker)
-    }
-
-    fn adapter(version: Version, pre: InstancePre<State>) -> Option<wasmtime::Result<Box<dyn ProviderCode>>> {
-        match version {
-            Version { major: 0, minor: 1 } => {
-                Some(v0_1::Adapter::new(pre).map(|adapter| Box::new(adapter) as _))
-            }
-            _ => None,
-        }
     }
 
     fn contract(bench: Bench<Self>) -> BoxFuture<'static, Vec<Check>> {
@@ -74,7 +68,7 @@ impl Stateless for Metadata {
 type Answer<T> = qm_plugin_host::role::Answer<T, ProviderError>;
 
 /// Calls that the adapter of each version implements. Each makes its own instance in `store`.
-/// The traits of its description hold its abilities, as [`told`] reads them.
+/// The traits of its description hold its abilities, as [`description`] reads them.
 #[async_trait]
 pub(crate) trait ProviderCode: Code {
     async fn verify(&self, store: &mut Store<State>, config: &str) -> Answer<()>;

@@ -3,14 +3,15 @@
 mod words;
 
 use async_trait::async_trait;
+use qm_plugin_host::role::{Code, Descriptor, State};
 use qm_ports::metadata::{
     EpisodeDetails, ExternalId, ImageDetails, TitleDetails, TitleHit, TitleQuery, TitleSubject, TitlesFound,
 };
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, InstancePre, Linker};
+use wasmtime::component::{HasSelf, Linker};
 
-use super::{Answer, ProviderCode, told};
-use qm_plugin_host::role::{Code, Descriptor, State};
+use super::{Answer, ProviderCode, description};
+use crate::stateless;
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -32,19 +33,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     wit::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
-/// A component of the world `metadata-provider`.
-pub(super) struct Adapter(MetadataProviderPre<State>);
-
-impl Adapter {
-    /// Fails when an export is missing; a wrong type of one shows only in an instance.
-    pub(super) fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
-        Ok(Self(MetadataProviderPre::new(pre)?))
-    }
-
-    async fn world(&self, store: &mut Store<State>) -> wasmtime::Result<MetadataProvider> {
-        self.0.instantiate_async(store).await
-    }
-}
+stateless::declare_adapter!(MetadataProviderPre => MetadataProvider);
 
 #[async_trait]
 impl Code for Adapter {
@@ -52,8 +41,8 @@ impl Code for Adapter {
         let world = self.world(&mut store).await?;
         let provider = world.quartermaster_metadata_provider();
         let said = provider.call_describe(&mut store).await?;
-        let told = words::told(&said);
-        Ok(Descriptor::of(said.about, told::traits(&told)))
+        let told = words::description(&said);
+        Ok(Descriptor::new(said.about, description::traits(&told)))
     }
 }
 

@@ -48,7 +48,7 @@ pub async fn run(actions: &Arc<dyn Actions>, params: Value) -> Result<(), Action
     actions.run("carry", call(params)).await
 }
 
-/// What the fixture answers as `rejected`.
+/// Text that the fixture answers as `rejected`.
 pub async fn told(actions: &Arc<dyn Actions>, params: Value) -> String {
     match run(actions, params).await {
         Err(ActionError::Rejected(text)) => text,
@@ -60,9 +60,9 @@ pub async fn told(actions: &Arc<dyn Actions>, params: Value) -> String {
 #[derive(Default)]
 struct Hands {
     done: Mutex<Vec<String>>,
-    /// What they answer instead.
+    /// Error that they answer instead.
     failure: Mutex<Option<ActionError>>,
-    /// How long they take.
+    /// Time that they take.
     pause: Mutex<Duration>,
 }
 

@@ -13,11 +13,11 @@ use qm_plugin_host::{
     Compiler, LaneStatus, Limits, PinsInMemory, PluginHostConfig, PluginStatus, ValuesInMemory,
 };
 use qm_plugin_roles::Plugins;
-use qm_ports::engine::{EngineConfig, EngineDriver, EngineError, EngineKinds};
+use qm_ports::engine::{EngineConfig, EngineDriver, EngineError};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How long a test waits for what must happen.
+/// Time that a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 pub struct Bench {
@@ -274,7 +274,7 @@ pub fn plugin_error<T: std::fmt::Debug>(result: Result<T, EngineError>) -> Strin
     }
 }
 
-/// What a fixture answers as `other("…", text)`.
+/// Text that a fixture answers as `other("…", text)`.
 pub fn told<T: std::fmt::Debug>(result: Result<T, EngineError>) -> String {
     match result {
         Err(EngineError::Protocol(text)) => text,

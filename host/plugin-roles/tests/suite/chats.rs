@@ -19,7 +19,7 @@ use crate::webhook::request;
 const TOKEN: &str = "123456:AAH-hidden_token";
 const HOOK: &str = "https://discord.com/api/webhooks/1234567/hidden-token_x";
 
-/// What a product was asked: `POST /path`, and the body.
+/// Requests that a product got: `POST /path`, and the body.
 type Asked = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
 /// A product that answers by what it is asked.

@@ -95,7 +95,11 @@ async fn a_bomb_ends_and_no_start_pays_for_it_again() {
         reason.contains("compiling it takes more than") && reason.contains("known from before"),
         "{reason}"
     );
-    assert_eq!(again.kinds().len(), 1, "and what compiled is mapped");
+    assert_eq!(
+        again.engine_kinds().kinds().len(),
+        1,
+        "and what compiled is mapped"
+    );
     let asked = again.reload("bomb").await.unwrap_err().to_string();
     assert!(
         asked.contains("the compiler failed"),
@@ -180,7 +184,7 @@ async fn what_cannot_be_used_is_never_compiled() {
     // That was the machine's fault and is not held against the file.
     let after = bench.again_with(limits(), child()).await;
     after.settled().await;
-    assert_eq!(after.kinds().len(), 1);
+    assert_eq!(after.engine_kinds().kinds().len(), 1);
 }
 
 #[tokio::test]

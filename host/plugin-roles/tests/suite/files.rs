@@ -9,7 +9,7 @@ use qm_plugin_host::{
     Compiler, Limits, PinsInMemory, PluginHostConfig, PluginHostError, PluginState, ValuesInMemory,
 };
 use qm_plugin_roles::Plugins;
-use qm_ports::engine::{Attention, EngineError, EngineKinds};
+use qm_ports::engine::{Attention, EngineError};
 use serde_json::json;
 
 use crate::bench::{Bench, fixture};
@@ -167,7 +167,7 @@ async fn a_start_after_the_first_maps_what_was_compiled() {
     assert_eq!(mode & 0o777, 0o700);
     let made = std::fs::metadata(file).unwrap().modified().unwrap();
     let again = bench.again().await;
-    assert_eq!(again.kinds().len(), 1);
+    assert_eq!(again.engine_kinds().kinds().len(), 1);
     assert_eq!(
         std::fs::metadata(file).unwrap().modified().unwrap(),
         made,
@@ -179,8 +179,9 @@ async fn a_start_after_the_first_maps_what_was_compiled() {
     std::fs::remove_file(file).unwrap();
     std::fs::write(file, b"nonsense").unwrap();
     let after = bench.again().await;
-    assert_eq!(after.kinds().len(), 1);
+    assert_eq!(after.engine_kinds().kinds().len(), 1);
     let engine = after
+        .engine_kinds()
         .open("e", "misbehave", qm_ports::engine::EngineConfig::default())
         .await
         .unwrap();

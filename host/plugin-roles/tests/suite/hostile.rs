@@ -1,5 +1,6 @@
-//! What a guest can make the host hold or do counts as the guest's: it costs the process no more than the instance's budget,
-//! it ends in a sentence, and what it took goes back. Each attack runs in a process of its own, whose memory is read.
+//! Attacks of guests on the host's memory and time, which count as the guest's own: an attack costs the process no more than the
+//! instance's budget, it ends in a sentence, and what it took goes back. Each attack runs in a process of its own, whose memory
+//! is read.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,25 +15,25 @@ use crate::bench::{Bench, limits, told};
 use crate::network::{answer, listen};
 
 const MISBEHAVE: &[(&str, &str)] = &[("misbehave.wasm", "misbehave.wasm")];
-/// What an attack may cost beyond the budget of its instance, in KiB.
+/// Cost that an attack may have beyond the budget of its instance, in KiB.
 const SLACK: u64 = 32 << 10;
 /// The smallest of what may stay resident, in KiB.
 const NEXT_TO_NOTHING: u64 = 8 << 10;
 /// Names the attack to the process that runs it.
 const ATTACK: &str = "QM_ATTACK";
 
-/// What was seen of one attack. Memory in KiB.
+/// Measures of one attack. Memory in KiB.
 #[derive(Debug, Serialize, Deserialize)]
 struct Seen {
     before: u64,
     peak: u64,
     after: u64,
     budget: u64,
-    /// What the call ended in.
+    /// Result of the call.
     end: String,
     /// Charged to the engine's lanes afterwards, in bytes.
     charged: u64,
-    /// Whether the lane is listed, and works again once its plugin is reloaded.
+    /// True where the lane is listed, and works again once its plugin is reloaded.
     revived: bool,
 }
 
@@ -88,7 +89,7 @@ fn a_description_that_hoards_costs_no_more() {
 
 /// Begins the name of an attack by a session's destructor.
 const DESTRUCTOR: &str = "destructor: ";
-/// What a session's destructor does in its second of grace, while its neighbour works on.
+/// Work of a session's destructor in its second of grace, while its neighbour works on.
 const DESTRUCTORS: &[&str] = &[
     "loop",
     "trap",
@@ -210,7 +211,7 @@ async fn polled(mode: &str, limits: Limits) -> Seen {
     seen(&bench, before, budget, end, revived).await
 }
 
-/// What is seen once the engine is closed.
+/// Measures once the engine is closed.
 async fn seen(bench: &Bench, before: u64, budget: u64, end: String, revived: bool) -> Seen {
     let lanes = bench.status("misbehave.wasm").lanes;
     let ours = lanes.iter().filter(|lane| lane.owner == "bad");
@@ -252,7 +253,7 @@ async fn destroyed(mode: &str, limits: Limits) -> Seen {
     seen(&bench, before, budget, end.to_owned(), revived).await
 }
 
-/// Whether the lane is listed after what happened, and answers again after a reload.
+/// Tells whether the lane is listed after what happened, and answers again after a reload.
 async fn revived(bench: &Bench, bad: &dyn EngineDriver) -> bool {
     let listed = bench
         .status("misbehave.wasm")
@@ -346,7 +347,7 @@ fn forget_peak() {
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
 }
 
-/// What is resident once memory was given back, all but what no bound here is smaller than; or after a minute.
+/// Resident memory once it was given back, all but what no bound here is smaller than; or after a minute.
 async fn settled(before: u64) -> u64 {
     let started = Instant::now();
     while resident() > before + NEXT_TO_NOTHING && started.elapsed() < Duration::from_mins(1) {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use qm_plugin_host::{LaneState, Limits};
-use qm_ports::engine::{Attention, EngineDriver, EngineError, EngineKinds};
+use qm_ports::engine::{Attention, EngineDriver, EngineError};
 use serde_json::json;
 
 use crate::bench::{Bench, limits, plugin_error, told};

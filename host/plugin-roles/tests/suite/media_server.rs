@@ -25,7 +25,7 @@ fn lines(asked: &Asked) -> Vec<String> {
     asked.lock().unwrap().drain(..).collect()
 }
 
-/// What a product answers to `line`; `None`: nothing is there.
+/// Answer of a product to `line`; `None`: nothing is there.
 fn product(line: &str) -> Option<Value> {
     Some(match line {
         "get /identity" => {
@@ -69,7 +69,7 @@ fn home_film() -> Value {
     })
 }
 
-/// Whether a request proves itself; a part of each product answers whoever asks.
+/// Tells whether a request proves itself; a part of each product answers whoever asks.
 fn proves(head: &str) -> bool {
     let secret = SECRET.to_ascii_lowercase();
     let line = |wanted: &str| head.lines().any(|line| line == wanted);

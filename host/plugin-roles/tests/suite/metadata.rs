@@ -284,7 +284,7 @@ async fn a_base_url_leads_inside_and_own_hosts_by_grant_outside_only() {
 
 // TMDB.
 
-/// What was asked: the line, and the whole head.
+/// Requests that came: the line, and the whole head.
 type Asked = Arc<Mutex<Vec<(String, String)>>>;
 
 fn show() -> Value {

@@ -1,4 +1,4 @@
-//! What a plugin may dial: what the operator entered for that engine, and nothing else, by any way.
+//! Addresses that a plugin may dial: those that the operator entered for that engine, and nothing else, by any way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use qm_plugin_host::{LaneState, PluginHostError, PluginState};
-use qm_ports::engine::{Attention, EngineError, EngineKinds};
+use qm_ports::engine::{Attention, EngineError};
 use serde_json::json;
 
 use crate::bench::{Bench, fixture};
@@ -90,7 +90,7 @@ async fn a_kind_appears_goes_and_comes_back_without_a_change_to_the_host() {
     assert!(bench.open("e", "transmission", json!({})).await.is_err());
     bench.install("anything.wasm", &fixture("transmission.wasm"));
     let seen = bench.host.engine_kinds().generation().changed(seen).await;
-    let kind = bench.host.kind("transmission").unwrap();
+    let kind = bench.host.engine_kinds().kind("transmission").unwrap();
     assert_eq!(kind.label, "Transmission");
     let url = json!({"url": "http://127.0.0.1:9/transmission/rpc", "baseUrl": "http://127.0.0.1:9/transmission/rpc"});
     let engine = bench.open("e", "transmission", url).await.unwrap();
@@ -136,7 +136,7 @@ async fn an_id_stays_with_the_file_that_had_it_first() {
         "after a restart too: {:#?}",
         again.list()
     );
-    assert_eq!(again.kind("misbehave").unwrap().version, "0.1.0");
+    assert_eq!(again.engine_kinds().kind("misbehave").unwrap().version, "0.1.0");
     let early = bench.host.may_accept("misbehave", "a.wasm").await.unwrap_err();
     assert!(
         early.to_string().contains("`b.wasm` has it and is still there"),
@@ -148,7 +148,7 @@ async fn an_id_stays_with_the_file_that_had_it_first() {
         .until("the first is gone", |list| list.len() == 1 && conflicting(list))
         .await;
     let alone = bench.again().await;
-    assert!(conflicting(&alone.list()) && alone.kinds().is_empty());
+    assert!(conflicting(&alone.list()) && alone.engine_kinds().kinds().is_empty());
     assert!(
         engine.poll(None, Attention::Watched).await.is_err(),
         "nobody has the id"

@@ -16,9 +16,9 @@ use crate::bench::{Bench, limits};
 #[derive(Default)]
 struct Shelves {
     done: Mutex<Vec<String>>,
-    /// What they answer instead.
+    /// Error that they answer instead.
     failure: Mutex<Option<ActionError>>,
-    /// How long they take.
+    /// Time that they take.
     pause: Mutex<Duration>,
     /// Items of every torrent, and the bytes of each one's path.
     items: Mutex<(usize, usize)>,

@@ -1,4 +1,4 @@
-//! What a plugin returns is bent into shape, refused, or dropped; it is never passed on as it is.
+//! Answers of a plugin that are bent into shape, refused, or dropped; none is passed on as it is.
 
 use qm_plugin_host::Limits;
 use qm_ports::engine::{Attention, Command, Delta, EngineError};

@@ -25,13 +25,13 @@ const WRITE: usize = 64 << 10;
 /// Bytes of one piece of an answer's body.
 const PIECE: usize = 64 << 10;
 
-/// What the guest has written of a body so far.
+/// The part of a body that the guest has written so far.
 struct Written {
     bytes: Vec<u8>,
     charge: Charge,
 }
 
-/// What is written, shared between the request, the body and its stream.
+/// The written part, shared between the request, the body and its stream.
 type Buffer = Arc<Mutex<Written>>;
 
 fn written(buffer: &Buffer) -> MutexGuard<'_, Written> {
@@ -288,7 +288,7 @@ impl Pollable for NoTrailers {
     async fn ready(&mut self) {}
 }
 
-/// What there is to say of trailers: twice a failure, of the transfer and of asking again.
+/// The answer about trailers: twice a failure, of the transfer and of asking again.
 type Trailers = Option<Result<Result<Option<Resource<Fields>>, ErrorCode>, ()>>;
 
 impl types::HostFutureTrailers for State {

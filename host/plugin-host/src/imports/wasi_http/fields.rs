@@ -47,7 +47,7 @@ impl Fields {
     }
 
     /// The headers of an answer. What is over the bounds is left out: a guest has no use for it.
-    pub(super) fn of(headers: &HeaderMap, account: &Arc<Account>) -> Result<Self> {
+    pub(super) fn read(headers: &HeaderMap, account: &Arc<Account>) -> Result<Self> {
         let mut all = Self::empty(account)?;
         for (name, value) in headers {
             let fits = all.list.len() < MAX && all.bytes + name.as_str().len() + value.len() <= MAX_BYTES;

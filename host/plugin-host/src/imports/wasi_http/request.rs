@@ -76,7 +76,7 @@ fn word(method: Method) -> String {
     }
 }
 
-/// Whether `text` is so short and `good` that it may be kept; none is.
+/// Tells whether `text` is so short and `good` that it may be kept; none is.
 fn fits(text: Option<&str>, max: usize, good: impl Fn(&str) -> bool) -> bool {
     text.is_none_or(|text| text.len() <= max && good(text))
 }

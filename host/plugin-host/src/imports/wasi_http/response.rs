@@ -74,7 +74,7 @@ impl types::HostFutureIncomingResponse for State {
         };
         let response = IncomingResponse {
             status: answer.inner.status(),
-            headers: Fields::of(answer.inner.headers(), &self.account)?,
+            headers: Fields::read(answer.inner.headers(), &self.account)?,
             answer: Some(answer),
             _charge: self.account.charge(HANDLE)?,
         };

@@ -1,14 +1,14 @@
 //! The import `media` of API 0.1, over [`qm_plugin_host::imports::media`].
 
+use qm_plugin_host::imports::media::{Chore, items, libraries, run, servers};
+use qm_plugin_host::imports::wit::common::PluginError;
+use qm_plugin_host::role::State;
 use qm_ports::action::{MediaPlace, MediaPlayer};
 use qm_ports::library::Owned;
 use wasmtime::Result;
 
-use super::answered as told;
+use super::answered;
 use super::shelves::{Host, Item, Library, Server};
-use qm_plugin_host::imports::media::{Chore, items, libraries, run, servers};
-use qm_plugin_host::imports::wit::common::PluginError;
-use qm_plugin_host::role::State;
 
 fn library(place: MediaPlace) -> Library {
     Library {
@@ -61,23 +61,23 @@ fn all<T, W>(found: Vec<T>, word: fn(T) -> W) -> Vec<W> {
 }
 
 async fn chore(state: &mut State, chore: Chore, id: String) -> Result<Result<(), PluginError>> {
-    Ok(run(state, chore, id).await?.map_err(told))
+    Ok(run(state, chore, id).await?.map_err(answered))
 }
 
 impl Host for State {
     async fn libraries(&mut self) -> Result<Result<Vec<Library>, PluginError>> {
         let found = libraries(self).await?;
-        Ok(found.map(|found| all(found, library)).map_err(told))
+        Ok(found.map(|found| all(found, library)).map_err(answered))
     }
 
     async fn servers(&mut self) -> Result<Result<Vec<Server>, PluginError>> {
         let found = servers(self).await?;
-        Ok(found.map(|found| all(found, server)).map_err(told))
+        Ok(found.map(|found| all(found, server)).map_err(answered))
     }
 
     async fn items(&mut self, after: Option<String>) -> Result<Result<Vec<Item>, PluginError>> {
         let found = items(self, after).await?;
-        Ok(found.map(|found| all(found, item)).map_err(told))
+        Ok(found.map(|found| all(found, item)).map_err(answered))
     }
 
     async fn scan(&mut self, library: String) -> Result<Result<(), PluginError>> {

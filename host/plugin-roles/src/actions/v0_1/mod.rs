@@ -4,15 +4,16 @@ mod media;
 mod torrents;
 
 use async_trait::async_trait;
+use qm_plugin_host::imports::wit::common::PluginError;
+use qm_plugin_host::role::{Code, Descriptor, State, Voice, one_line};
 use qm_ports::action::{ActionCall, ActionError, Occasion};
 use serde_json::Value;
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, InstancePre, Linker};
+use wasmtime::component::{HasSelf, Linker};
 
-use super::told::{self, Told};
+use super::description::{self, PluginAction};
 use super::{ActionsCode, Answer};
-use qm_plugin_host::imports::wit::common::PluginError;
-use qm_plugin_host::role::{Code, Descriptor, State, Voice, one_line};
+use crate::stateless;
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -39,19 +40,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
     shelves::add_to_linker::<_, HasSelf<State>>(linker, |state| state)
 }
 
-/// A component of the world `action-set`.
-pub(super) struct Adapter(ActionSetPre<State>);
-
-impl Adapter {
-    /// Fails when an export is missing; a wrong type of one shows only in an instance.
-    pub(super) fn new(pre: InstancePre<State>) -> wasmtime::Result<Self> {
-        Ok(Self(ActionSetPre::new(pre)?))
-    }
-
-    async fn world(&self, store: &mut Store<State>) -> wasmtime::Result<ActionSet> {
-        self.0.instantiate_async(store).await
-    }
-}
+stateless::declare_adapter!(ActionSetPre => ActionSet);
 
 #[async_trait]
 impl Code for Adapter {
@@ -62,7 +51,7 @@ impl Code for Adapter {
             .call_describe(&mut store)
             .await?;
         let actions: Vec<_> = said.actions.into_iter().map(told_of).collect();
-        Ok(Descriptor::of(said.about, told::traits(&actions)))
+        Ok(Descriptor::new(said.about, description::traits(&actions)))
     }
 }
 
@@ -90,16 +79,16 @@ impl ActionsCode for Adapter {
 }
 
 /// An action as the plugin tells it. A schema that cannot be used is its reason as a text, for whoever vets it.
-fn told_of(action: wit::Action) -> Told {
-    let schema = told::schema(&one_line(&action.id, 64), &action.params_schema);
-    Told {
+fn told_of(action: wit::Action) -> PluginAction {
+    let schema = description::schema(&one_line(&action.id, 64), &action.params_schema);
+    PluginAction {
         params_schema: schema.unwrap_or_else(Value::String),
         occasions: action.occasions.into_iter().map(name_of).collect(),
         idempotent: action.idempotent,
         permissions: action
             .extra
             .into_iter()
-            .find(|(name, _)| name == told::PERMISSIONS)
+            .find(|(name, _)| name == description::PERMISSIONS)
             .map(|(_, keys)| keys),
         id: action.id,
         label: action.label,
@@ -115,7 +104,7 @@ fn name_of(occasion: wit::Occasion) -> String {
         // Never mistaken for a known one.
         wit::Occasion::Other(name) => return format!("other {name}"),
     };
-    told::word(known).to_owned()
+    description::word(known).to_owned()
 }
 
 fn call_of(call: &ActionCall) -> wit::Call {
@@ -137,7 +126,7 @@ fn call_of(call: &ActionCall) -> wit::Call {
     }
 }
 
-/// What the host answers, in the words of the API: a plugin that hands it on changes nothing in it.
+/// The host's answer in the words of the API: a plugin that hands it on changes nothing in it.
 fn answered(error: ActionError) -> PluginError {
     use ActionError as E;
     match error {

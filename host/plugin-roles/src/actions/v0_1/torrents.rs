@@ -1,19 +1,19 @@
 //! The import `torrents` of API 0.1, over [`qm_plugin_host::imports::torrents`].
 
-use wasmtime::Result;
-
-use super::{answered as told, hands};
 use qm_plugin_host::imports::torrents::{Errand, read, run};
 use qm_plugin_host::imports::wit::common::PluginError;
 use qm_plugin_host::role::State;
+use wasmtime::Result;
+
+use super::{answered, hands};
 
 async fn errand(state: &mut State, errand: Errand) -> Result<Result<(), PluginError>> {
-    Ok(run(state, errand).await?.map_err(told))
+    Ok(run(state, errand).await?.map_err(answered))
 }
 
 impl hands::Host for State {
     async fn read(&mut self) -> Result<Result<Option<String>, PluginError>> {
-        Ok(read(self).await?.map_err(told))
+        Ok(read(self).await?.map_err(answered))
     }
 
     async fn pause(&mut self) -> Result<Result<(), PluginError>> {

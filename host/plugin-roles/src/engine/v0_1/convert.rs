@@ -1,12 +1,12 @@
 //! Engine API 0.1 to the words of `ports` and back. Texts move; nothing is copied but info-hashes, which are shared later.
 
 use qm_kernel::Timestamp;
+use qm_plugin_host::imports::wit::common::PluginError;
+use qm_plugin_host::role::{Voice, one_line};
 use qm_ports::engine as kernel;
 
 use super::wit;
 use crate::engine::sanitize;
-use qm_plugin_host::imports::wit::common::PluginError;
-use qm_plugin_host::role::{Voice, one_line};
 
 /// The most of an error's text that leaves the plugin.
 const TEXT: usize = 1 << 10;

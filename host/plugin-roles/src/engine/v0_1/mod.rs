@@ -4,11 +4,11 @@ mod convert;
 mod session;
 
 use async_trait::async_trait;
+use qm_plugin_host::role::{Descriptor, State};
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
 
 use super::{Answer, EngineCode, Session};
-use qm_plugin_host::role::{Descriptor, State};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -48,7 +48,7 @@ impl EngineCode for Code {
             .quartermaster_engine_engine()
             .call_describe(&mut store)
             .await?;
-        Ok(Descriptor::of(said, serde_json::Map::new()))
+        Ok(Descriptor::new(said, serde_json::Map::new()))
     }
 
     async fn open(&self, mut store: Store<State>, config: &str) -> Answer<Box<Session>> {

@@ -1,6 +1,9 @@
 //! A session of engine API 0.1, alive in its own store.
 
 use async_trait::async_trait;
+use qm_plugin_host::imports::wit::common::PluginError;
+use qm_plugin_host::role::Resident;
+use qm_plugin_host::role::State;
 use qm_ports::engine::*;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
@@ -10,9 +13,6 @@ use super::convert;
 use super::wit;
 use crate::engine::sanitize;
 use crate::engine::{Answer, Calls};
-use qm_plugin_host::imports::wit::common::PluginError;
-use qm_plugin_host::role::Resident;
-use qm_plugin_host::role::State;
 
 /// Calls a method of the session. One expression: the call's future borrows what the accessors return.
 macro_rules! call {

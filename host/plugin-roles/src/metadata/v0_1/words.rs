@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use qm_plugin_host::role::{Voice, one_line};
 use qm_ports::metadata::*;
 use url::Url;
 
 use super::wit;
-use crate::metadata::told::Told;
+use crate::metadata::description::PluginProvider;
 use crate::vetted::is_id;
-use qm_plugin_host::role::{Voice, one_line};
 
 /// The most of an error's text or a name that leaves the plugin. Bytes.
 const TEXT: usize = 1 << 10;
@@ -32,7 +32,7 @@ const IMAGES: usize = 500;
 /// The highest rating; the WIT says so.
 const RATING: f64 = 10.0;
 
-pub(super) fn told(said: &wit::Description) -> Told {
+pub(super) fn description(said: &wit::Description) -> PluginProvider {
     let abilities = [
         (wit::Abilities::SEARCH, Ability::Search),
         (wit::Abilities::DETAILS, Ability::Details),
@@ -41,7 +41,7 @@ pub(super) fn told(said: &wit::Description) -> Told {
         (wit::Abilities::FIND, Ability::Find),
     ];
     let kinds: BTreeSet<_> = said.kinds.iter().map(|kind| kind_of(*kind)).collect();
-    Told {
+    PluginProvider {
         kinds: kinds.into_iter().collect(),
         abilities: abilities
             .into_iter()

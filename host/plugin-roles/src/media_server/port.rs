@@ -9,8 +9,8 @@ use qm_ports::Settling;
 use qm_ports::media_server::*;
 use wasmtime::Store;
 
-use super::{Answer, MediaServer, ServerCode, told};
-use crate::stateless::{Desk, Stateless as _, handed_on};
+use super::{Answer, MediaServer, ServerCode, description};
+use crate::stateless::{RolePort, Stateless as _, handed_on};
 
 /// The most of an unknown product's id that is repeated.
 const ID: usize = 64;
@@ -23,10 +23,10 @@ const MAX_TIMEOUT_MS: u32 = 60_000;
 /// Beyond the time limit, which the plugin keeps.
 const PARTING: Duration = Duration::from_secs(2);
 
-impl Desk<MediaServer> {
+impl RolePort<MediaServer> {
     fn kind(&self, id: &str) -> Option<MediaServerKind> {
         let mut all = self.installed.of_role(MediaServer::NAME).into_iter();
-        all.find(|about| about.id == id).map(told::kind)
+        all.find(|about| about.id == id).map(description::kind)
     }
 
     /// Does `work` in an instance of the product's plugin; `config` comes back as the text that plugins take.
@@ -78,10 +78,10 @@ fn missing(kind: &str) -> MediaServerError {
 }
 
 #[async_trait]
-impl MediaServerKinds for Desk<MediaServer> {
+impl MediaServerKinds for RolePort<MediaServer> {
     fn kinds(&self) -> Vec<MediaServerKind> {
         let all = self.installed.of_role(MediaServer::NAME).into_iter();
-        let mut all: Vec<_> = all.map(told::kind).collect();
+        let mut all: Vec<_> = all.map(description::kind).collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         all
     }

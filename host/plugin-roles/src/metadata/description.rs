@@ -1,40 +1,40 @@
-//! What a plugin says of the provider it asks: checked once, when the plugin is loaded.
+//! Description of the provider that a plugin asks: checked once, when the plugin is loaded.
 
+use qm_plugin_host::role::About;
 use qm_ports::metadata::{Ability, ProviderKind, TitleKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::vetted::is_id;
-use qm_plugin_host::role::About;
 
 /// Where it stands in the traits of a plugin.
 const ANSWERS: &str = "answers";
 /// The most sources of ids; the WIT says so.
 const MAX_SOURCES: usize = 16;
 
-/// What a provider answers, as its plugin tells it.
+/// Kinds and abilities of a provider, as its plugin gives them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Told {
+pub(super) struct PluginProvider {
     pub(super) kinds: Vec<TitleKind>,
     pub(super) abilities: Vec<Ability>,
     pub(super) find_sources: Vec<String>,
 }
 
 /// It as traits.
-pub(super) fn traits(told: &Told) -> Map<String, Value> {
+pub(super) fn traits(told: &PluginProvider) -> Map<String, Value> {
     let told = serde_json::to_value(told).unwrap_or_default();
     Map::from_iter([(ANSWERS.to_owned(), told)])
 }
 
-pub(super) fn of(traits: &Map<String, Value>) -> Told {
+pub(super) fn read(traits: &Map<String, Value>) -> PluginProvider {
     let told = traits.get(ANSWERS).cloned().unwrap_or_default();
     serde_json::from_value(told).unwrap_or_default()
 }
 
 /// The provider that a plugin describes.
 pub(super) fn kind(about: About) -> ProviderKind {
-    let told = of(&about.traits);
+    let told = read(&about.traits);
     ProviderKind {
         id: about.id,
         label: about.label,
@@ -48,7 +48,7 @@ pub(super) fn kind(about: About) -> ProviderKind {
 
 /// Checks what a plugin says of its provider.
 pub(super) fn vet(traits: &Map<String, Value>) -> Result<(), String> {
-    let told = of(traits);
+    let told = read(traits);
     if told.kinds.is_empty() {
         return Err("it must know films, shows or both".to_owned());
     }
@@ -74,8 +74,8 @@ pub(super) fn vet(traits: &Map<String, Value>) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn good() -> Told {
-        Told {
+    fn good() -> PluginProvider {
+        PluginProvider {
             kinds: vec![TitleKind::Movie],
             abilities: vec![Ability::Search, Ability::Find],
             find_sources: vec!["titledb".to_owned()],
@@ -85,9 +85,9 @@ mod tests {
     #[test]
     fn what_is_told_is_checked() {
         assert_eq!(vet(&traits(&good())), Ok(()));
-        assert_eq!(of(&traits(&good())).find_sources, ["titledb"]);
+        assert_eq!(read(&traits(&good())).find_sources, ["titledb"]);
         assert!(vet(&Map::new()).is_err());
-        let refused: [(fn(&mut Told), &str); 6] = [
+        let refused: [(fn(&mut PluginProvider), &str); 6] = [
             (|told| told.kinds.clear(), "films"),
             (|told| told.abilities.clear(), "abilities"),
             (|told| told.find_sources = vec!["IMDb id".into()], "lower-case"),

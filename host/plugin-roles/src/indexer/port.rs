@@ -11,15 +11,15 @@ use qm_ports::Settling;
 use qm_ports::indexer::*;
 use wasmtime::Store;
 
-use super::{Answer, Indexer, IndexerCode, told};
-use crate::stateless::{Desk, Stateless as _, handed_on};
+use super::{Answer, Indexer, IndexerCode, description};
+use crate::stateless::{RolePort, Stateless as _, handed_on};
 
 /// The most of an unknown protocol's id that is repeated.
 const ID: usize = 64;
 /// Beyond the indexer's own time limit, which its plugin keeps.
 const PARTING: Duration = Duration::from_secs(15);
 
-impl Desk<Indexer> {
+impl RolePort<Indexer> {
     /// Does `work` in an instance of the plugin that speaks the protocol; `config` comes back as the text that plugins take.
     async fn ask<T, F>(&self, protocol: &str, config: IndexerConfig, work: F) -> Result<T, IndexerError>
     where
@@ -52,12 +52,12 @@ impl Desk<Indexer> {
 }
 
 #[async_trait]
-impl Protocols for Desk<Indexer> {
+impl Protocols for RolePort<Indexer> {
     fn protocols(&self) -> Vec<ProtocolKind> {
         let mut all: BTreeMap<String, ProtocolKind> = BTreeMap::new();
         for code in self.installed.by_claim(Indexer::NAME) {
             let about = &code.about;
-            for kind in told::kinds(&about.traits, &about.id, &about.version) {
+            for kind in description::kinds(&about.traits, &about.id, &about.version) {
                 all.entry(kind.id.clone()).or_insert(kind);
             }
         }

@@ -1,4 +1,4 @@
-//! What a plugin says of its actions, on its way into the catalogue: checked once, when the plugin is loaded.
+//! Description of the actions of a plugin, on its way into the catalogue: checked once, when the plugin is loaded.
 //!
 //! Bounds: 64 actions, a schema of 16 KiB without references (what refers to itself can cost more to judge by than anybody
 //! has), one line for each name.
@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 
 use qm_kernel::Permission;
+use qm_plugin_host::role::About;
+use qm_plugin_host::role::capability;
+use qm_plugin_host::role::one_line;
 use qm_ports::action::{ActionKind, Occasion};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::vetted::{is_id, is_line, object_schema};
-use qm_plugin_host::role::About;
-use qm_plugin_host::role::capability;
-use qm_plugin_host::role::one_line;
 
 /// Where the actions stand in the traits of a plugin.
 const ACTIONS: &str = "actions";
@@ -21,7 +21,7 @@ const MAX_ACTIONS: usize = 64;
 
 /// An action as its plugin tells it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct PluginAction {
     pub(super) id: String,
     pub(super) label: String,
     pub(super) category: String,
@@ -81,7 +81,7 @@ const CAPABILITIES: &[(&str, &[Permission])] = &[
 
 /// The permissions that an action stands for: by the host's table, else as its plugin declares, else all that its plugin may
 /// use. Never empty.
-fn needs(about: &About, told: &Told) -> Vec<Permission> {
+fn needs(about: &About, told: &PluginAction) -> Vec<Permission> {
     let mut first_party = FIRST_PARTY.iter();
     if let Some((_, _, need)) = first_party.find(|(plugin, id, _)| *plugin == about.id && *id == told.id) {
         return vec![*need];
@@ -119,7 +119,7 @@ pub(super) fn word(occasion: Occasion) -> &'static str {
 }
 
 /// The actions as traits.
-pub(super) fn traits(told: &[Told]) -> Map<String, Value> {
+pub(super) fn traits(told: &[PluginAction]) -> Map<String, Value> {
     let all = told
         .iter()
         .map(|told| serde_json::to_value(told).unwrap_or_default());
@@ -142,7 +142,7 @@ pub(super) fn ids(traits: &Map<String, Value>) -> impl Iterator<Item = &str> {
 pub(super) fn kind(about: &About, id: &str) -> Option<ActionKind> {
     let mut all = listed(&about.traits).iter();
     let found = all.find(|told| told.get("id").and_then(Value::as_str) == Some(id))?;
-    let told: Told = serde_json::from_value(found.clone()).ok()?;
+    let told: PluginAction = serde_json::from_value(found.clone()).ok()?;
     let occasion = |word: &String| {
         OCCASIONS
             .iter()
@@ -175,7 +175,7 @@ pub(super) fn vet(traits: &Map<String, Value>) -> Result<(), String> {
     }
     let mut ids = BTreeSet::new();
     for told in all {
-        let told: Told = serde_json::from_value(told.clone()).map_err(|error| error.to_string())?;
+        let told: PluginAction = serde_json::from_value(told.clone()).map_err(|error| error.to_string())?;
         let id = told.id.as_str();
         if !is_id(id) {
             return Err("the id of an action must be 1 to 64 lower-case letters, digits and `_`".to_owned());
@@ -249,8 +249,8 @@ mod tests {
 
     use super::*;
 
-    fn told(id: &str) -> Told {
-        Told {
+    fn told(id: &str) -> PluginAction {
+        PluginAction {
             id: id.to_owned(),
             label: "Move".to_owned(),
             category: "torrent".to_owned(),
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    fn about(plugin: &str, capabilities: &[&str], all: &[Told]) -> About {
+    fn about(plugin: &str, capabilities: &[&str], all: &[PluginAction]) -> About {
         About {
             id: plugin.to_owned(),
             label: "A plugin".to_owned(),
@@ -277,11 +277,11 @@ mod tests {
     #[test]
     fn an_action_stands_for_what_is_declared_or_for_all_that_it_may_use() {
         use Permission as P;
-        let declaring = |permissions: &str| Told {
+        let declaring = |permissions: &str| PluginAction {
             permissions: Some(permissions.to_owned()),
             ..told("move")
         };
-        let needs = |plugin: &str, capabilities: &[&str], told: Told| {
+        let needs = |plugin: &str, capabilities: &[&str], told: PluginAction| {
             let found = kind(&about(plugin, capabilities, &[told]), "move");
             found.unwrap().needs
         };
@@ -330,7 +330,7 @@ mod tests {
                 .unwrap_err()
                 .contains("twice")
         );
-        let refused: [(fn(&mut Told), &str); 8] = [
+        let refused: [(fn(&mut PluginAction), &str); 8] = [
             (|told| told.id = "Move".into(), "id"),
             (|told| told.id = String::new(), "id"),
             (|told| told.id = "a".repeat(65), "id"),

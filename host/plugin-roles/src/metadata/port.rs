@@ -10,8 +10,8 @@ use qm_ports::metadata::*;
 use serde_json::{Map, Value};
 use wasmtime::Store;
 
-use super::{Answer, Metadata, ProviderCode, told};
-use crate::stateless::{Desk, Stateless as _, handed_on};
+use super::{Answer, Metadata, ProviderCode, description};
+use crate::stateless::{RolePort, Stateless as _, handed_on};
 
 /// The most of an unknown provider's id that is repeated.
 const ID: usize = 64;
@@ -32,7 +32,7 @@ struct Prepared {
     timeout: Duration,
 }
 
-impl Desk<Metadata> {
+impl RolePort<Metadata> {
     fn about(&self, provider: &str) -> Result<About, ProviderError> {
         let mut all = self.installed.of_role(Metadata::NAME).into_iter();
         all.find(|about| about.id == provider)
@@ -77,7 +77,7 @@ impl Desk<Metadata> {
             + Send,
     {
         let about = self.about(provider)?;
-        if ability.is_some_and(|ability| !told::of(&about.traits).abilities.contains(&ability)) {
+        if ability.is_some_and(|ability| !description::read(&about.traits).abilities.contains(&ability)) {
             let what = format!("{} does not offer this", about.label);
             return Err(ProviderError::Unsupported(what));
         }
@@ -103,10 +103,10 @@ fn missing(provider: &str) -> ProviderError {
 }
 
 #[async_trait]
-impl Providers for Desk<Metadata> {
+impl Providers for RolePort<Metadata> {
     fn providers(&self) -> Vec<ProviderKind> {
         let all = self.installed.of_role(Metadata::NAME).into_iter();
-        let mut all: Vec<_> = all.map(told::kind).collect();
+        let mut all: Vec<_> = all.map(description::kind).collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         all
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use wasmtime::Store;
 
 use super::{Answer, Channel, ChannelCode};
-use crate::stateless::{Desk, Stateless as _};
+use crate::stateless::{RolePort, Stateless as _};
 
 /// A limit as the plugin words it: 0 is none.
 fn limit(about: &About, name: &str) -> Option<u32> {
@@ -35,16 +35,16 @@ fn kind_of(about: About) -> ChannelKind {
 }
 
 /// The channels of all loaded plugins.
-pub(crate) struct ChannelDesk {
-    desk: Desk<Channel>,
+pub(crate) struct ChannelPort {
+    port: RolePort<Channel>,
     /// Hashes of what people configured: nobody can foresee which number stands for it.
     numbers: RandomState,
 }
 
-impl ChannelDesk {
+impl ChannelPort {
     pub(crate) fn new(installed: Installed) -> Self {
         Self {
-            desk: Desk::new(installed),
+            port: RolePort::new(installed),
             numbers: RandomState::new(),
         }
     }
@@ -71,11 +71,11 @@ impl ChannelDesk {
                 of_a_person: Some(person),
                 ..CallContext::default()
             },
-            total: self.desk.installed.limits().call_total,
+            total: self.port.installed.limits().call_total,
         };
-        let calls = self.desk.calls_of(channel).ok_or_else(missing)?;
+        let calls = self.port.calls_of(channel).ok_or_else(missing)?;
         let otherwise = ChannelError::Missing(format!("the plugin `{channel}` is no channel any more"));
-        Desk::<Channel>::call(&calls, spec, otherwise, move |code, about, store| {
+        RolePort::<Channel>::call(&calls, spec, otherwise, move |code, about, store| {
             let text = text_for_plugin(&about.config_schema, &own);
             work(code, store, text)
         })
@@ -84,9 +84,9 @@ impl ChannelDesk {
 }
 
 #[async_trait]
-impl Channels for ChannelDesk {
+impl Channels for ChannelPort {
     fn channels(&self) -> Vec<ChannelKind> {
-        self.desk
+        self.port
             .installed
             .of_role(Channel::NAME)
             .into_iter()
@@ -95,7 +95,7 @@ impl Channels for ChannelDesk {
     }
 
     fn settling(&self, channel: &str) -> Option<Settling> {
-        self.desk
+        self.port
             .installed
             .settling(Channel::NAME, "the channel", channel)
     }

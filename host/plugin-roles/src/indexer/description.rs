@@ -1,16 +1,16 @@
-//! What a plugin says of the protocols it speaks: checked once, when the plugin is loaded.
+//! Description of the protocols that a plugin speaks: checked once, when the plugin is loaded.
 //!
 //! Bounds: 32 protocols, a schema of 16 KiB without references, one line for each name, and one property by which a call
 //! reaches anything: the base URL.
 
 use std::collections::BTreeSet;
 
+use qm_plugin_host::role::with_certificate;
 use qm_ports::indexer::ProtocolKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::vetted::{is_id, is_line, object_schema, only_base_url};
-use qm_plugin_host::role::with_certificate;
 
 /// Where the protocols stand in the traits of a plugin.
 const PROTOCOLS: &str = "protocols";
@@ -19,7 +19,7 @@ const MAX_PROTOCOLS: usize = 32;
 /// A protocol as its plugin tells it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Told {
+pub(super) struct PluginProtocol {
     pub(super) id: String,
     pub(super) label: String,
     /// `torrent` or `usenet`
@@ -30,14 +30,14 @@ pub(super) struct Told {
 }
 
 /// The protocols as traits.
-pub(super) fn traits(told: &[Told]) -> Map<String, Value> {
+pub(super) fn traits(told: &[PluginProtocol]) -> Map<String, Value> {
     let all = told
         .iter()
         .map(|told| serde_json::to_value(told).unwrap_or_default());
     Map::from_iter([(PROTOCOLS.to_owned(), Value::Array(all.collect()))])
 }
 
-fn listed(traits: &Map<String, Value>) -> impl Iterator<Item = Told> {
+fn listed(traits: &Map<String, Value>) -> impl Iterator<Item = PluginProtocol> {
     let all = traits.get(PROTOCOLS).and_then(Value::as_array);
     let all = all.map_or(&[][..], Vec::as_slice);
     all.iter()
@@ -110,8 +110,8 @@ mod tests {
 
     const GOOD: &str = r#"{"type":"object","properties":{"baseUrl":{"type":"string","x-grant":"http-url"}}}"#;
 
-    fn told(id: &str) -> Told {
-        Told {
+    fn told(id: &str) -> PluginProtocol {
+        PluginProtocol {
             id: id.to_owned(),
             label: "Torznab".to_owned(),
             carrier: "torrent".to_owned(),
@@ -131,7 +131,7 @@ mod tests {
                 .unwrap_err()
                 .contains("twice")
         );
-        let refused: [(fn(&mut Told), &str); 3] = [
+        let refused: [(fn(&mut PluginProtocol), &str); 3] = [
             (|told| told.id = "Torz nab".into(), "id"),
             (|told| told.label = "turned \u{202e}".into(), "label"),
             (

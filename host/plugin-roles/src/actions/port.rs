@@ -10,13 +10,13 @@ use qm_ports::Settling;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion};
 use serde_json::{Map, Value};
 
-use super::{ActionSet, told};
-use crate::stateless::{Desk, Stateless as _};
+use super::{ActionSet, description};
+use crate::stateless::{RolePort, Stateless as _};
 
 /// The most of an unknown action's id that is repeated.
 const ID: usize = 64;
 
-impl Desk<ActionSet> {
+impl RolePort<ActionSet> {
     /// The plugins that provide actions, whoever has a claim before another one first.
     fn providers(&self) -> Vec<Arc<Loaded>> {
         self.installed.by_claim(ActionSet::NAME)
@@ -25,12 +25,12 @@ impl Desk<ActionSet> {
     /// The action of this id, with the plugin that has the first claim to it.
     fn find(&self, action: &str) -> Option<(ActionKind, Arc<Loaded>)> {
         self.providers().into_iter().find_map(|code| {
-            let kind = told::kind(&code.about, action)?;
+            let kind = description::kind(&code.about, action)?;
             Some((kind, code))
         })
     }
 
-    /// What an administrator entered for the plugin, as far as its schema knows it: a newer file may want less.
+    /// The configuration that an administrator entered for the plugin, as far as its schema knows it: a newer file may want less.
     async fn configuration(&self, code: &Loaded) -> Result<Map<String, Value>, ActionError> {
         let plugin = &code.about.id;
         let entered = self.installed.configuration(plugin).await;
@@ -70,12 +70,12 @@ fn misplaced(kind: &ActionKind, occasion: Occasion) -> Option<ActionError> {
 }
 
 #[async_trait]
-impl Actions for Desk<ActionSet> {
+impl Actions for RolePort<ActionSet> {
     fn actions(&self) -> Vec<ActionKind> {
         let mut all: BTreeMap<String, ActionKind> = BTreeMap::new();
         for code in self.providers() {
             let about = &code.about;
-            for kind in told::ids(&about.traits).filter_map(|id| told::kind(about, id)) {
+            for kind in description::ids(&about.traits).filter_map(|id| description::kind(about, id)) {
                 all.entry(kind.id.clone()).or_insert(kind);
             }
         }
@@ -102,8 +102,8 @@ impl Actions for Desk<ActionSet> {
             .map_err(ActionError::InvalidParams)?;
         let config = self.configuration(&code).await?;
         let told = text_for_plugin(&code.about.config_schema, &config);
-        let mut secrets = told::secrets(&kind.params_schema, &call.params);
-        secrets.extend(told::secrets(&code.about.config_schema, &config));
+        let mut secrets = description::secrets(&kind.params_schema, &call.params);
+        secrets.extend(description::secrets(&code.about.config_schema, &config));
         let spec = CallSpec {
             config: &config,
             context: CallContext {
