@@ -243,7 +243,7 @@ impl Going<'_> {
 impl Identification {
     /// Asks about what is lacking, as far as a scan may: how many items beside those that were identified just now are told of. What is
     /// left is done by a job of its own.
-    pub async fn describe_found(
+    pub(super) async fn describe_found(
         &self,
         of: &MediaLibrary,
         job: &JobContext,

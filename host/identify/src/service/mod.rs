@@ -6,6 +6,7 @@ mod edit;
 pub mod enrich;
 mod entitle;
 pub mod fetch;
+mod follow;
 mod metadata;
 mod named;
 mod names;

@@ -18,7 +18,7 @@ const AT_ONCE: usize = 256;
 
 impl Identification {
     /// Looks at the paths of all unlocked items that are not matched; which are now.
-    pub async fn identify_all(
+    pub(super) async fn identify_all(
         &self,
         library: &MediaLibrary,
         job: &JobContext,

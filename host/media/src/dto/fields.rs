@@ -15,7 +15,6 @@ const IDS: &str =
     "must be SOURCE:ID, with imdb (titledb), tmdb (provider_a) or tvdb (provider_b) as its source";
 
 /// A number from 0; `Some(None)`: it is null.
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<Option<i64>> {
     let is_null = f.is_null(name);
     let number = f.integer(name).min(0).max(most).optional();
@@ -23,7 +22,6 @@ pub fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<Optio
 }
 
 /// A text; `Some(None)`: it is null.
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub fn nullable_text(f: &mut Fields<'_>, name: &'static str, most: usize) -> Option<Option<String>> {
     let is_null = f.is_null(name);
     let text = f.string(name).max(most).optional();

@@ -38,7 +38,6 @@ pub struct ShowMetadata {
 
 /// What somebody says of a show; what is `None` stays, what is `Some(None)` is taken away.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct ShowEdit {
     pub title: Option<Option<String>>,
     pub original_title: Option<Option<String>>,
@@ -174,7 +173,6 @@ pub struct Season {
 
 /// What somebody says of a season; what is `None` stays, what is `Some(None)` is taken away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct SeasonEdit {
     pub title: Option<Option<String>>,
     pub overview: Option<Option<String>>,
@@ -182,8 +180,6 @@ pub struct SeasonEdit {
 
 /// Which show a folder holds; what is `None` stays, what is `Some(None)` is taken away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_field_names, reason = "these are the names in the body")]
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct IdentityEdit {
     pub titledb_id: Option<Option<String>>,
     pub provider_a_id: Option<Option<String>>,

@@ -97,7 +97,6 @@ pub fn arranged<'a>(
 
 /// What somebody says of an item; what is `None` stays, what is `Some(None)` is taken away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct Edit {
     pub media_type: Option<String>,
     pub title: Option<String>,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use qm_kernel::Timestamp;
 pub use qm_media_names::Kind;
+use serde::{Deserialize, Serialize};
 
 /// Characters of a name.
 pub const MAX_NAME: usize = 200;
@@ -137,7 +138,6 @@ impl MediaLibrary {
 
 /// What is to change of a library, or what is said of a new one; what is `None` stays.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct LibraryChange {
     pub name: Option<String>,
     /// As it was sent; guarded before it is kept.
@@ -157,7 +157,8 @@ pub struct LibraryChange {
 }
 
 /// What a scan did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ScanSummary {
     /// Files that are there.
     pub scanned: u64,

@@ -47,7 +47,6 @@ pub struct ItemMetadata {
 
 /// What somebody says of an item; what is `None` stays, what is `Some(None)` is taken away.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct MetadataEdit {
     pub title: Option<Option<String>>,
     pub original_title: Option<Option<String>>,

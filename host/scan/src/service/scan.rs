@@ -1,6 +1,7 @@
 //! The job of a scan: walk, compare, store, tell.
 //!
-//! A server that is killed leaves what it has stored; the job comes again and goes on with the rest.
+//! A server that is killed leaves what it has stored; the job comes again and goes on with the rest. What was found is identified once
+//! the scan has ended, outside of its turn (`qm_identify`): that it has ended is stored with it, so a job that comes again scans no more.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,8 +16,9 @@ use qm_lanes::LaneError;
 use qm_media::lanes::WALKS;
 use qm_media::model::library::{MediaLibrary, ScanSummary};
 use qm_media::repo;
-use qm_media::service::jobs::{ATTEMPTS, MODULE, Stop, in_service, stopped};
+use qm_media::service::jobs::{self, ATTEMPTS, MODULE, Stop, in_service, stopped};
 use qm_media_names::place;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Scanner;
@@ -174,6 +176,7 @@ impl JobHandler for Scanning {
             () = job.cancelled() => return Err(stopped()),
             () = tokio::time::sleep(pause) => {}
         }
+        let state: State = jobs::saved(job);
         loop {
             // An item that goes along with its file is not found anew.
             room.follow_moves().await?;
@@ -181,14 +184,20 @@ impl JobHandler for Scanning {
             let Some(found) = found else {
                 return Err(JobError::new("not_found.media_library", "Library not found").permanent());
             };
-            match room.scan_once(job, &found, reason, places.as_deref()).await {
-                Ok(Scanned { summary, identified }) => {
-                    // Other scans have their turn meanwhile: providers may take their time.
-                    let enriched = match identified {
-                        Some(ids) => {
-                            ids.len() as u64 + room.identify.describe_found(&found, job, &ids).await?
-                        }
-                        None => 0,
+            let scanned = match state.scanned {
+                Some(summary) => Ok(Scanned {
+                    summary,
+                    is_followed: true,
+                }),
+                None => room.scan_once(job, &found, reason, places.as_deref()).await,
+            };
+            match scanned {
+                Ok(Scanned { summary, is_followed }) => {
+                    // Other scans have their turn meanwhile: whoever is asked may take their time.
+                    let enriched = if is_followed {
+                        room.identify.follow_scan(&found, job).await?
+                    } else {
+                        0
                     };
                     return Ok(told_of(&found, summary, enriched));
                 }
@@ -238,8 +247,16 @@ fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done 
 /// What a scan did.
 pub struct Scanned {
     pub summary: ScanSummary,
-    /// Items that were identified; `None`: it was not looked for what items are.
-    identified: Option<HashSet<String>>,
+    /// It is to be found out what items are.
+    is_followed: bool,
+}
+
+/// How far a job is.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct State {
+    /// Result of the scan, once it has ended and identification is left.
+    scanned: Option<ScanSummary>,
 }
 
 struct Scan<'a> {
@@ -273,7 +290,7 @@ impl Scan<'_> {
             // Nothing was seen of it: when it was scanned last stays as it was.
             return Ok(Scanned {
                 summary: ScanSummary::default(),
-                identified: None,
+                is_followed: false,
             });
         };
         let mut index = Index::new(self.room, self.job, self.of, &found.known);
@@ -305,15 +322,9 @@ impl Scan<'_> {
         let (shows, duplicate_shows) = self.room.refresh_shows(self.of, folders.as_ref()).await?;
         (summary.shows, summary.duplicate_shows) = (shows, duplicate_shows);
         let is_nothing_new = self.places.is_some() && summary.added == 0;
-        let mut identified = None;
-        if enriches && !is_nothing_new {
-            self.tell(Progress::percent(70.0).phase("enrich")).await?;
-            identified = Some(self.room.identify.identify_all(self.of, self.job).await?);
-            self.tell(Progress::percent(75.0).phase("enrich")).await?;
-            self.room.identify.ask_titles(self.of, self.job).await?;
-        }
-        self.done().await?;
-        Ok(Scanned { summary, identified })
+        let is_followed = enriches && !is_nothing_new;
+        self.end(is_followed.then_some(summary)).await?;
+        Ok(Scanned { summary, is_followed })
     }
 
     /// Walks; `None` where the directory is not there.
@@ -473,16 +484,25 @@ impl Scan<'_> {
         self.job.progress(progress).await.map_err(Stop::Job)
     }
 
-    async fn done(&self) -> Result<(), JobError> {
-        // When the whole library was scanned last is what its interval goes by.
-        if self.places.is_none() {
-            let mut tx = self.room.db.begin_write().await?;
-            repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.room.ctx.now()).await?;
-            tx.commit().await?;
-        }
+    /// Ends the scan. `scanned`: its result, where identification follows, which the job then goes on with.
+    async fn end(&self, scanned: Option<ScanSummary>) -> Result<(), JobError> {
         if self.reason == Reason::Asked {
             self.room.probing.probe_again(&self.of.id).await?;
         }
+        if self.places.is_some() && scanned.is_none() {
+            return Ok(());
+        }
+        let mut tx = self.room.db.begin_write().await?;
+        // When the whole library was scanned last is what its interval goes by.
+        if self.places.is_none() {
+            repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.room.ctx.now()).await?;
+        }
+        if scanned.is_some() {
+            let state = serde_json::to_value(State { scanned });
+            let state = state.map_err(|error| JobError::new("checkpoint", error.to_string()))?;
+            self.job.save_in(&mut tx, &state).await?;
+        }
+        tx.commit().await?;
         Ok(())
     }
 }
