@@ -191,11 +191,13 @@ db_test! {
         house.stops().await;
         let before = described(&house).await;
         assert_eq!(before.len(), 1);
+        house.file("films/C.2003.mkv", 1);
         let next = House::over(&db, house.root.clone(), pace());
         next.around.teller.will_say(told("provider_b"));
         next.starts_jobs().await;
         assert_eq!(next.ended(&job).await.0, "completed");
         assert_eq!((described(&next).await.len(), asked(&next).len()), (2, 1), "only the other one is asked about");
+        assert_eq!(items(&next).await.len(), 2, "the scan had ended: it is not done again");
         next.stops().await;
     }
 

@@ -251,7 +251,7 @@ pub struct Scanned {
     is_followed: bool,
 }
 
-/// How far a job is.
+/// State of a job.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct State {
