@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// A crate's tier: it may depend on lower tiers only (and `server` and what tests it, on everything).
 fn tier(name: &str) -> u8 {
     match name {
-        "qm-kernel" | "qm-conditions" | "qm-lanes" | "qm-generations" | "qm-templates" | "qm-titles" => 0,
+        "qm-kernel" | "qm-conditions" | "qm-lanes" | "qm-generations" | "qm-templates" | "qm-titles"
+        | "qm-web-derive" => 0,
         "qm-ports" | "qm-db" | "qm-web" | "qm-net" | "qm-feeds" | "qm-release" | "qm-confined" => 1,
         "qm-plugin-host" | "qm-test-base" | "qm-matching" => 2,
         "qm-platform" => 3,
