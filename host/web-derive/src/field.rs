@@ -51,7 +51,6 @@ enum Convert {
     None,
     Map(Expr),
     AndThen(Expr),
-    Word(Expr),
 }
 
 /// The words of one attribute, before they are put together.
@@ -126,7 +125,7 @@ impl Words {
                 let span = item.name.span();
                 let [names, path] = item.take()?;
                 self.kind = Some(Kind::Text);
-                self.convert = Some(Convert::Word(path));
+                self.convert = Some(Convert::AndThen(path));
                 let (name, arguments) = (Ident::new("one_of", span), vec![names]);
                 self.rules.push(Item { name, arguments });
             }
@@ -291,10 +290,11 @@ impl Rules {
             .is_trimmed
             .then(|| quote!(.map(|text| ::std::borrow::ToOwned::to_owned(text.trim()))));
         let name = last_name(inner).unwrap_or_default();
+        // A text is converted from `&str`.
+        let borrowed = (self.kind == Kind::Text).then(|| quote!(.as_deref()));
         let convert = match &self.convert {
-            Convert::Map(path) => Some(quote!(.map(#path))),
-            Convert::AndThen(path) => Some(quote!(.and_then(#path))),
-            Convert::Word(path) => Some(quote!(.as_deref().and_then(#path))),
+            Convert::Map(path) => Some(quote!(#borrowed.map(#path))),
+            Convert::AndThen(path) => Some(quote!(#borrowed.and_then(#path))),
             Convert::None if name == "Secret" => Some(quote!(.map(<#inner>::new))),
             Convert::None if self.kind == Kind::Integer && name != "i64" => {
                 Some(quote!(.and_then(|number| <#inner>::try_from(number).ok())))

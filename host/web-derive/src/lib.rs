@@ -25,7 +25,7 @@
 //! | `name = "…"` | name in the request, where it isn't the name of the field in camelCase |
 //! | `string`, `integer`, `number`, `boolean`, `strings`, `object`, `any` | what it is sent as, where the type doesn't say |
 //! | `trim` | takes the spaces around a text away |
-//! | `map = path` | converts the value |
+//! | `map = path` | converts the value; a text is handed to it as `&str` |
 //! | `and_then = path` | converts the value to `Option`; `None` counts as absent |
 //! | `words(NAMES, from_name)` | an enum, sent as one of its names; a required one needs `stand_in = value` for bodies that are refused |
 //! | `with = path`, `with = path(more)` | reads it by `path(fields, name)`, `path(fields, name, more)` |

@@ -29,7 +29,7 @@ fn is_line(text: &str) -> bool {
     !text.contains('\n')
 }
 
-fn own(key: String) -> Option<Secret> {
+fn own(key: &str) -> Option<Secret> {
     (key != "•••").then(|| Secret::new(key))
 }
 
@@ -98,6 +98,7 @@ struct Derived {
 }
 
 #[derive(Debug, FromBody)]
+#[expect(dead_code, reason = "shown by `Debug`")]
 struct Tail {
     #[field(string, given, map = is_long)]
     long_text: Option<bool>,
@@ -105,8 +106,7 @@ struct Tail {
     seen: u32,
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "what a conversion is given")]
-fn is_long(text: String) -> bool {
+fn is_long(text: &str) -> bool {
     text.len() > 3
 }
 
@@ -140,7 +140,7 @@ impl FromBody for Written {
                 .map(|nick| nick.trim().to_owned()),
             password: Secret::new(f.string("password").required().min(2).get()),
             api_key: cleared(
-                f.string("apiKey").max(5).optional().and_then(own),
+                f.string("apiKey").max(5).optional().as_deref().and_then(own),
                 f.is_null("apiKey"),
             ),
             note: cleared(f.string("note").max(3).optional(), f.is_null("note")),
@@ -175,7 +175,7 @@ impl FromBody for Written {
             anything: f.any("value").optional(),
             count: even(f, "count", 10),
             tail: Tail {
-                long_text: f.string("longText").given().optional().map(is_long),
+                long_text: f.string("longText").given().optional().as_deref().map(is_long),
                 seen: 0,
             },
         };
