@@ -34,21 +34,21 @@ pub struct IdView {
 }
 
 /// `displayName` of a partial change: `null` and blank texts clear it.
-fn display_name_change(f: &mut Fields<'_>) -> Change<String> {
-    if f.is_null("displayName") {
-        // Parsed all the same, so that the property counts as known.
-        let _ = display_name(f);
+fn display_name_change(f: &mut Fields<'_>, name: &'static str) -> Change<String> {
+    if f.is_null(name) {
+        // Asked for all the same, so that the property counts as known.
+        let _ = display_name(f, name);
         return Change::Clear;
     }
-    match display_name(f) {
+    match display_name(f, name) {
         None => Change::Keep,
-        Some(name) if name.trim().is_empty() => Change::Clear,
-        Some(name) => Change::Set(name),
+        Some(blank) if blank.trim().is_empty() => Change::Clear,
+        Some(shown) => Change::Set(shown),
     }
 }
 
-fn display_name(f: &mut Fields<'_>) -> Option<String> {
-    f.string("displayName")
+fn display_name(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
+    f.string(name)
         .max(MAX_DISPLAY_NAME)
         .check(is_printable, "must not contain control characters")
         .optional()

@@ -2,8 +2,8 @@
 
 use qm_kernel::Secret;
 use qm_kernel::secret::keeps;
-use qm_net::{CERTIFICATE, CERTIFICATE_RULE, MAX_CERTIFICATE, is_certificate, is_host, is_mail_address};
-use qm_web::{Fields, FromBody};
+use qm_net::{CERTIFICATE_RULE, MAX_CERTIFICATE, is_certificate, is_host, is_mail_address};
+use qm_web::FromBody;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,6 +15,7 @@ const MAX_NAME: usize = 100;
 const MAX_ADDRESS: usize = 254;
 const MAX_PASSWORD: usize = 1024;
 
+const HOST_RULE: &str = "must be one host name or address, without a scheme and a port";
 const ADDRESS_RULE: &str = "must be an email address, e.g. jo@example.org";
 
 /// The mail server. Its password is never shown.
@@ -66,29 +67,30 @@ impl MailServerView {
 }
 
 /// Changes of the mail server; absent fields stay.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct MailServerPatch {
     /// Blank: no mail is sent.
-    #[schema(max_length = 253)]
+    #[field(trim, max = MAX_HOST, check(is_host_or_blank, HOST_RULE))]
     pub host: Option<String>,
-    #[schema(minimum = 1, maximum = 65535)]
+    #[field(min = 1)]
     pub port: Option<u16>,
     pub secure: Option<bool>,
     pub auth: Option<bool>,
-    #[schema(max_length = 320)]
+    #[field(trim, max = MAX_USER, check(is_line, "must be one line"))]
     pub user: Option<String>,
     /// Blank, or bullets alone: the one that is stored stays, as long as host, port and `secure` do.
-    #[schema(value_type = Option<String>, max_length = 1024)]
+    #[field(max = MAX_PASSWORD, check(is_line, "must be one line"))]
+    #[schema(value_type = Option<String>)]
     pub password: Option<Secret>,
     /// Blank: the name of the service.
-    #[schema(max_length = 100)]
+    #[field(trim, max = MAX_NAME, check(is_line, "must be one line"))]
     pub from_name: Option<String>,
-    #[schema(max_length = 254)]
+    #[field(trim, max = MAX_ADDRESS, check(is_address_or_blank, ADDRESS_RULE))]
     pub from_address: Option<String>,
     /// SHA-256 of the server's certificate, as a trial shows it, or its authority in PEM; no other one is trusted then. Blank: what
     /// this machine trusts.
-    #[schema(max_length = 32768)]
+    #[field(trim, max = MAX_CERTIFICATE, check(is_certificate, CERTIFICATE_RULE))]
     pub tls_certificate: Option<String>,
 }
 
@@ -96,98 +98,42 @@ fn is_line(text: &str) -> bool {
     !text.contains(char::is_control)
 }
 
-impl FromBody for MailServerPatch {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let host = f
-            .string("host")
-            .max(MAX_HOST)
-            .check(
-                |text| text.trim().is_empty() || is_host(text.trim()),
-                "must be one host name or address, without a scheme and a port",
-            )
-            .optional();
-        let port = f.integer("port").min(1).max(65_535).optional();
-        let (secure, auth) = (f.boolean("secure").optional(), f.boolean("auth").optional());
-        let user = f
-            .string("user")
-            .max(MAX_USER)
-            .check(is_line, "must be one line")
-            .optional();
-        let password = f
-            .string("password")
-            .max(MAX_PASSWORD)
-            .check(is_line, "must be one line")
-            .optional();
-        let from_name = f
-            .string("fromName")
-            .max(MAX_NAME)
-            .check(is_line, "must be one line")
-            .optional();
-        let from_address = f
-            .string("fromAddress")
-            .max(MAX_ADDRESS)
-            .check(
-                |text| text.trim().is_empty() || is_mail_address(text.trim()),
-                ADDRESS_RULE,
-            )
-            .optional();
-        let tls_certificate = f
-            .string(CERTIFICATE)
-            .max(MAX_CERTIFICATE)
-            .check(is_certificate, CERTIFICATE_RULE)
-            .optional();
-        Self {
-            host,
-            port: port.and_then(|port| u16::try_from(port).ok()),
-            secure,
-            auth,
-            user,
-            password: password.map(Secret::new),
-            from_name,
-            from_address,
-            tls_certificate,
-        }
-    }
+fn is_host_or_blank(text: &str) -> bool {
+    text.trim().is_empty() || is_host(text.trim())
+}
+
+fn is_address(text: &str) -> bool {
+    is_mail_address(text.trim())
+}
+
+fn is_address_or_blank(text: &str) -> bool {
+    text.trim().is_empty() || is_address(text)
 }
 
 impl MailServerPatch {
     /// The change, with the encrypted password.
     pub fn change(self, seal: impl FnOnce(&str) -> String) -> Change {
-        let trimmed = |text: Option<String>| text.map(|text| text.trim().to_owned());
         let password = self.password.filter(|password| !keeps(password.expose()));
         Change {
-            host: trimmed(self.host),
+            host: self.host,
             port: self.port,
             secure: self.secure,
             auth: self.auth,
-            user: trimmed(self.user),
-            from_name: trimmed(self.from_name),
-            from_address: trimmed(self.from_address),
-            certificate: trimmed(self.tls_certificate),
+            user: self.user,
+            from_name: self.from_name,
+            from_address: self.from_address,
+            certificate: self.tls_certificate,
             password: password.map(|password| seal(password.expose())),
         }
     }
 }
 
 /// Recipient of a test mail.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub struct MailTrial {
-    #[schema(max_length = 254, example = "jo@example.org")]
+    #[field(trim, max = MAX_ADDRESS, check(is_address, ADDRESS_RULE))]
+    #[schema(example = "jo@example.org")]
     pub recipient: String,
-}
-
-impl FromBody for MailTrial {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let recipient = f
-            .string("recipient")
-            .required()
-            .max(MAX_ADDRESS)
-            .check(|text| is_mail_address(text.trim()), ADDRESS_RULE)
-            .get();
-        Self {
-            recipient: recipient.trim().to_owned(),
-        }
-    }
 }
 
 /// The mail server took it.

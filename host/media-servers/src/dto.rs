@@ -9,71 +9,45 @@ use utoipa::ToSchema;
 use crate::model::{Change, MAX_CONFIG, MAX_KIND, MAX_NAME, Outcome, Shown};
 
 /// A media server to connect.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = NewMediaServerIntegration)]
 pub struct NewIntegration {
-    #[schema(min_length = 1, max_length = 120)]
-    pub name: String,
-    /// `plex`, `jellyfin`, `emby`, `kodi`, or what an installed plugin adds.
-    #[schema(max_length = 64, example = "jellyfin")]
-    pub kind: String,
-    #[schema(default = true)]
-    pub is_enabled: Option<bool>,
     /// `baseUrl` (or `url`), `token`, `apiKey`, `username`, `password`, `librarySectionId`: what its kind takes.
+    #[field(with = config)]
     #[schema(value_type = Option<Object>)]
     pub config: Option<Map<String, Value>>,
+    // Blank ones are refused with a text of their own.
+    #[field(trim, max = MAX_NAME, default)]
+    pub name: String,
+    /// `plex`, `jellyfin`, `emby`, `kodi`, or what an installed plugin adds.
+    #[field(trim, max = MAX_KIND, default)]
+    #[schema(example = "jellyfin")]
+    pub kind: String,
+    pub is_enabled: Option<bool>,
 }
 
 /// Changes of a media server; absent fields stay.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = ChangedMediaServerIntegration)]
 pub struct ChangedIntegration {
-    #[schema(min_length = 1, max_length = 120)]
-    pub name: Option<String>,
-    #[schema(max_length = 64)]
-    pub kind: Option<String>,
-    pub is_enabled: Option<bool>,
     /// Goes over the stored one by name; null takes a property away, and a secret of bullets alone stays. With another address
     /// the secrets that are not sent anew are dropped.
+    #[field(with = config)]
     #[schema(value_type = Option<Object>)]
     pub config: Option<Map<String, Value>>,
+    #[field(trim, max = MAX_NAME)]
+    pub name: Option<String>,
+    #[field(trim, max = MAX_KIND)]
+    pub kind: Option<String>,
+    pub is_enabled: Option<bool>,
 }
 
-impl ChangedIntegration {
-    fn read(f: &mut Fields<'_>) -> Self {
-        let trimmed = |text: Option<String>| text.map(|text| text.trim().to_owned());
-        let config = f.object("config").optional();
-        if let Some(config) = &config
-            && Value::Object(config.clone()).to_string().len() > MAX_CONFIG
-        {
-            f.broken(format!("config must take no more than {MAX_CONFIG} bytes"));
-        }
-        Self {
-            name: trimmed(f.string("name").max(MAX_NAME).optional()),
-            kind: trimmed(f.string("kind").max(MAX_KIND).optional()),
-            is_enabled: f.boolean("isEnabled").optional(),
-            config,
-        }
+fn config(f: &mut Fields<'_>, name: &'static str) -> Option<Map<String, Value>> {
+    let config = f.object(name).optional()?;
+    if Value::Object(config.clone()).to_string().len() > MAX_CONFIG {
+        f.broken(format!("{name} must take no more than {MAX_CONFIG} bytes"));
     }
-}
-
-impl FromBody for ChangedIntegration {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self::read(f)
-    }
-}
-
-impl FromBody for NewIntegration {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let read = ChangedIntegration::read(f);
-        // Blank values are refused with their own text.
-        Self {
-            name: read.name.unwrap_or_default(),
-            kind: read.kind.unwrap_or_default(),
-            is_enabled: read.is_enabled,
-            config: read.config,
-        }
-    }
+    Some(config)
 }
 
 impl From<NewIntegration> for Change {

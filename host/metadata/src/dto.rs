@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use qm_web::{Fields, FromBody};
+use qm_web::FromBody;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -10,47 +10,30 @@ use utoipa::ToSchema;
 const MAX_KEY: usize = 1024;
 
 /// A key to test. What is blank, absent or a mask is read from the settings, then from the environment.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
+#[fields(optional)]
 pub struct KeyTest {
+    #[field(max = MAX_KEY, and_then = entered)]
     #[schema(write_only)]
     pub api_key: Option<String>,
-}
-
-impl FromBody for KeyTest {
-    const OPTIONAL: bool = true;
-
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            api_key: entered(f, "apiKey"),
-        }
-    }
 }
 
 /// A key and a subscriber's PIN to test. What is blank, absent or a mask is read from the settings, then from the environment.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
+#[fields(optional)]
 pub struct KeyAndPinTest {
+    #[field(max = MAX_KEY, and_then = entered)]
     #[schema(write_only)]
     pub api_key: Option<String>,
+    #[field(max = MAX_KEY, and_then = entered)]
     #[schema(write_only)]
     pub pin: Option<String>,
 }
 
-impl FromBody for KeyAndPinTest {
-    const OPTIONAL: bool = true;
-
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            api_key: entered(f, "apiKey"),
-            pin: entered(f, "pin"),
-        }
-    }
-}
-
-fn entered(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
-    let text = f.string(name).max(MAX_KEY).optional()?;
-    (!qm_kernel::secret::keeps(&text)).then(|| text.trim().to_owned())
+fn entered(text: &str) -> Option<String> {
+    (!qm_kernel::secret::keeps(text)).then(|| text.trim().to_owned())
 }
 
 /// Result of testing a key, with a sentence.

@@ -5,17 +5,15 @@
 //!
 //! ```
 //! use qm_kernel::Permission;
-//! use qm_web::{ApiResult, Auth, Body, Created, Fields, FromBody, Json, Routes, routes};
+//! use qm_web::{ApiResult, Auth, Body, Created, FromBody, Json, Routes, routes};
 //! # use serde::Serialize;
 //! # use utoipa::ToSchema;
 //! # #[derive(Clone)] struct Shelf;
-//! #[derive(ToSchema)]
-//! struct NewTag { name: String, color: Option<String> }
-//!
-//! impl FromBody for NewTag {
-//!     fn from_body(f: &mut Fields<'_>) -> Self {
-//!         Self { name: f.string("name").required().max(80).get(), color: f.string("color").optional() }
-//!     }
+//! #[derive(ToSchema, FromBody)]
+//! struct NewTag {
+//!     #[field(max = 80)]
+//!     name: String,
+//!     color: Option<String>,
 //! }
 //!
 //! #[derive(Serialize, ToSchema)]
@@ -78,6 +76,8 @@ pub use guard::Auth;
 pub use lanes::{lane_code, lane_kind};
 pub use listen::listen;
 pub use openapi::{describe, document, refusals};
+/// The derives of the traits of the same names.
+pub use qm_web_derive::{FromBody, FromQuery};
 pub use reply::{Created, Framable, Json, Prepared};
 pub use routes::{Access, Answering, Described, GuardedLine, Line, Routes};
 pub use serve::{ConnectionLimits, serve};

@@ -12,7 +12,7 @@ const MAX_ID: usize = 200;
 
 /// A rule to make, or to try. What stands in its lists is stored as it comes: what is no condition never holds, an action
 /// that nobody provides fails when the rule runs.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct NewRule {
     pub name: String,
@@ -20,30 +20,18 @@ pub struct NewRule {
     /// One of the catalogue; any other never fires.
     pub trigger: String,
     /// `{field, op, value}`; all have to hold. At most 100, in 64 KiB.
-    #[schema(required = false, value_type = Vec<Object>)]
-    pub conditions: Vec<Value>,
+    #[field(with = list)]
+    #[schema(value_type = Vec<Object>)]
+    pub conditions: Option<Vec<Value>>,
     /// `{type, params?}`, in the order in which they run. At most 100, in 64 KiB.
-    #[schema(required = false, value_type = Vec<Object>)]
-    pub actions: Vec<Value>,
-    #[schema(required = false, default = true)]
+    #[field(with = list)]
+    #[schema(value_type = Vec<Object>)]
+    pub actions: Option<Vec<Value>>,
+    #[field(default = true)]
     pub is_enabled: bool,
     /// The higher, the earlier.
-    #[schema(required = false, default = 0)]
+    #[field(default = 0)]
     pub priority: i64,
-}
-
-impl FromBody for NewRule {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f.string("name").required().get(),
-            description: f.string("description").optional(),
-            trigger: f.string("trigger").required().get(),
-            conditions: list(f, "conditions").unwrap_or_default(),
-            actions: list(f, "actions").unwrap_or_default(),
-            is_enabled: f.boolean("isEnabled").or(true),
-            priority: f.integer("priority").or(0),
-        }
-    }
 }
 
 impl From<NewRule> for RuleChange {
@@ -52,8 +40,8 @@ impl From<NewRule> for RuleChange {
             name: Some(new.name),
             description: Some(new.description),
             trigger: Some(new.trigger),
-            conditions: Some(new.conditions),
-            actions: Some(new.actions),
+            conditions: Some(new.conditions.unwrap_or_default()),
+            actions: Some(new.actions.unwrap_or_default()),
             is_enabled: Some(new.is_enabled),
             priority: Some(new.priority),
         }
@@ -61,46 +49,29 @@ impl From<NewRule> for RuleChange {
 }
 
 /// Changes of a rule; absent fields stay.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct ChangedRule {
     pub name: Option<String>,
     /// Null takes it away.
-    pub description: Option<String>,
+    #[schema(value_type = Option<String>)]
+    pub description: Option<Option<String>>,
     pub trigger: Option<String>,
+    #[field(with = list)]
     #[schema(value_type = Option<Vec<Object>>)]
     pub conditions: Option<Vec<Value>>,
+    #[field(with = list)]
     #[schema(value_type = Option<Vec<Object>>)]
     pub actions: Option<Vec<Value>>,
     pub is_enabled: Option<bool>,
     pub priority: Option<i64>,
-    #[schema(ignore)]
-    clears_description: bool,
-}
-
-impl FromBody for ChangedRule {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            clears_description: f.is_null("description"),
-            name: f.string("name").optional(),
-            description: f.string("description").optional(),
-            trigger: f.string("trigger").optional(),
-            conditions: list(f, "conditions"),
-            actions: list(f, "actions"),
-            is_enabled: f.boolean("isEnabled").optional(),
-            priority: f.integer("priority").optional(),
-        }
-    }
 }
 
 impl From<ChangedRule> for RuleChange {
     fn from(changed: ChangedRule) -> Self {
         Self {
             name: changed.name,
-            description: match changed.description {
-                None if changed.clears_description => Some(None),
-                description => description.map(Some),
-            },
+            description: changed.description,
             trigger: changed.trigger,
             conditions: changed.conditions,
             actions: changed.actions,
@@ -129,26 +100,15 @@ fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<Value>> {
 }
 
 /// Page of a log.
-pub struct LogsQuery(pub PageQuery);
-
-impl FromQuery for LogsQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self(f.page(MAX_PAGE))
-    }
-}
+#[derive(FromQuery)]
+pub struct LogsQuery(#[field(page = MAX_PAGE)] pub PageQuery);
 
 /// Torrent for which a rule is explained.
+#[derive(FromQuery)]
 pub struct ExplainQuery {
+    #[field(min = 1, max = MAX_ID)]
     pub hash: String,
     /// Absent: any engine that has the torrent.
+    #[field(given, max = MAX_ID)]
     pub engine_id: Option<String>,
-}
-
-impl FromQuery for ExplainQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            hash: f.string("hash").required().min(1).max(MAX_ID).get(),
-            engine_id: f.string("engineId").given().max(MAX_ID).optional(),
-        }
-    }
 }

@@ -14,35 +14,31 @@ use crate::model::conflict::Resolution;
 pub const MAX_SOURCES: usize = 1000;
 
 /// Files and folders that are to go into a directory.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 pub struct FindConflicts {
+    #[field(with = TransferKind::read)]
     pub operation: TransferKind,
     /// At most 1,000 different ones; `sourcesRaw` holds those that are named by their percent-encoded bytes.
+    #[field(with = sources)]
     #[schema(value_type = Vec<String>)]
     pub sources: Vec<WirePath>,
     /// A directory that exists. Relative to the root in effect; `destinationRaw` names it by its percent-encoded bytes
     /// instead.
+    #[field(with = WirePath::required("destinationRaw"))]
     #[schema(value_type = String)]
     pub destination: WirePath,
 }
 
-impl FromBody for FindConflicts {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let operation = TransferKind::read(f);
-        let mut sources = WirePath::several(f, "sources", "sourcesRaw");
-        let mut seen = HashSet::new();
-        sources.retain(|source| seen.insert(source.clone()));
-        if sources.len() > MAX_SOURCES {
-            f.broken(format!(
-                "sources must contain no more than {MAX_SOURCES} different elements"
-            ));
-        }
-        Self {
-            operation,
-            sources,
-            destination: WirePath::required(f, "destination", "destinationRaw"),
-        }
+fn sources(f: &mut Fields<'_>, name: &'static str) -> Vec<WirePath> {
+    let mut sources = WirePath::several(f, name, "sourcesRaw");
+    let mut seen = HashSet::new();
+    sources.retain(|source| seen.insert(source.clone()));
+    if sources.len() > MAX_SOURCES {
+        f.broken(format!(
+            "{name} must contain no more than {MAX_SOURCES} different elements"
+        ));
     }
+    sources
 }
 
 /// What is to be done about one file.
@@ -61,17 +57,20 @@ pub struct ResolveItem {
 }
 
 /// How conflicts are to be resolved.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 pub struct ResolveConflicts {
+    #[field(with = TransferKind::read)]
     pub operation: TransferKind,
     /// A directory that exists. Relative to the root in effect; `destinationRaw` names it by its percent-encoded bytes
     /// instead.
+    #[field(with = WirePath::required("destinationRaw"))]
     #[schema(value_type = String)]
     pub destination: WirePath,
+    #[field(with = items)]
     #[schema(min_items = 1)]
     pub items: Vec<ResolveItem>,
     /// What goes, goes irreversibly instead of into the trash.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub permanent: bool,
 }
 
@@ -109,14 +108,14 @@ impl ResolveItem {
     }
 }
 
-fn items(f: &mut Fields<'_>) -> Vec<ResolveItem> {
-    let value = f.any("items").required().get();
+fn items(f: &mut Fields<'_>, name: &'static str) -> Vec<ResolveItem> {
+    let value = f.any(name).required().get();
     let Value::Array(values) = value else {
-        f.broken("items must be an array");
+        f.broken(format!("{name} must be an array"));
         return Vec::new();
     };
     if values.is_empty() {
-        f.broken("items must contain at least 1 elements");
+        f.broken(format!("{name} must contain at least 1 elements"));
     }
     let mut items = Vec::with_capacity(values.len());
     for (index, value) in values.iter().enumerate() {
@@ -131,65 +130,35 @@ fn items(f: &mut Fields<'_>) -> Vec<ResolveItem> {
     items
 }
 
-impl FromBody for ResolveConflicts {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            operation: TransferKind::read(f),
-            destination: WirePath::required(f, "destination", "destinationRaw"),
-            items: items(f),
-            permanent: f.boolean("permanent").or(false),
-        }
-    }
-}
-
 /// A folder to look for things that may go.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 pub struct CleanupScan {
     /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
+    #[field(with = WirePath::required("pathRaw"))]
     #[schema(value_type = String)]
     pub path: WirePath,
     /// Absent: all of them.
+    #[field(strings, each_one_of = Category::NAMES, and_then = categories)]
     #[schema(value_type = Option<Vec<String>>)]
     pub categories: Option<Vec<Category>>,
 }
 
-impl FromBody for CleanupScan {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let path = WirePath::required(f, "path", "pathRaw");
-        let names = f.strings("categories").each_one_of(Category::NAMES).optional();
-        let categories = names.filter(|names| !names.is_empty());
-        let read = |names: Vec<String>| {
-            names
-                .iter()
-                .filter_map(|name| Category::from_name(name))
-                .collect()
-        };
-        Self {
-            path,
-            categories: categories.map(read),
-        }
-    }
+fn categories(names: Vec<String>) -> Option<Vec<Category>> {
+    let known = names.iter().filter_map(|name| Category::from_name(name));
+    (!names.is_empty()).then(|| known.collect())
 }
 
 /// What of a folder is to go, item by item.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 pub struct CleanupRun {
     /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
+    #[field(with = WirePath::required("pathRaw"))]
     #[schema(value_type = String)]
     pub path: WirePath,
     /// `pathsRaw` holds those that are named by their percent-encoded bytes.
+    #[field(with = WirePath::several("pathsRaw"))]
     #[schema(value_type = Vec<String>)]
     pub paths: Vec<WirePath>,
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub permanent: bool,
-}
-
-impl FromBody for CleanupRun {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::required(f, "path", "pathRaw"),
-            paths: WirePath::several(f, "paths", "pathsRaw"),
-            permanent: f.boolean("permanent").or(false),
-        }
-    }
 }

@@ -51,12 +51,14 @@ impl WirePath {
         }
     }
 
-    fn or_root(f: &mut Fields<'_>) -> Self {
-        let (raw, text) = (f.string("pathRaw").optional(), f.string("path").optional());
-        match (raw, text) {
-            (Some(raw), _) => WirePath::Raw(raw),
-            (None, text) => WirePath::Text(text.unwrap_or_else(|| "/".to_owned())),
-        }
+    fn optional(f: &mut Fields<'_>, text: &'static str, raw: &'static str) -> Option<Self> {
+        let raw = f.string(raw).optional().map(WirePath::Raw);
+        let text = f.string(text).optional().map(WirePath::Text);
+        raw.or(text)
+    }
+
+    fn or_root(f: &mut Fields<'_>, text: &'static str, raw: &'static str) -> Self {
+        WirePath::optional(f, text, raw).unwrap_or_else(|| WirePath::Text("/".to_owned()))
     }
 
     /// At least one, the texts before the bytes.
@@ -74,20 +76,16 @@ impl WirePath {
 }
 
 /// `path` or `pathRaw`; absent is the root.
+#[derive(FromQuery)]
 pub struct PathQuery {
+    #[field(with = WirePath::or_root("pathRaw"))]
     pub path: WirePath,
 }
 
-impl FromQuery for PathQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::or_root(f),
-        }
-    }
-}
-
 /// Which part of a directory to list.
+#[derive(FromQuery)]
 pub struct ListQuery {
+    #[field(with = WirePath::or_root("pathRaw"))]
     pub path: WirePath,
     /// Entries to pass over.
     pub offset: Option<u64>,
@@ -95,166 +93,95 @@ pub struct ListQuery {
     pub limit: Option<u64>,
 }
 
-impl FromQuery for ListQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::or_root(f),
-            offset: f.integer("offset").min(0).optional().map(i64::unsigned_abs),
-            limit: f.integer("limit").min(0).optional().map(i64::unsigned_abs),
-        }
-    }
-}
-
 /// A file to preview, and the encoding to read it in.
+#[derive(FromQuery)]
 pub struct PreviewQuery {
+    #[field(with = WirePath::or_root("pathRaw"))]
     pub path: WirePath,
     /// One that is not known counts as absent.
     pub encoding: Option<String>,
 }
 
-impl FromQuery for PreviewQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::or_root(f),
-            encoding: f.string("encoding").optional(),
-        }
-    }
-}
-
 /// A file to stream, and the leave to do so.
+#[derive(FromQuery)]
 pub struct StreamQuery {
+    #[field(with = WirePath::or_root("pathRaw"))]
     pub path: WirePath,
+    #[field(default)]
     pub ticket: String,
 }
 
-impl FromQuery for StreamQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::or_root(f),
-            ticket: f.string("ticket").optional().unwrap_or_default(),
-        }
-    }
-}
-
 /// An absolute path to look at.
+#[derive(FromQuery)]
 pub struct InspectQuery {
+    #[field(default)]
     pub path: String,
 }
 
-impl FromQuery for InspectQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: f.string("path").optional().unwrap_or_default(),
-        }
-    }
-}
-
 /// One path.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct PathBody {
     /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
+    #[field(with = WirePath::required("pathRaw"))]
     #[schema(value_type = String)]
     pub path: WirePath,
 }
 
-impl FromBody for PathBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::required(f, "path", "pathRaw"),
-        }
-    }
-}
-
 /// An absolute path.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 pub struct AbsoluteBody {
     pub path: String,
 }
 
-impl FromBody for AbsoluteBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: f.string("path").required().get(),
-        }
-    }
-}
-
 /// A new folder.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 pub struct CreateFolder {
     /// The folder it is made in. Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
+    #[field(with = WirePath::required("pathRaw"))]
     #[schema(value_type = String)]
     pub path: WirePath,
     /// 1 to 255 characters, no slash.
     pub name: String,
 }
 
-impl FromBody for CreateFolder {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::required(f, "path", "pathRaw"),
-            name: f.string("name").required().get(),
-        }
-    }
-}
-
 /// A new name in the same directory.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct Rename {
     /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
+    #[field(with = WirePath::required("pathRaw"))]
     #[schema(value_type = String)]
     pub path: WirePath,
     /// 1 to 255 characters, no slash.
     pub new_name: String,
     /// Replaces a file of that name, or an empty folder.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub overwrite: bool,
 }
 
-impl FromBody for Rename {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::required(f, "path", "pathRaw"),
-            new_name: f.string("newName").required().get(),
-            overwrite: f.boolean("overwrite").or(false),
-        }
-    }
-}
-
 /// An item to move or copy into a directory; it keeps its name.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct Transfer {
     /// Relative to the root in effect; `sourceRaw` names it by its percent-encoded bytes instead.
+    #[field(with = WirePath::required("sourceRaw"))]
     #[schema(value_type = String)]
     pub source: WirePath,
     /// A directory; missing ones are made. Relative to the root in effect; `destinationRaw` names it by its
     /// percent-encoded bytes instead.
+    #[field(with = WirePath::required("destinationRaw"))]
     #[schema(value_type = String)]
     pub destination: WirePath,
     /// Replaces what has the name there: a move removes it, a copy merges into it file by file.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub overwrite: bool,
     /// Compares a BLAKE3 hash of what was copied before a source is removed.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub verify: bool,
     /// Answers at once with an `operationId`; the result comes over the realtime channel.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub background: bool,
-}
-
-impl FromBody for Transfer {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            source: WirePath::required(f, "source", "sourceRaw"),
-            destination: WirePath::required(f, "destination", "destinationRaw"),
-            overwrite: f.boolean("overwrite").or(false),
-            verify: f.boolean("verify").or(false),
-            background: f.boolean("background").or(false),
-        }
-    }
 }
 
 /// What becomes of the torrents whose data is deleted.
@@ -292,62 +219,40 @@ impl TorrentAction {
         all.filter_map(|action| Some((TorrentAction::NAMES[action as usize], action.permission()?)))
     }
 
-    fn read(f: &mut Fields<'_>) -> Self {
-        let name = f.string("torrentAction").one_of(Self::NAMES).optional();
-        match name.as_deref() {
-            Some("stop") => TorrentAction::Stop,
-            Some("stop_and_delete") => TorrentAction::StopAndDelete,
-            _ => TorrentAction::Keep,
-        }
+    fn from_name(name: &str) -> Option<Self> {
+        let mut all = TorrentAction::ALL.into_iter();
+        all.find(|action| TorrentAction::NAMES[*action as usize] == name)
     }
 }
 
 /// An item to delete.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct Delete {
     /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.
+    #[field(with = WirePath::required("pathRaw"))]
     #[schema(value_type = String)]
     pub path: WirePath,
     /// Irreversibly, instead of into the trash.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub permanent: bool,
-    #[schema(required = false, default = "keep")]
+    #[field(words(TorrentAction::NAMES, TorrentAction::from_name), default)]
     pub torrent_action: TorrentAction,
     /// With `stop_and_delete`: data that torrents elsewhere use too is kept; otherwise nothing is deleted then.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub keep_shared: bool,
     /// Answers at once with an `operationId`.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub background: bool,
 }
 
-impl FromBody for Delete {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            path: WirePath::required(f, "path", "pathRaw"),
-            permanent: f.boolean("permanent").or(false),
-            torrent_action: TorrentAction::read(f),
-            keep_shared: f.boolean("keepShared").or(false),
-            background: f.boolean("background").or(false),
-        }
-    }
-}
-
 /// Several items.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 pub struct PathsBody {
     /// `pathsRaw` holds those that are named by their percent-encoded bytes.
+    #[field(with = WirePath::several("pathsRaw"))]
     #[schema(value_type = Vec<String>)]
     pub paths: Vec<WirePath>,
-}
-
-impl FromBody for PathsBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            paths: WirePath::several(f, "paths", "pathsRaw"),
-        }
-    }
 }
 
 /// What may be done to several items at once.
@@ -389,8 +294,8 @@ impl BulkOperation {
         BulkOperation::NAMES[self as usize]
     }
 
-    fn read(f: &mut Fields<'_>, names: &[&str]) -> Self {
-        match f.string("operation").required().one_of(names).get().as_str() {
+    fn read(f: &mut Fields<'_>, name: &'static str, names: &[&str]) -> Self {
+        match f.string(name).required().one_of(names).get().as_str() {
             "move" => BulkOperation::Move,
             "copy" => BulkOperation::Copy,
             "cleanup" => BulkOperation::Cleanup,
@@ -400,41 +305,28 @@ impl BulkOperation {
 }
 
 /// One operation on several items.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct Bulk {
-    pub operation: BulkOperation,
-    /// `pathsRaw` holds those that are named by their percent-encoded bytes.
-    #[schema(value_type = Vec<String>)]
-    pub paths: Vec<WirePath>,
     /// For move and copy: a directory.
+    #[field(with = WirePath::optional("destinationRaw"))]
     #[schema(value_type = Option<String>)]
     pub destination: Option<WirePath>,
-    #[schema(required = false, default = false)]
+    #[field(with = BulkOperation::read(BulkOperation::NAMES))]
+    pub operation: BulkOperation,
+    /// `pathsRaw` holds those that are named by their percent-encoded bytes.
+    #[field(with = WirePath::several("pathsRaw"))]
+    #[schema(value_type = Vec<String>)]
+    pub paths: Vec<WirePath>,
+    #[field(default)]
     pub overwrite: bool,
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub permanent: bool,
-    #[schema(required = false, default = "keep")]
+    #[field(words(TorrentAction::NAMES, TorrentAction::from_name), default)]
     pub torrent_action: TorrentAction,
     /// With `stop_and_delete`: data that torrents elsewhere use too is kept; otherwise nothing is deleted then.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub keep_shared: bool,
-}
-
-impl FromBody for Bulk {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let raw = f.string("destinationRaw").optional().map(WirePath::Raw);
-        let text = f.string("destination").optional().map(WirePath::Text);
-        Self {
-            operation: BulkOperation::read(f, BulkOperation::NAMES),
-            paths: WirePath::several(f, "paths", "pathsRaw"),
-            destination: raw.or(text),
-            overwrite: f.boolean("overwrite").or(false),
-            permanent: f.boolean("permanent").or(false),
-            torrent_action: TorrentAction::read(f),
-            keep_shared: f.boolean("keepShared").or(false),
-        }
-    }
 }
 
 /// Whether items are to be moved or copied.
@@ -453,8 +345,8 @@ impl TransferKind {
         }
     }
 
-    pub(super) fn read(f: &mut Fields<'_>) -> Self {
-        match BulkOperation::read(f, &["move", "copy"]) {
+    pub(super) fn read(f: &mut Fields<'_>, name: &'static str) -> Self {
+        match BulkOperation::read(f, name, &["move", "copy"]) {
             BulkOperation::Copy => TransferKind::Copy,
             BulkOperation::Move | BulkOperation::Delete | BulkOperation::Cleanup => TransferKind::Move,
         }
@@ -462,33 +354,16 @@ impl TransferKind {
 }
 
 /// An item of the trash to put back.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 pub struct Restore {
     pub id: String,
     /// Removes what is at its place, irreversibly.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub overwrite: bool,
 }
 
-impl FromBody for Restore {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            id: f.string("id").required().get(),
-            overwrite: f.boolean("overwrite").or(false),
-        }
-    }
-}
-
 /// An item of the trash.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 pub struct IdBody {
     pub id: String,
-}
-
-impl FromBody for IdBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            id: f.string("id").required().get(),
-        }
-    }
 }

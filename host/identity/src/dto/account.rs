@@ -35,16 +35,18 @@ pub struct ProfileView {
 }
 
 /// Changes of the profile; absent fields stay.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct UpdateProfile {
-    #[schema(format = Email, nullable = false)]
+    #[field(email)]
     pub email: Option<String>,
     /// `null` or blank removes it.
-    #[schema(value_type = Option<String>, max_length = 120)]
+    #[field(with = display_name_change)]
+    #[schema(value_type = Option<String>)]
     pub display_name: Change<String>,
     /// IANA zone name. `null`, empty and `auto` follow the device.
-    #[schema(value_type = Option<String>, max_length = 64, example = "Europe/Berlin")]
+    #[field(with = timezone_change)]
+    #[schema(value_type = Option<String>, example = "Europe/Berlin")]
     pub timezone: Change<String>,
 }
 
@@ -71,14 +73,15 @@ pub struct TwoFactorSetup {
 }
 
 /// A code that the authenticator shows.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub struct CodeRequest {
-    #[schema(value_type = String, max_length = 64, example = "123456")]
+    #[field(max = MAX_CODE)]
+    #[schema(value_type = String, example = "123456")]
     pub code: Secret,
 }
 
 /// The account's password, as a confirmation.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub struct PasswordRequest {
     #[schema(value_type = String)]
     pub password: Secret,
@@ -152,37 +155,11 @@ impl From<UpdateProfile> for ProfileChange {
     }
 }
 
-impl FromBody for UpdateProfile {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            email: f.string("email").email().optional(),
-            display_name: display_name_change(f),
-            timezone: timezone_change(f),
-        }
-    }
-}
-
-fn timezone_change(f: &mut Fields<'_>) -> Change<String> {
-    let cleared = f.is_null("timezone");
-    match f.string("timezone").max(MAX_TIMEZONE).optional() {
+fn timezone_change(f: &mut Fields<'_>, name: &'static str) -> Change<String> {
+    let cleared = f.is_null(name);
+    match f.string(name).max(MAX_TIMEZONE).optional() {
         Some(zone) => Change::Set(zone),
         None if cleared => Change::Clear,
         None => Change::Keep,
-    }
-}
-
-impl FromBody for CodeRequest {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            code: Secret::new(f.string("code").required().max(MAX_CODE).get()),
-        }
-    }
-}
-
-impl FromBody for PasswordRequest {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            password: Secret::new(f.string("password").required().get()),
-        }
     }
 }

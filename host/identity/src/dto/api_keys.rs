@@ -1,7 +1,7 @@
 //! Bodies of `/api/api-keys`.
 
 use qm_kernel::Timestamp;
-use qm_web::{Fields, FromBody};
+use qm_web::FromBody;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -13,13 +13,14 @@ const MAX_SCOPES: usize = 100;
 const MAX_SCOPE: usize = 120;
 
 /// A key to make.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub struct CreateApiKey {
     /// Name chosen by the user.
-    #[schema(min_length = 1, max_length = 120, example = "backup script")]
+    #[field(min = 1, max = MAX_NAME, check(is_printable, "must not contain control characters"))]
+    #[schema(example = "backup script")]
     pub name: String,
     /// Kept and shown; nothing is decided on them.
-    #[schema(nullable = false, required = false, max_items = 100)]
+    #[field(max_items = MAX_SCOPES, each_max = MAX_SCOPE, default)]
     pub scopes: Vec<String>,
 }
 
@@ -81,26 +82,6 @@ impl From<NewApiKey> for CreatedApiKey {
             prefix: made.prefix,
             key: made.key.expose().to_owned(),
             name: made.name,
-        }
-    }
-}
-
-impl FromBody for CreateApiKey {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f
-                .string("name")
-                .required()
-                .min(1)
-                .max(MAX_NAME)
-                .check(is_printable, "must not contain control characters")
-                .get(),
-            scopes: f
-                .strings("scopes")
-                .max_items(MAX_SCOPES)
-                .each_max(MAX_SCOPE)
-                .optional()
-                .unwrap_or_default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Bodies of `/api/auth`.
 
 use qm_kernel::{Permission, Role, Secret};
-use qm_web::{Fields, FromBody};
+use qm_web::FromBody;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -13,19 +13,21 @@ use crate::model::answers::Session;
 const ANNOUNCED_LIFETIME_SECS: u32 = 900;
 
 /// A user name and password, with a code when the account has two-factor authentication.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub struct LoginRequest {
-    #[schema(max_length = 120, example = "admin")]
+    #[field(max = 120)]
+    #[schema(example = "admin")]
     pub username: String,
-    #[schema(value_type = String, min_length = 1, max_length = 256)]
+    #[field(min = 1, max = 256)]
+    #[schema(value_type = String)]
     pub password: Secret,
     /// A six-digit code or a recovery code.
-    #[schema(max_length = 64, nullable = false)]
+    #[field(max = 64)]
     pub totp: Option<String>,
 }
 
 /// The refresh token last issued.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct RefreshRequest {
     #[schema(value_type = String)]
@@ -33,7 +35,7 @@ pub struct RefreshRequest {
 }
 
 /// Any refresh token of the caller; all of them are revoked whichever it is.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 #[expect(
     dead_code,
@@ -45,12 +47,13 @@ pub struct LogoutRequest {
 }
 
 /// The password in use and the one to use from now on.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct ChangePasswordRequest {
     #[schema(value_type = String)]
     pub current_password: Secret,
-    #[schema(value_type = String, min_length = 10, max_length = 256)]
+    #[field(min = 10, max = 256)]
+    #[schema(value_type = String)]
     pub new_password: Secret,
 }
 
@@ -109,41 +112,6 @@ impl From<Session> for TokenResponse {
             refresh_token: session.refresh_token.expose().to_owned(),
             expires_in: ANNOUNCED_LIFETIME_SECS,
             user: session.account.into(),
-        }
-    }
-}
-
-impl FromBody for LoginRequest {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            username: f.string("username").required().max(120).get(),
-            password: Secret::new(f.string("password").required().min(1).max(256).get()),
-            totp: f.string("totp").max(64).optional(),
-        }
-    }
-}
-
-impl FromBody for RefreshRequest {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            refresh_token: Secret::new(f.string("refreshToken").required().get()),
-        }
-    }
-}
-
-impl FromBody for LogoutRequest {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            refresh_token: Secret::new(f.string("refreshToken").required().get()),
-        }
-    }
-}
-
-impl FromBody for ChangePasswordRequest {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            current_password: Secret::new(f.string("currentPassword").required().get()),
-            new_password: Secret::new(f.string("newPassword").required().min(10).max(256).get()),
         }
     }
 }

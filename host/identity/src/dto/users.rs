@@ -1,7 +1,7 @@
 //! Bodies of `/api/users`.
 
 use qm_kernel::{PageQuery, Role, Secret, Timestamp};
-use qm_web::{Fields, FromBody, FromQuery};
+use qm_web::{FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -10,46 +10,52 @@ use crate::model::answers::{FullRole, Link, UserList, UserRequest};
 use crate::model::{Change, Listed, UserChange};
 
 const MAX_PAGE: u64 = 200;
+const USERNAME_RULE: &str = "must not begin or end with a space or contain control characters";
 /// Largest number of characters of a user name in a login.
 const MAX_USERNAME: usize = 120;
 /// More roles than exist; a longer list must contain duplicates.
 const MAX_ROLES: usize = 20;
 
 /// Page of the list of users.
-pub struct UserQuery(pub PageQuery);
+#[derive(FromQuery)]
+pub struct UserQuery(#[field(page = MAX_PAGE)] pub PageQuery);
 
 /// A user to create.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct CreateUser {
     /// Told apart by case.
-    #[schema(min_length = 1, max_length = 120, example = "jo")]
+    #[field(min = 1, max = MAX_USERNAME, check(is_username, USERNAME_RULE))]
+    #[schema(example = "jo")]
     pub username: String,
-    #[schema(format = Email)]
+    #[field(email)]
     pub email: String,
-    #[schema(max_length = 120)]
+    #[field(with = display_name)]
     pub display_name: Option<String>,
-    #[schema(value_type = String, min_length = 10, max_length = 256)]
+    #[field(min = 10, max = 256)]
+    #[schema(value_type = String)]
     pub password: Secret,
     /// Each once; see `GET /api/users/roles`.
-    #[schema(min_items = 1, example = json!(["USER"]))]
+    #[field(min_items = 1, max_items = MAX_ROLES)]
+    #[schema(example = json!(["USER"]))]
     pub role_names: Vec<String>,
 }
 
 /// Changes of a user; absent fields stay.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct UpdateUser {
-    #[schema(format = Email, nullable = false)]
+    #[field(email)]
     pub email: Option<String>,
     /// `null` or blank removes it.
-    #[schema(value_type = Option<String>, max_length = 120)]
+    #[field(with = display_name_change)]
+    #[schema(value_type = Option<String>)]
     pub display_name: Change<String>,
     /// False also revokes all of the user's refresh tokens.
-    #[schema(nullable = false)]
     pub is_active: Option<bool>,
     /// Replaces the set.
-    #[schema(nullable = false, min_items = 1, example = json!(["USER"]))]
+    #[field(min_items = 1, max_items = MAX_ROLES)]
+    #[schema(example = json!(["USER"]))]
     pub role_names: Option<Vec<String>>,
 }
 
@@ -221,53 +227,6 @@ impl From<UpdateUser> for UserChange {
             display_name,
             is_active,
             role_names,
-        }
-    }
-}
-
-impl FromQuery for UserQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self(f.page(MAX_PAGE))
-    }
-}
-
-impl FromBody for CreateUser {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            username: f
-                .string("username")
-                .required()
-                .min(1)
-                .max(MAX_USERNAME)
-                .check(
-                    is_username,
-                    "must not begin or end with a space or contain control characters",
-                )
-                .get(),
-            email: f.string("email").required().email().get(),
-            display_name: display_name(f),
-            password: Secret::new(f.string("password").required().min(10).max(256).get()),
-            role_names: f
-                .strings("roleNames")
-                .required()
-                .min_items(1)
-                .max_items(MAX_ROLES)
-                .get(),
-        }
-    }
-}
-
-impl FromBody for UpdateUser {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            email: f.string("email").email().optional(),
-            display_name: display_name_change(f),
-            is_active: f.boolean("isActive").optional(),
-            role_names: f
-                .strings("roleNames")
-                .min_items(1)
-                .max_items(MAX_ROLES)
-                .optional(),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use qm_kernel::secret::{MASK, keeps};
 use qm_kernel::{Secret, Timestamp};
-use qm_net::{CERTIFICATE, CERTIFICATE_RULE, MAX_CERTIFICATE, is_certificate};
-use qm_web::{Fields, FromBody};
+use qm_net::{CERTIFICATE_RULE, MAX_CERTIFICATE, is_certificate};
+use qm_web::FromBody;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -64,56 +64,33 @@ impl From<ShownLink> for LinkView {
 }
 
 /// Changes of the link; absent fields stay.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = IndexerProxyPatch)]
 pub struct ChangedLink {
     pub enabled: Option<bool>,
     /// Blank: the default.
-    #[schema(max_length = 2048)]
+    #[field(max = MAX_URL)]
     pub internal_url: Option<String>,
     /// Blank: the default.
-    #[schema(max_length = 2048)]
+    #[field(max = MAX_URL)]
     pub public_url: Option<String>,
     /// Blank, or bullets alone: the one that is stored stays. Null takes it away.
-    #[schema(value_type = Option<String>, max_length = 512)]
-    pub api_key: Option<Secret>,
+    #[field(max = MAX_KEY, check(is_line, "must be one line"), and_then = entered)]
+    #[schema(value_type = Option<String>)]
+    pub api_key: Option<Option<Secret>>,
     /// SHA-256 of its certificate, as a test shows it, or its authority in PEM; no other one is trusted then. Blank: what this
     /// machine trusts.
-    #[schema(max_length = 32768)]
+    #[field(trim, max = MAX_CERTIFICATE, check(is_certificate, CERTIFICATE_RULE))]
     pub tls_certificate: Option<String>,
-    #[schema(ignore)]
-    clears_key: bool,
 }
 
-fn key(f: &mut Fields<'_>) -> Option<Secret> {
-    let key = f
-        .string("apiKey")
-        .max(MAX_KEY)
-        .check(|text| !text.contains(char::is_control), "must be one line")
-        .optional();
-    key.filter(|key| !keeps(key)).map(|key| Secret::new(key.trim()))
+fn is_line(text: &str) -> bool {
+    !text.contains(char::is_control)
 }
 
-fn certificate(f: &mut Fields<'_>) -> Option<String> {
-    let text = f
-        .string(CERTIFICATE)
-        .max(MAX_CERTIFICATE)
-        .check(is_certificate, CERTIFICATE_RULE)
-        .optional();
-    text.map(|text| text.trim().to_owned())
-}
-
-impl FromBody for ChangedLink {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            enabled: f.boolean("enabled").optional(),
-            internal_url: f.string("internalUrl").max(MAX_URL).optional(),
-            public_url: f.string("publicUrl").max(MAX_URL).optional(),
-            api_key: key(f),
-            tls_certificate: certificate(f),
-            clears_key: f.is_null("apiKey"),
-        }
-    }
+/// A key that was entered, not the mask of the stored one.
+fn entered(key: &str) -> Option<Secret> {
+    (!keeps(key)).then(|| Secret::new(key.trim()))
 }
 
 impl From<ChangedLink> for LinkPatch {
@@ -123,38 +100,25 @@ impl From<ChangedLink> for LinkPatch {
             internal_url: changed.internal_url,
             public_url: changed.public_url,
             certificate: changed.tls_certificate,
-            api_key: match changed.api_key {
-                None if changed.clears_key => Some(None),
-                key => key.map(Some),
-            },
+            api_key: changed.api_key,
         }
     }
 }
 
 /// Values to try before they are saved; what is absent is as it is stored.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = IndexerProxyTrial)]
+#[fields(optional)]
 pub struct LinkTrial {
-    #[schema(max_length = 2048)]
+    #[field(max = MAX_URL)]
     pub internal_url: Option<String>,
     /// Blank, or bullets alone: the one that is stored.
-    #[schema(value_type = Option<String>, max_length = 512)]
+    #[field(max = MAX_KEY, check(is_line, "must be one line"), and_then = entered)]
+    #[schema(value_type = Option<String>)]
     pub api_key: Option<Secret>,
     /// SHA-256 of its certificate, or its authority in PEM. Blank: what this machine trusts.
-    #[schema(max_length = 32768)]
+    #[field(trim, max = MAX_CERTIFICATE, check(is_certificate, CERTIFICATE_RULE))]
     pub tls_certificate: Option<String>,
-}
-
-impl FromBody for LinkTrial {
-    const OPTIONAL: bool = true;
-
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            internal_url: f.string("internalUrl").max(MAX_URL).optional(),
-            api_key: key(f),
-            tls_certificate: certificate(f),
-        }
-    }
 }
 
 impl From<LinkTrial> for Trial {

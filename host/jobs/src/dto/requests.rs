@@ -92,32 +92,19 @@ impl FromQuery for ListQuery {
 }
 
 /// Query of the events of a job.
+#[derive(FromQuery)]
 pub struct EventsQuery {
+    #[field(page = MAX_PAGE as u64)]
     pub page: PageQuery,
+    #[field(given, one_of = Level::WORDS)]
     pub level: Option<String>,
 }
 
-impl FromQuery for EventsQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            page: f.page(MAX_PAGE as u64),
-            level: f.string("level").given().one_of(Level::WORDS).optional(),
-        }
-    }
-}
-
 /// Several jobs.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub struct JobIds {
     /// At most 200.
+    #[field(max_items = MAX_IDS)]
     #[schema(rename = "jobIds")]
     pub job_ids: Vec<String>,
-}
-
-impl FromBody for JobIds {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            job_ids: f.strings("jobIds").required().max_items(MAX_IDS).get(),
-        }
-    }
 }

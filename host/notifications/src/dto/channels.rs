@@ -197,25 +197,16 @@ impl BotToken {
 }
 
 /// Where mail goes.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(as = NotificationAddress)]
 pub struct Mailbox {
-    #[schema(max_length = 254, example = "jo@example.org")]
+    #[field(trim, max = MAX_ADDRESS, check(is_address, address::RULE))]
+    #[schema(example = "jo@example.org")]
     pub address: String,
 }
 
-impl FromBody for Mailbox {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let address = f
-            .string("address")
-            .required()
-            .max(MAX_ADDRESS)
-            .check(|text| address::is_address(text.trim()), address::RULE)
-            .get();
-        Self {
-            address: address.trim().to_owned(),
-        }
-    }
+fn is_address(text: &str) -> bool {
+    address::is_address(text.trim())
 }
 
 impl Mailbox {
@@ -225,45 +216,24 @@ impl Mailbox {
 }
 
 /// Proof that a channel's destination is the caller's.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(as = NotificationConfirmation, rename_all = "camelCase")]
+#[fields(optional)]
 pub struct Confirmation {
     /// The code of the newest letter; absent for a channel whose code is sent to its product.
-    #[schema(required = false, example = "482913", max_length = 20)]
+    #[field(max = MAX_CODE)]
+    #[schema(example = "482913")]
     pub code: Option<String>,
 }
 
-impl FromBody for Confirmation {
-    const OPTIONAL: bool = true;
-
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            code: f.string("code").max(MAX_CODE).optional(),
-        }
-    }
-}
-
 /// An incoming webhook of a chat.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(as = NotificationWebhook, rename_all = "camelCase")]
 pub struct ChatWebhook {
     /// A secret: whoever has it can write there.
-    #[schema(value_type = String, max_length = 2048)]
+    #[field(trim, max = MAX_URL, check(|text| !text.trim().is_empty(), "should not be empty"))]
+    #[schema(value_type = String)]
     pub webhook_url: Secret,
-}
-
-impl FromBody for ChatWebhook {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let url = f
-            .string("webhookUrl")
-            .required()
-            .max(MAX_URL)
-            .check(|text| !text.trim().is_empty(), "should not be empty")
-            .get();
-        Self {
-            webhook_url: Secret::new(url.trim()),
-        }
-    }
 }
 
 impl ChatWebhook {
@@ -273,21 +243,13 @@ impl ChatWebhook {
 }
 
 /// Configuration of a channel by its schema.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(as = NotificationChannelConfig)]
 pub struct ChannelSettings {
     #[schema(value_type = Object)]
     pub config: Map<String, Value>,
 }
 
-impl FromBody for ChannelSettings {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            config: f.object("config").required().get(),
-        }
-    }
-}
-
-fn single_field(name: &str, value: &str) -> Map<String, Value> {
+fn one(name: &str, value: &str) -> Map<String, Value> {
     Map::from_iter([(name.to_owned(), json!(value))])
 }

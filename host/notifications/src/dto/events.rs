@@ -125,8 +125,9 @@ pub struct ChangedView {
 }
 
 /// Changes of a preference; absent fields stay. A channel may be enabled before it is connected.
-#[derive(Default, ToSchema)]
+#[derive(Default, ToSchema, FromBody)]
 #[schema(as = NotificationPreferencePatch, rename_all = "camelCase")]
+#[fields(check = names_channels)]
 pub struct PreferencePatch {
     pub enabled: Option<bool>,
     pub in_app_enabled: Option<bool>,
@@ -134,33 +135,18 @@ pub struct PreferencePatch {
     pub chat_app_a_enabled: Option<bool>,
     pub chat_app_b_enabled: Option<bool>,
     /// Ids of all further channels that are to be on.
-    #[schema(max_items = 16)]
+    #[field(max_items = MAX_OTHERS, each_max = MAX_ID)]
     pub other_channels: Option<Vec<String>>,
-}
-
-impl FromBody for PreferencePatch {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let patch = Self {
-            enabled: f.boolean("enabled").optional(),
-            in_app_enabled: f.boolean("inAppEnabled").optional(),
-            email_enabled: f.boolean("emailEnabled").optional(),
-            chat_app_a_enabled: f.boolean("chatAppAEnabled").optional(),
-            chat_app_b_enabled: f.boolean("chatAppBEnabled").optional(),
-            other_channels: f
-                .strings("otherChannels")
-                .max_items(MAX_OTHERS)
-                .each_max(MAX_ID)
-                .optional(),
-        };
-        if !patch.names_channels() {
-            f.broken(NO_CHANNEL);
-        }
-        patch
-    }
 }
 
 const NO_CHANNEL: &str =
     "each value in otherChannels must be the id of a channel that has no switch of its own";
+
+fn names_channels(patch: &PreferencePatch, f: &mut Fields<'_>) {
+    if !patch.names_channels() {
+        f.broken(NO_CHANNEL);
+    }
+}
 
 impl PreferencePatch {
     fn names_channels(&self) -> bool {
@@ -239,26 +225,13 @@ impl From<PreferencePatch> for PreferenceChange {
 }
 
 /// One change of several preferences.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(as = NotificationPreferencesPatch, rename_all = "camelCase")]
 pub struct BulkPatch {
-    #[schema(max_items = 200)]
+    #[field(max_items = MAX_KEYS, each_max = MAX_KEY)]
     pub event_keys: Vec<String>,
     /// As the body of a change of one.
+    #[field(with = PreferencePatch::nested)]
     #[schema(value_type = Object)]
     pub patch: PreferencePatch,
-}
-
-impl FromBody for BulkPatch {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            event_keys: f
-                .strings("eventKeys")
-                .required()
-                .max_items(MAX_KEYS)
-                .each_max(MAX_KEY)
-                .get(),
-            patch: PreferencePatch::nested(f, "patch"),
-        }
-    }
 }

@@ -16,37 +16,19 @@ const MAX_PATH: usize = 4096;
 const URL_RULE: &str = "url must be an http or https address";
 
 /// A feed to follow.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = NewRssFeed)]
 pub struct NewFeed {
+    #[field(not_empty, max = feed::MAX_NAME)]
     pub name: String,
     /// An http or https address. One that leads to a private address is fetched only when its host is in `SSRF_ALLOW_HOSTS`.
+    #[field(max = feed::MAX_URL, check(feed::is_address, URL_RULE))]
     pub url: String,
     /// Seconds between two looks, 60 to 604800.
-    #[schema(required = false, default = 900)]
+    #[field(min = MIN_INTERVAL, max = MAX_INTERVAL, default = DEFAULT_INTERVAL)]
     pub refresh_interval: i64,
-    #[schema(required = false, default = true)]
+    #[field(default = true)]
     pub is_enabled: bool,
-}
-
-impl FromBody for NewFeed {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f.string("name").required().not_empty().max(feed::MAX_NAME).get(),
-            url: f
-                .string("url")
-                .required()
-                .max(feed::MAX_URL)
-                .check(feed::is_address, URL_RULE)
-                .get(),
-            refresh_interval: f
-                .integer("refreshInterval")
-                .min(MIN_INTERVAL)
-                .max(MAX_INTERVAL)
-                .or(DEFAULT_INTERVAL),
-            is_enabled: f.boolean("isEnabled").or(true),
-        }
-    }
 }
 
 impl From<NewFeed> for Feed {
@@ -64,32 +46,16 @@ impl From<NewFeed> for Feed {
 }
 
 /// Changes of a feed; absent fields stay.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = ChangedRssFeed)]
 pub struct ChangedFeed {
+    #[field(not_empty, max = feed::MAX_NAME)]
     pub name: Option<String>,
+    #[field(max = feed::MAX_URL, check(feed::is_address, URL_RULE))]
     pub url: Option<String>,
+    #[field(min = MIN_INTERVAL, max = MAX_INTERVAL)]
     pub refresh_interval: Option<i64>,
     pub is_enabled: Option<bool>,
-}
-
-impl FromBody for ChangedFeed {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f.string("name").not_empty().max(feed::MAX_NAME).optional(),
-            url: f
-                .string("url")
-                .max(feed::MAX_URL)
-                .check(feed::is_address, URL_RULE)
-                .optional(),
-            refresh_interval: f
-                .integer("refreshInterval")
-                .min(MIN_INTERVAL)
-                .max(MAX_INTERVAL)
-                .optional(),
-            is_enabled: f.boolean("isEnabled").optional(),
-        }
-    }
 }
 
 impl From<ChangedFeed> for FeedChange {
@@ -104,43 +70,35 @@ impl From<ChangedFeed> for FeedChange {
 }
 
 /// Fields of a rule beside its feed and its name.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct RuleFields {
     /// Simple filter of a rule without candidates; an empty text clears it, as in the fields below.
+    #[field(max = MAX_TEXT)]
     pub include_regex: Option<String>,
+    #[field(max = MAX_TEXT)]
     pub exclude_regex: Option<String>,
     /// Within the roots of the file manager; absent or empty: the engine's own.
+    #[field(max = MAX_PATH)]
     pub save_path: Option<String>,
     /// False: matches are recorded, nothing is grabbed.
     pub auto_download: Option<bool>,
     pub is_enabled: Option<bool>,
+    #[field(max = MAX_TEXT)]
     pub media_type: Option<String>,
+    #[field(max = MAX_TEXT)]
     pub show_status_provider: Option<String>,
+    #[field(max = MAX_TEXT)]
     pub show_status_provider_id: Option<String>,
     pub allow_inactive_show_monitoring: Option<bool>,
     /// `legacy_direct` or `managed_intake`
+    #[field(one_of = &ImportMode::WORDS)]
     pub import_mode: Option<String>,
+    #[field(max = MAX_TEXT)]
     pub storage_profile_id: Option<String>,
 }
 
 impl RuleFields {
-    fn read(f: &mut Fields<'_>) -> Self {
-        Self {
-            include_regex: f.string("includeRegex").max(MAX_TEXT).optional(),
-            exclude_regex: f.string("excludeRegex").max(MAX_TEXT).optional(),
-            save_path: f.string("savePath").max(MAX_PATH).optional(),
-            auto_download: f.boolean("autoDownload").optional(),
-            is_enabled: f.boolean("isEnabled").optional(),
-            media_type: f.string("mediaType").max(MAX_TEXT).optional(),
-            show_status_provider: f.string("showStatusProvider").max(MAX_TEXT).optional(),
-            show_status_provider_id: f.string("showStatusProviderId").max(MAX_TEXT).optional(),
-            allow_inactive_show_monitoring: f.boolean("allowInactiveShowMonitoring").optional(),
-            import_mode: f.string("importMode").one_of(&ImportMode::WORDS).optional(),
-            storage_profile_id: f.string("storageProfileId").max(MAX_TEXT).optional(),
-        }
-    }
-
     fn change(self, name: Option<String>) -> RuleChange {
         let text = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.trim().is_empty()));
         RuleChange {
@@ -161,24 +119,17 @@ impl RuleFields {
 }
 
 /// A rule to make.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = NewRssRule)]
 pub struct NewRule {
+    #[field(not_empty, max = MAX_TEXT)]
     pub feed_id: String,
     /// One of its own, apart from case.
+    #[field(not_empty, max = rule::MAX_NAME)]
     pub name: String,
+    #[field(flatten)]
     #[schema(ignore)]
     pub fields: RuleFields,
-}
-
-impl FromBody for NewRule {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            feed_id: f.string("feedId").required().not_empty().max(MAX_TEXT).get(),
-            name: f.string("name").required().not_empty().max(rule::MAX_NAME).get(),
-            fields: RuleFields::read(f),
-        }
-    }
 }
 
 impl NewRule {
@@ -188,21 +139,14 @@ impl NewRule {
 }
 
 /// Changes of a rule; absent fields stay.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = ChangedRssRule)]
 pub struct ChangedRule {
+    #[field(not_empty, max = rule::MAX_NAME)]
     pub name: Option<String>,
+    #[field(flatten)]
     #[schema(ignore)]
     pub fields: RuleFields,
-}
-
-impl FromBody for ChangedRule {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f.string("name").not_empty().max(rule::MAX_NAME).optional(),
-            fields: RuleFields::read(f),
-        }
-    }
 }
 
 impl From<ChangedRule> for RuleChange {
@@ -212,37 +156,29 @@ impl From<ChangedRule> for RuleChange {
 }
 
 /// A rule to try, with what it would prefer.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = TriedRssRule)]
 pub struct TriedRule {
+    #[field(not_empty, max = MAX_TEXT)]
     pub feed_id: String,
-    #[schema(required = false)]
+    #[field(max = rule::MAX_NAME, default)]
     pub name: String,
     /// As `POST /api/rss/rules/{id}/match-candidates` takes them, in the order of their places.
+    #[field(with = list)]
     #[schema(required = false, value_type = Vec<Object>)]
     pub candidates: Vec<Value>,
+    #[field(flatten)]
     #[schema(ignore)]
     pub fields: RuleFields,
 }
 
-impl FromBody for TriedRule {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            feed_id: f.string("feedId").required().not_empty().max(MAX_TEXT).get(),
-            name: f
-                .string("name")
-                .max(rule::MAX_NAME)
-                .optional()
-                .unwrap_or_default(),
-            candidates: match f.any("candidates").optional() {
-                None => Vec::new(),
-                Some(Value::Array(items)) => items,
-                Some(_) => {
-                    f.broken("candidates must be an array");
-                    Vec::new()
-                }
-            },
-            fields: RuleFields::read(f),
+fn list(f: &mut Fields<'_>, name: &'static str) -> Vec<Value> {
+    match f.any(name).optional() {
+        None => Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(_) => {
+            f.broken(format!("{name} must be an array"));
+            Vec::new()
         }
     }
 }
@@ -287,27 +223,17 @@ impl Loose {
 }
 
 /// Rules that were exported. They may be thousands, so each is read when it is its turn.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(as = RssBundleBody)]
+#[fields(optional, open)]
 pub struct BundleBody {
     /// Kind of the export; it ends with `.rss-export`.
     #[schema(value_type = String)]
     kind: Option<Value>,
     /// As they were exported, 65,536 at most.
+    #[field(with = Fields::rows)]
     #[schema(value_type = Vec<Object>)]
     rules: Option<Rows>,
-}
-
-impl FromBody for BundleBody {
-    const OPTIONAL: bool = true;
-
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        f.allow_unknown();
-        Self {
-            kind: f.any("kind").optional(),
-            rules: f.rows("rules"),
-        }
-    }
 }
 
 impl BundleBody {
@@ -346,56 +272,31 @@ impl FromQuery for HistoryQuery {
 }
 
 /// A page of a rule's evaluations.
-pub struct EvaluationsQuery(pub PageQuery);
-
-impl FromQuery for EvaluationsQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self(f.page(200))
-    }
-}
+#[derive(FromQuery)]
+pub struct EvaluationsQuery(#[field(page = 200)] pub PageQuery);
 
 /// Selection of the rules to export.
+#[derive(FromQuery)]
 pub struct ExportQuery {
+    #[field(given)]
     pub feed_id: Option<String>,
+    #[field(and_then = |ids| Some(ids).filter(|ids| !ids.is_empty()))]
     pub rule_ids: Option<Vec<String>>,
 }
 
-impl FromQuery for ExportQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            feed_id: f.string("feedId").optional().filter(|id| !id.is_empty()),
-            rule_ids: f.strings("ruleIds").optional().filter(|ids| !ids.is_empty()),
-        }
-    }
-}
-
 /// Treatment of imported rules that exist already.
+#[derive(FromQuery)]
 pub struct ImportQuery {
+    #[field(default)]
     pub mode: String,
 }
 
-impl FromQuery for ImportQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            mode: f.string("mode").optional().unwrap_or_default(),
-        }
-    }
-}
-
 /// Where an item is saved.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = RssDownload)]
+#[fields(optional)]
 pub struct DownloadBody {
     /// Absent or empty: the engine's own.
+    #[field(max = MAX_PATH)]
     pub save_path: Option<String>,
-}
-
-impl FromBody for DownloadBody {
-    const OPTIONAL: bool = true;
-
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            save_path: f.string("savePath").max(MAX_PATH).optional(),
-        }
-    }
 }

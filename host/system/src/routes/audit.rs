@@ -3,7 +3,7 @@
 use axum::extract::State;
 use qm_kernel::{PageQuery, Timestamp};
 use qm_platform::{AuditRecord, AuditUser, Target};
-use qm_web::{ApiResult, Fields, FromQuery, Json, Params};
+use qm_web::{ApiResult, FromQuery, Json, Params};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -13,25 +13,18 @@ use crate::error::SystemError;
 
 const MAX_PAGE: u64 = 200;
 
-/// Filter and page of the audit trail.
-pub(super) struct AuditQuery {
-    page: PageQuery,
-    action: Option<String>,
+/// An action that no row can have, for what PostgreSQL's TEXT cannot hold.
+fn without_nul(action: &str) -> String {
+    action.replace('\0', "\u{fffd}")
 }
 
-impl FromQuery for AuditQuery {
-    fn from_query(fields: &mut Fields<'_>) -> Self {
-        let page = fields.page(MAX_PAGE);
-        // An action with NUL, which PostgreSQL's TEXT cannot hold, matches no row.
-        let action = fields
-            .string("action")
-            .optional()
-            .map(|action| action.replace('\0', "\u{fffd}"));
-        Self {
-            page,
-            action: action.filter(|action| !action.is_empty()),
-        }
-    }
+/// Filter and page of the audit trail.
+#[derive(FromQuery)]
+pub(super) struct AuditQuery {
+    #[field(page = MAX_PAGE)]
+    page: PageQuery,
+    #[field(given, map = without_nul)]
+    action: Option<String>,
 }
 
 /// A page of the audit trail, newest first.

@@ -5,7 +5,7 @@ use qm_db::Tx;
 use qm_kernel::{ClientInfo, Permission, Principal};
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_plugin_host::{Granted, PluginHostError};
-use qm_web::{ApiResult, Auth, Body, Client, Created, Fields, FromBody, Json, Path};
+use qm_web::{ApiResult, Auth, Body, Client, Created, FromBody, Json, Path};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -63,18 +63,11 @@ pub(super) async fn reload_plugin(
 }
 
 /// Which file is to have an id.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub(super) struct Acceptance {
     /// The name of a file of the plugins directory that claims the id.
+    #[field(min = 1, max = 255)]
     file: String,
-}
-
-impl FromBody for Acceptance {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            file: f.string("file").required().min(1).max(255).get(),
-        }
-    }
 }
 
 /// Gives the id to another file than the one that had it first, which must be gone from the plugins directory. With the id
@@ -121,21 +114,14 @@ pub(super) async fn accept_plugin(
 }
 
 /// Grants of a plugin.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub(super) struct Grants {
     /// Origins (`https://host`, `https://host:port`), each one the plugin asks for; an empty list takes all back.
+    #[field(max_items = 32, each_max = 300)]
     hosts: Vec<String>,
     /// Words of `neededCapabilities`, each one the plugin asks by; none when left out.
+    #[field(max_items = 32, each_max = 64)]
     capabilities: Option<Vec<String>>,
-}
-
-impl FromBody for Grants {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            hosts: f.strings("hosts").required().max_items(32).each_max(300).get(),
-            capabilities: f.strings("capabilities").max_items(32).each_max(64).optional(),
-        }
-    }
 }
 
 /// Lets a plugin reach these hosts of its own and use these capabilities, and no others, beside what its configurations name.
@@ -223,20 +209,12 @@ pub(super) async fn plugin_configuration(
 }
 
 /// Configuration to store for a plugin.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub(super) struct Configuration {
     /// In place of what was entered before. A secret that is left out, blank or the mask stays as long as the addresses do; `null`
     /// takes one away.
     #[schema(value_type = Object)]
     config: Map<String, Value>,
-}
-
-impl FromBody for Configuration {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            config: f.object("config").required().get(),
-        }
-    }
 }
 
 /// Configures a plugin as a whole, by the schema it gave. It is handed to each run from now on; secrets are stored encrypted.

@@ -12,18 +12,10 @@ use utoipa::ToSchema;
 use super::{System, faults};
 
 /// A setting's new value.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub(super) struct SettingBody {
     /// Any JSON value but `null`.
     value: Value,
-}
-
-impl FromBody for SettingBody {
-    fn from_body(fields: &mut Fields<'_>) -> Self {
-        Self {
-            value: fields.any("value").required().get(),
-        }
-    }
 }
 
 /// New values by key.

@@ -192,50 +192,26 @@ impl SettingsPatch {
 }
 
 /// Which directory is looked at.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct ValidateRequest {
     /// Absent or blank: that of the settings.
-    #[schema(max_length = 4096)]
+    #[field(max = MAX_PATH)]
     pub dataset_path: Option<String>,
 }
 
-impl FromBody for ValidateRequest {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            dataset_path: f.string("datasetPath").max(MAX_PATH).optional(),
-        }
-    }
-}
-
 /// Which directory is imported.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct ImportRequest {
-    #[schema(max_length = 4096)]
+    #[field(max = MAX_PATH)]
     pub dataset_path: String,
 }
 
-impl FromBody for ImportRequest {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            dataset_path: f.string("datasetPath").required().max(MAX_PATH).get(),
-        }
-    }
-}
-
 /// True to import the files again.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 pub struct ResetRequest {
     pub reimport: Option<bool>,
-}
-
-impl FromBody for ResetRequest {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            reimport: f.boolean("reimport").optional(),
-        }
-    }
 }
 
 /// Query of a search.

@@ -243,38 +243,27 @@ impl IdView {
 }
 
 /// A new engine.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct CreateEngine {
-    #[schema(max_length = 120)]
+    #[field(max = 120)]
     pub name: String,
+    #[field(max = 64)]
     pub kind: String,
     /// Fields of the kind; see its plugin's schema.
     pub config: Map<String, Value>,
     /// True takes it away from the engine that was.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub is_default: bool,
-    #[schema(required = false, default = true)]
+    #[field(default = true)]
     pub is_enabled: bool,
 }
 
-impl FromBody for CreateEngine {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f.string("name").required().max(120).get(),
-            kind: f.string("kind").required().max(64).get(),
-            config: f.object("config").required().get(),
-            is_default: f.boolean("isDefault").or(false),
-            is_enabled: f.boolean("isEnabled").or(true),
-        }
-    }
-}
-
 /// What to change of an engine; what is absent stays.
-#[derive(Debug, Default, ToSchema)]
+#[derive(Debug, Default, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct UpdateEngine {
-    #[schema(max_length = 120)]
+    #[field(max = 120)]
     pub name: Option<String>,
     /// Replaces the stored configuration, but for secrets that are absent, blank or masked: they stay as long as the address does.
     /// Null takes one away.
@@ -283,53 +272,28 @@ pub struct UpdateEngine {
     pub is_enabled: Option<bool>,
 }
 
-impl FromBody for UpdateEngine {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f.string("name").max(120).optional(),
-            config: f.object("config").optional(),
-            is_default: f.boolean("isDefault").optional(),
-            is_enabled: f.boolean("isEnabled").optional(),
-        }
-    }
-}
-
 /// A configuration to try out.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct TestEngine {
+    #[field(max = 64)]
     pub kind: String,
     pub config: Map<String, Value>,
     /// The engine whose stored secrets stand in for absent, blank or masked ones, at the address that they were entered for.
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
-}
-
-impl FromBody for TestEngine {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            kind: f.string("kind").required().max(64).get(),
-            config: f.object("config").required().get(),
-            engine_id: engine_id(f),
-        }
-    }
 }
 
 /// Which engine a request means; absent or blank is the default.
+#[derive(FromQuery)]
 pub struct EngineQuery {
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
 }
 
-impl FromQuery for EngineQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            engine_id: engine_id(f),
-        }
-    }
-}
-
 /// `engineId` of a body or query.
-pub fn engine_id(f: &mut Fields<'_>) -> Option<String> {
-    f.string("engineId")
+pub fn engine_id(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
+    f.string(name)
         .about("An engine; absent: the default one.")
         .optional()
         .filter(|id| !id.is_empty())

@@ -67,66 +67,40 @@ fn conditions(f: &mut Fields<'_>) -> Option<Conditions> {
 
 /// `engineId` of a query that may mean every engine.
 pub fn engine_choice(f: &mut Fields<'_>) -> EngineChoice {
-    match engine_id(f) {
+    match engine_id(f, "engineId") {
         Some(id) if id == ALL_ENGINES => EngineChoice::All,
         id => EngineChoice::One(id),
     }
 }
 
 /// A torrent to add, by magnet link or URL; as an upload also by file.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct AddTorrent {
     /// A magnet link; goes before `url`.
     pub magnet: Option<String>,
     /// Where the service fetches a .torrent file; internal addresses are refused.
     pub url: Option<String>,
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
+    #[field(max = 500)]
     pub category: Option<String>,
     /// Absolute directory inside the allowed storage roots.
+    #[field(max = 4096)]
     pub save_path: Option<String>,
     /// Kept by the service where the client has no tags.
-    #[schema(required = false)]
+    #[field(max_items = 100, each_max = 200, default)]
     pub tags: Vec<String>,
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub start_paused: bool,
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub sequential_download: bool,
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub first_last_piece_priority: bool,
     /// Bytes per second.
-    #[schema(minimum = 0)]
     pub upload_limit: Option<u64>,
     /// Bytes per second.
-    #[schema(minimum = 0)]
     pub download_limit: Option<u64>,
-}
-
-impl FromBody for AddTorrent {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            magnet: f.string("magnet").optional(),
-            url: f.string("url").optional(),
-            engine_id: engine_id(f),
-            category: f.string("category").max(500).optional(),
-            save_path: f.string("savePath").max(4096).optional(),
-            tags: f
-                .strings("tags")
-                .max_items(100)
-                .each_max(200)
-                .optional()
-                .unwrap_or_default(),
-            start_paused: f.boolean("startPaused").or(false),
-            sequential_download: f.boolean("sequentialDownload").or(false),
-            first_last_piece_priority: f.boolean("firstLastPiecePriority").or(false),
-            upload_limit: f.integer("uploadLimit").min(0).optional().map(i64::unsigned_abs),
-            download_limit: f
-                .integer("downloadLimit")
-                .min(0)
-                .optional()
-                .map(i64::unsigned_abs),
-        }
-    }
 }
 
 impl AddTorrent {
@@ -161,53 +135,34 @@ fn tags(given: &[String]) -> Vec<String> {
 }
 
 /// One action for many torrents.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct BulkBody {
-    #[schema(max_items = 1000)]
+    #[field(max_items = MAX_BULK)]
     pub hashes: Vec<String>,
     /// `start`, `stop`, `pause`, `resume`, `recheck`, `remove` or `removeData`.
+    #[field(words(BulkAction::NAMES, BulkAction::from_name), stand_in = BulkAction::Start)]
     #[schema(value_type = String)]
     pub action: BulkAction,
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
     /// Heeded by `removeData` only.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub remove_library: bool,
     /// Heeded by `removeData` only: of torrents whose data others use the data is kept, instead of them being refused.
-    #[schema(required = false, default = false)]
+    #[field(default)]
     pub keep_shared: bool,
 }
 
-impl FromBody for BulkBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            hashes: f.strings("hashes").required().max_items(MAX_BULK).get(),
-            // The stand-in is never used: a body with another action is refused.
-            action: BulkAction::from_name(&f.string("action").required().one_of(BulkAction::NAMES).get())
-                .unwrap_or(BulkAction::Start),
-            engine_id: engine_id(f),
-            remove_library: f.boolean("removeLibrary").or(false),
-            keep_shared: f.boolean("keepShared").or(false),
-        }
-    }
-}
-
 /// Whose library items are wanted.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[expect(
     dead_code,
     reason = "nothing is imported from torrents yet, so there is nothing to look up"
 )]
 pub struct ImportedItemsBody {
+    #[field(max_items = MAX_BULK)]
     pub hashes: Vec<String>,
-}
-
-impl FromBody for ImportedItemsBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            hashes: f.strings("hashes").required().max_items(MAX_BULK).get(),
-        }
-    }
 }
 
 /// A library item that was imported from a torrent.
@@ -234,21 +189,14 @@ pub struct MatchedRule {
 }
 
 /// Where to save a torrent from now on.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct MoveBody {
     /// Absolute directory inside the allowed storage roots.
+    #[field(max = 4096)]
     pub destination: String,
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
-}
-
-impl FromBody for MoveBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            destination: f.string("destination").required().max(4096).get(),
-            engine_id: engine_id(f),
-        }
-    }
 }
 
 /// The torrent was moved, or is being moved.
@@ -265,74 +213,44 @@ pub struct MoveDone {
 }
 
 /// A rate limit.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct LimitBody {
     /// 0 = unlimited.
-    #[schema(minimum = 0)]
     pub bytes_per_sec: u64,
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
-}
-
-impl FromBody for LimitBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let bytes_per_sec = f.integer("bytesPerSec").required().min(0).get().unsigned_abs();
-        Self {
-            bytes_per_sec,
-            engine_id: engine_id(f),
-        }
-    }
 }
 
 /// How urgently a file is wanted.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct FilePriorityBody {
-    #[schema(minimum = 0)]
     pub file_index: u32,
     /// 0 skip, 1 normal, 2 high.
-    #[schema(minimum = 0, maximum = 2)]
+    #[field(one_of = &[0, 1, 2])]
     pub priority: u8,
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
-}
-
-impl FromBody for FilePriorityBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let file_index = f
-            .integer("fileIndex")
-            .required()
-            .min(0)
-            .max(i64::from(u32::MAX))
-            .get();
-        let priority = f.integer("priority").required().one_of(&[0, 1, 2]).get();
-        Self {
-            file_index: u32::try_from(file_index).unwrap_or_default(),
-            priority: u8::try_from(priority).unwrap_or_default(),
-            engine_id: engine_id(f),
-        }
-    }
 }
 
 /// A tracker to add or remove.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct TrackerBody {
     /// `http`, `https` or `udp`.
+    #[field(with = tracker_url)]
     pub url: String,
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
 }
 
-impl FromBody for TrackerBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        let url = f.string("url").required().max(2000).get();
-        if !url.is_empty() && !is_tracker_url(&url) {
-            f.broken("Tracker URL must be http(s) or udp");
-        }
-        Self {
-            url,
-            engine_id: engine_id(f),
-        }
+fn tracker_url(f: &mut Fields<'_>, name: &'static str) -> String {
+    let url = f.string(name).required().max(2000).get();
+    if !url.is_empty() && !is_tracker_url(&url) {
+        f.broken("Tracker URL must be http(s) or udp");
     }
+    url
 }
 
 fn is_tracker_url(url: &str) -> bool {
@@ -344,38 +262,24 @@ fn is_tracker_url(url: &str) -> bool {
 }
 
 /// A new name for a torrent.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct RenameBody {
-    #[schema(min_length = 1, max_length = 255)]
+    #[field(len(1, 255))]
     pub name: String,
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
-}
-
-impl FromBody for RenameBody {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f.string("name").required().len(1, 255).get(),
-            engine_id: engine_id(f),
-        }
-    }
 }
 
 /// Query of the removal with data.
+#[derive(FromQuery)]
 pub struct RemoveDataQuery {
+    #[field(with = engine_id)]
     pub engine_id: Option<String>,
+    #[field(default)]
     pub remove_library: bool,
+    #[field(default)]
     pub keep_shared: bool,
-}
-
-impl FromQuery for RemoveDataQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            engine_id: engine_id(f),
-            remove_library: f.boolean("removeLibrary").or(false),
-            keep_shared: f.boolean("keepShared").or(false),
-        }
-    }
 }
 
 /// What became of a torrent to add.

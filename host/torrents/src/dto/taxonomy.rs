@@ -1,7 +1,7 @@
 //! Categories and tags on the wire.
 
 use qm_kernel::Timestamp;
-use qm_web::{Fields, FromBody};
+use qm_web::FromBody;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -61,51 +61,24 @@ impl From<TagRow> for TagView {
 }
 
 /// A new category.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct NewCategory {
-    #[schema(min_length = 1, max_length = 80)]
+    #[field(max = MAX_NAME, not_empty)]
     pub name: String,
-    #[schema(max_length = 64)]
+    #[field(given, max = MAX_COLOR)]
     pub color: Option<String>,
     /// Absolute directory inside the allowed storage roots, for torrents that are added with this category and no path of their own.
+    #[field(given, max = 4096)]
     pub save_path: Option<String>,
 }
 
-impl FromBody for NewCategory {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f.string("name").required().max(MAX_NAME).not_empty().get(),
-            color: color(f),
-            save_path: given(f.string("savePath").max(4096).optional()),
-        }
-    }
-}
-
 /// A new tag.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct NewTag {
-    #[schema(min_length = 1, max_length = 80)]
+    #[field(max = MAX_NAME, not_empty)]
     pub name: String,
-    #[schema(max_length = 64)]
+    #[field(given, max = MAX_COLOR)]
     pub color: Option<String>,
-}
-
-impl FromBody for NewTag {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            name: f.string("name").required().max(MAX_NAME).not_empty().get(),
-            color: color(f),
-        }
-    }
-}
-
-fn color(f: &mut Fields<'_>) -> Option<String> {
-    given(f.string("color").max(MAX_COLOR).optional())
-}
-
-/// A form sends what was left blank as an empty text.
-fn given(text: Option<String>) -> Option<String> {
-    text.filter(|text| !text.is_empty())
 }

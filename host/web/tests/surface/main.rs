@@ -5,6 +5,7 @@
 mod access;
 mod answers;
 mod bodies;
+mod derived;
 mod described;
 mod document;
 mod hostile;

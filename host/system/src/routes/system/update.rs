@@ -3,7 +3,7 @@
 
 use axum::extract::State;
 use qm_kernel::Timestamp;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Fields, FromBody, Json};
+use qm_web::{ApiResult, Auth, Body, Client, Created, FromBody, Json};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -73,21 +73,13 @@ impl From<Standing> for UpdateStatus {
 }
 
 /// State of the automatic check for newer versions.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
+#[fields(optional)]
 pub(in crate::routes) struct UpdateSettings {
     /// Absent, null, false, 0 or empty: off. Anything else: on.
+    #[field(any, map = |value| is_truthy(&value), default)]
     #[schema(required = false, value_type = bool)]
     enabled: bool,
-}
-
-impl FromBody for UpdateSettings {
-    const OPTIONAL: bool = true;
-
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            enabled: f.any("enabled").optional().is_some_and(|value| is_truthy(&value)),
-        }
-    }
 }
 
 fn is_truthy(value: &Value) -> bool {
