@@ -18,7 +18,7 @@ pub struct Field {
     way: Way,
 }
 
-/// How a field is read.
+/// Way in which a field is read.
 enum Way {
     Skip,
     Flatten,
@@ -38,7 +38,7 @@ struct Rules {
     stand_in: Option<Expr>,
 }
 
-/// What becomes of a field that is not sent.
+/// Treatment of a field that is not sent.
 enum Presence {
     Required,
     Optional,
@@ -202,7 +202,7 @@ impl Field {
 impl Rules {
     fn read(ty: &Type, words: Words) -> Result<Self> {
         let inner = innermost(ty);
-        let Some(kind) = words.kind.or_else(|| Kind::of(inner)) else {
+        let Some(kind) = words.kind.or_else(|| Kind::from_type(inner)) else {
             return Err(Error::new_spanned(ty, no_reader(inner)));
         };
         let presence = match (argument(ty, "Option"), words.default) {
@@ -307,7 +307,7 @@ impl Rules {
 
 /// Adds the bounds of a type of whole numbers where no rule names them: a number beyond them is refused, not cut.
 fn bound(inner: &Type, names: &[String], rules: &mut Vec<TokenStream>) {
-    let Some(whole) = last_name(inner).as_deref().and_then(Whole::of) else {
+    let Some(whole) = last_name(inner).as_deref().and_then(Whole::from_name) else {
         return;
     };
     let has = |rule: &str| names.iter().any(|name| name == rule || name == "one_of");

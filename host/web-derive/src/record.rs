@@ -7,7 +7,7 @@ use syn::{Data, DeriveInput, Error, Expr, Member, Result};
 use crate::field::Field;
 use crate::item::Item;
 
-/// Which of the two traits is written.
+/// Trait that is written.
 #[derive(Clone, Copy)]
 pub enum Source {
     Body,
