@@ -71,7 +71,7 @@ pub fn reader(input: &DeriveInput, source: Source) -> Result<TokenStream> {
     let mut wrong: Option<Error> = None;
     for (index, field) in data.fields.iter().enumerate() {
         let member = field.ident.clone().map_or_else(|| index.into(), Member::Named);
-        match Field::read(field).and_then(|field| field.value(source)) {
+        match Field::read(field).map(|field| field.value(source)) {
             Ok(value) => values.push(quote!(#member: #value)),
             Err(error) => match &mut wrong {
                 Some(all) => all.combine(error),

@@ -66,6 +66,7 @@ impl From<ShownLink> for LinkView {
 /// What is to change of the link; what is absent stays.
 #[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = IndexerProxyPatch)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct ChangedLink {
     pub enabled: Option<bool>,
     /// Blank: the default.

@@ -1,5 +1,7 @@
 //! Derived readers beside the same ones written by hand: same values, same errors, same document.
 
+#![expect(clippy::option_option, reason = "absent, null and a value are three things")]
+
 use axum::extract::{FromRequest, FromRequestParts};
 use http::Request;
 use qm_kernel::{PageQuery, Secret};
