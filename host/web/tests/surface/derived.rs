@@ -47,6 +47,7 @@ fn even(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<i64> {
 #[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 #[fields(optional, check = has_priority)]
+#[expect(dead_code, reason = "shown by `Debug`")]
 struct Derived {
     #[field(not_empty, max = 8, check(is_line, "must be one line"))]
     user_name: String,
