@@ -18,7 +18,7 @@ pub struct Field {
     way: Way,
 }
 
-/// How a field is read.
+/// Way in which a field is read.
 enum Way {
     Skip,
     Flatten,
@@ -31,21 +31,24 @@ enum Way {
 struct Rules {
     kind: Kind,
     /// Calls of the reader's methods, in order.
-    rules: Vec<TokenStream>,
+    calls: Vec<TokenStream>,
     presence: Presence,
     convert: Convert,
     is_trimmed: bool,
     stand_in: Option<Expr>,
 }
 
-/// What becomes of a field that is not sent.
+/// Treatment of a field that is not sent.
 enum Presence {
     Required,
     Optional,
     /// `null` is told from absence.
     Nullable,
-    Default(Option<Expr>),
+    Default(Fallback),
 }
+
+/// Value of a field that is not sent: of its type, or one that is named.
+type Fallback = Option<Expr>;
 
 enum Convert {
     None,
@@ -59,7 +62,7 @@ struct Words {
     name: Option<String>,
     way: Option<Way>,
     kind: Option<Kind>,
-    default: Option<Option<Expr>>,
+    default: Option<Fallback>,
     is_trimmed: bool,
     convert: Option<Convert>,
     stand_in: Option<Expr>,
@@ -176,9 +179,9 @@ impl Field {
     }
 
     /// The expression that reads it from `f`.
-    pub fn value(&self, source: Source) -> Result<TokenStream> {
+    pub fn value(&self, source: Source) -> TokenStream {
         let (name, ty) = (&self.name, &self.ty);
-        Ok(match &self.way {
+        match &self.way {
             Way::Skip => quote!(<#ty as ::core::default::Default>::default()),
             Way::Flatten => {
                 let call = source.call();
@@ -194,15 +197,15 @@ impl Field {
                 quote!(#func(f, #name #(, #more)*))
             }
             Way::With(path) => quote!(#path(f, #name)),
-            Way::Rules(rules) => rules.value(name, ty, self.span)?,
-        })
+            Way::Rules(rules) => rules.value(name, ty, self.span),
+        }
     }
 }
 
 impl Rules {
     fn read(ty: &Type, words: Words) -> Result<Self> {
         let inner = innermost(ty);
-        let Some(kind) = words.kind.or_else(|| Kind::of(inner)) else {
+        let Some(kind) = words.kind.or_else(|| Kind::from_type(inner)) else {
             return Err(Error::new_spanned(ty, no_reader(inner)));
         };
         let presence = match (argument(ty, "Option"), words.default) {
@@ -234,7 +237,7 @@ impl Rules {
         }
         Ok(Self {
             kind,
-            rules,
+            calls: rules,
             presence,
             convert: words.convert.unwrap_or(Convert::None),
             is_trimmed: words.is_trimmed,
@@ -242,12 +245,12 @@ impl Rules {
         })
     }
 
-    fn value(&self, name: &str, ty: &Type, span: Span) -> Result<TokenStream> {
+    fn value(&self, name: &str, ty: &Type, span: Span) -> TokenStream {
         let method = Ident::new(self.kind.method(), span);
-        let rules = &self.rules;
+        let rules = &self.calls;
         let read = quote!(f.#method(#name));
         let convert = self.conversion(innermost(ty));
-        Ok(match &self.presence {
+        match &self.presence {
             Presence::Required => {
                 let value = quote!(#read.required() #(#rules)* .get());
                 match (&convert, &self.stand_in) {
@@ -281,7 +284,7 @@ impl Rules {
                     Some(value) => quote!(#read #(#rules)* .optional() #convert .unwrap_or_else(|| #value)),
                 }
             }
-        })
+        }
     }
 
     /// Calls on the `Option` that was read, which give an `Option` of the field's type.
@@ -307,7 +310,7 @@ impl Rules {
 
 /// Adds the bounds of a type of whole numbers where no rule names them: a number beyond them is refused, not cut.
 fn bound(inner: &Type, names: &[String], rules: &mut Vec<TokenStream>) {
-    let Some(whole) = last_name(inner).as_deref().and_then(Whole::of) else {
+    let Some(whole) = last_name(inner).as_deref().and_then(Whole::from_name) else {
         return;
     };
     let has = |rule: &str| names.iter().any(|name| name == rule || name == "one_of");

@@ -7,7 +7,7 @@ use syn::{Data, DeriveInput, Error, Expr, Member, Result};
 use crate::field::Field;
 use crate::item::Item;
 
-/// Which of the two traits is written.
+/// Trait that is written.
 #[derive(Clone, Copy)]
 pub enum Source {
     Body,
@@ -71,7 +71,7 @@ pub fn reader(input: &DeriveInput, source: Source) -> Result<TokenStream> {
     let mut wrong: Option<Error> = None;
     for (index, field) in data.fields.iter().enumerate() {
         let member = field.ident.clone().map_or_else(|| index.into(), Member::Named);
-        match Field::read(field).and_then(|field| field.value(source)) {
+        match Field::read(field).map(|field| field.value(source)) {
             Ok(value) => values.push(quote!(#member: #value)),
             Err(error) => match &mut wrong {
                 Some(all) => all.combine(error),

@@ -1,4 +1,4 @@
-//! What a value is sent as, and the rules that each kind of value has.
+//! Kinds of values in a request, and the rules that each kind has.
 
 use syn::{GenericArgument, PathArguments, Type};
 
@@ -83,7 +83,7 @@ impl Kind {
     }
 
     /// Kind of value that a type is read from, where the type tells.
-    pub fn of(ty: &Type) -> Option<Self> {
+    pub fn from_type(ty: &Type) -> Option<Self> {
         let name = last_name(ty)?;
         Some(match name.as_str() {
             "String" | "Secret" => Kind::Text,
@@ -92,7 +92,7 @@ impl Kind {
             "Value" => Kind::Any,
             "Map" => Kind::Object,
             "Vec" if argument(ty, "Vec").and_then(last_name).as_deref() == Some("String") => Kind::Texts,
-            name if Whole::of(name).is_some() => Kind::Integer,
+            name if Whole::from_name(name).is_some() => Kind::Integer,
             _ => return None,
         })
     }
@@ -107,7 +107,7 @@ pub struct Whole {
 }
 
 impl Whole {
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let (is_unsigned, is_narrow) = match name {
             "i64" => (false, false),
             "i32" | "i16" | "i8" => (false, true),

@@ -1,4 +1,4 @@
-//! What the derives say of attributes that they don't know.
+//! Errors of the derives about attributes that they don't know.
 
 use quote::quote;
 

@@ -51,6 +51,7 @@ impl From<NewRule> for RuleChange {
 /// Changes of a rule; absent fields stay.
 #[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct ChangedRule {
     pub name: Option<String>,
     /// Null takes it away.

@@ -66,6 +66,7 @@ impl From<ShownLink> for LinkView {
 /// Changes of the link; absent fields stay.
 #[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = IndexerProxyPatch)]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct ChangedLink {
     pub enabled: Option<bool>,
     /// Blank: the default.

@@ -64,6 +64,7 @@ pub struct NewIndexer {
 /// Changes of an indexer; absent fields stay.
 #[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct ChangedIndexer {
     #[field(trim, check(is_name, NAME_RULE))]
     pub name: Option<String>,

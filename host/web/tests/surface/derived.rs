@@ -1,5 +1,7 @@
 //! Derived readers beside the same ones written by hand: same values, same errors, same document.
 
+#![expect(clippy::option_option, reason = "absent, null and a value are three things")]
+
 use axum::extract::{FromRequest, FromRequestParts};
 use http::Request;
 use qm_kernel::{PageQuery, Secret};
@@ -45,6 +47,7 @@ fn even(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<i64> {
 #[derive(Debug, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 #[fields(optional, check = has_priority)]
+#[expect(dead_code, reason = "shown by `Debug`")]
 struct Derived {
     #[field(not_empty, max = 8, check(is_line, "must be one line"))]
     user_name: String,
