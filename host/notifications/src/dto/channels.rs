@@ -250,6 +250,6 @@ pub struct ChannelSettings {
     pub config: Map<String, Value>,
 }
 
-fn one(name: &str, value: &str) -> Map<String, Value> {
+fn single_field(name: &str, value: &str) -> Map<String, Value> {
     Map::from_iter([(name.to_owned(), json!(value))])
 }
