@@ -53,7 +53,7 @@ macro_rules! both_databases {
     )+};
 }
 
-/// What [`both_databases!`] expands to.
+/// The expansion of [`both_databases!`].
 pub fn run(backend: Backend, body: impl AsyncFnOnce(&TestDb)) {
     block_on(async {
         // Without PostgreSQL on this machine its half of the test is skipped, and said so, by `qm-db`.

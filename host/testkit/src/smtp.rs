@@ -10,16 +10,16 @@ use crate::plugins;
 use crate::process::Process;
 use crate::wait::until;
 
-/// Who may send.
+/// The user who may send.
 pub const USER: &str = "postman";
 pub const PASSWORD: &str = "mail-secret-7d11";
 
-/// What is asked of the server.
+/// The ways in which the server can differ.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// TLS from the first byte; otherwise STARTTLS, without which it takes nothing.
     pub implicit_tls: bool,
-    /// Who sends has to sign in as [`USER`].
+    /// A sender has to sign in as [`USER`].
     pub login: bool,
 }
 
@@ -102,7 +102,7 @@ impl Smtp {
         })
     }
 
-    /// Whether it keeps back its word on what it takes.
+    /// Makes it hold back its answer to each letter it takes (`true`), or answer at once again.
     pub fn hold(&self, holds: bool) {
         let file = self.dir.path().join("journal.holds");
         if holds {
