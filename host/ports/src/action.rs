@@ -60,7 +60,7 @@ pub struct ActionCall {
     /// The same for the same run, however often it is tried.
     pub run_id: String,
     pub occasion: Occasion,
-    /// What the rule's author entered.
+    /// Parameters that the rule's author entered.
     pub params: Map<String, Value>,
     /// The torrent as `GET /api/torrents` shows it, or the event as a flat object.
     pub context: Map<String, Value>,
@@ -149,7 +149,7 @@ impl ActionError {
 /// The actions that installed plugins provide. Calls never panic and never block a thread; every one ends.
 #[async_trait]
 pub trait Actions: Send + Sync {
-    /// What there is, by id.
+    /// Every action, sorted by id.
     fn actions(&self) -> Vec<ActionKind>;
     /// A word on a plugin that may yet provide this action; nothing once none may.
     fn settling(&self, _action: &str) -> Option<Settling> {
@@ -164,7 +164,7 @@ pub trait Actions: Send + Sync {
     async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError>;
 }
 
-/// What stands in [`ActionKind::plugin`] of an action that an area of the host provides.
+/// Value of [`ActionKind::plugin`] for an action that an area of the host provides.
 pub const HOUSE: &str = "quartermaster";
 
 /// The actions of areas of the host, and those that plugins provide. An id that several have is the area's that was added
@@ -231,8 +231,9 @@ impl Actions for HouseFirst {
     }
 }
 
-/// What an action may do to the torrent it is about. It acts for the author of the rule, whose permissions are judged before
-/// the run ([`ActionCall::powers`]) and who stands in the audit of the run; it judges nobody again.
+/// Operations of an action on the torrent it is about. They are done for the author of the rule. The author's
+/// permissions are judged before the run ([`ActionCall::powers`]), and its audit names the author; nothing is judged
+/// again here.
 #[async_trait]
 pub trait TorrentHands: Send + Sync {
     /// The torrent as `GET /api/torrents` shows it; none when its engine does not list it.
@@ -273,15 +274,17 @@ pub struct MediaPlayer {
     pub is_enabled: bool,
 }
 
-/// What an action may do to the media libraries and the media servers. It acts as [`TorrentHands`] do. What takes
-/// longer than a run may is a `Timeout` and goes on by itself. An id that nothing has is `NotFound`.
+/// Operations of an action on the media libraries and the media servers, done for the author of the rule as those of
+/// [`TorrentHands`] are. One that takes longer than a run may is a `Timeout` and goes on by itself. An unknown id is
+/// `NotFound`.
 #[async_trait]
 pub trait MediaHands: Send + Sync {
     /// The oldest first, `most` of them at most.
     async fn libraries(&self, most: usize) -> Result<Vec<MediaPlace>, ActionError>;
     /// The oldest first, `most` of them at most.
     async fn servers(&self, most: usize) -> Result<Vec<MediaPlayer>, ActionError>;
-    /// What is known of the files of a torrent, by id: those whose ids come after `after`, `most` of them at most.
+    /// Files of a torrent that the libraries know, sorted by id: those with ids greater than `after`, at most `most` of
+    /// them.
     async fn items(
         &self,
         torrent: &TorrentRef,

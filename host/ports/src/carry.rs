@@ -27,7 +27,7 @@ pub struct DataFile {
     pub size: u64,
 }
 
-/// Whether there is something to move.
+/// The answer of a check before a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataCheck {
     /// Nothing stands in the way of the move, as things are now.
@@ -155,7 +155,7 @@ pub struct Stayed {
 /// Moves data inside the download folders, and nowhere else. What is at the new place is never replaced.
 #[async_trait]
 pub trait DataMover: Send + Sync {
-    /// Whether the move could be made. Changes nothing. `whole`: files that have to be there with their sizes.
+    /// Checks that the move could be made, and changes nothing. `whole`: files that have to be there with their sizes.
     async fn check(&self, job: &DataMove, whole: &[DataFile]) -> Result<DataCheck, CarryError>;
 
     /// Moves. At every moment the data is whole at its old place or at its new one. After an error it is at its old place;
@@ -166,8 +166,8 @@ pub trait DataMover: Send + Sync {
     /// Looks where the data is, after a crash.
     async fn whereabouts(&self, job: &DataMove) -> Result<Whereabouts, CarryError>;
 
-    /// Of data that is at both places, compared byte by byte, removes the original. False: they differ, and nothing is
-    /// removed.
+    /// Removes the original of data that is at both places, after comparing them byte by byte. False: they differ, and
+    /// nothing is removed.
     async fn remove_original(&self, job: &DataMove) -> Result<bool, CarryError>;
 
     /// Looks what places the paths lead to, one answer a path; none for what is outside the download folders or not there.

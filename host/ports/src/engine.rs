@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::settling::Settling;
 
-/// What a torrent is doing, after the kind's own states were mapped.
+/// State of a torrent, mapped from the kind's own states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TorrentState {
@@ -222,7 +222,7 @@ pub struct GlobalStats {
     pub active_count: u32,
 }
 
-/// Who waits for the answer of a poll.
+/// The audience for the answer of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
     /// Somebody looks at the list: whatever changed is told.
@@ -234,7 +234,7 @@ pub enum Attention {
 /// Torrents of one delta that a driver hands over; of a longer one the rest is cut off.
 pub const LIST_LIMIT: usize = 200_000;
 
-/// What changed since the poll whose cursor was given.
+/// Changes since the poll whose cursor was given.
 #[derive(Clone, Debug, Default)]
 pub struct Delta {
     /// Goes back into the next poll once this delta was applied.
@@ -350,7 +350,8 @@ pub struct AddRequest {
     pub options: AddOptions,
 }
 
-/// What a user may ask of torrents. Answered by one [`Outcome`] a hash, in the order given.
+/// An operation on torrents that a user may ask for. It is answered by one [`Outcome`] for each hash, in the order
+/// given.
 #[derive(Clone, Debug)]
 pub enum Command {
     Start,
@@ -411,7 +412,7 @@ pub struct Outcome {
     pub result: Result<(), EngineError>,
 }
 
-/// What a kind of engine offers beyond the common ground, as its plugin declares it.
+/// Capabilities of a kind of engine beyond those that all kinds have, as its plugin declares them.
 pub mod capability {
     /// `move` moves the data, not only the pointer.
     pub const MOVES_DATA: &str = "moves-data";
@@ -523,7 +524,7 @@ impl EngineError {
         }
     }
 
-    /// What stands in `code` of an answer; never changes.
+    /// The value of `code` in an answer; it never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             EngineError::Unreachable(_) => "upstream.engine_unreachable",
@@ -541,7 +542,7 @@ impl EngineError {
         }
     }
 
-    /// Whether the engine itself is gone (as opposed to one request being refused).
+    /// True if the engine itself cannot be used, as opposed to one request being refused.
     pub const fn is_transport(&self) -> bool {
         matches!(
             self,
@@ -557,7 +558,7 @@ impl EngineError {
 /// One configured engine. Calls never panic and never block a thread; every one ends, in a value or an error.
 #[async_trait]
 pub trait EngineDriver: Send + Sync {
-    /// What the kind offers; see [`capability`].
+    /// True if the kind has the capability; see [`capability`].
     fn has(&self, capability: &str) -> bool;
     async fn health(&self) -> Result<Health, EngineError>;
     /// On the sync lane. `cursor` is that of the last delta applied; `None` or an unknown one gives a full answer,

@@ -15,7 +15,7 @@ pub struct ProtocolKind {
     pub id: String,
     /// Its name for people.
     pub label: String,
-    /// What its releases are downloaded by: `torrent` or `usenet`.
+    /// The way its releases are downloaded: `torrent` or `usenet`.
     pub protocol: String,
     /// The id of the plugin that provides it.
     pub plugin: String,
@@ -41,7 +41,7 @@ impl std::fmt::Debug for IndexerConfig {
     }
 }
 
-/// What an indexer says of itself.
+/// Capabilities that an indexer declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caps {
@@ -52,7 +52,7 @@ pub struct Caps {
     pub tv_search: bool,
     #[serde(default)]
     pub movie_search: bool,
-    /// Of a search for an episode.
+    /// Parameters that a search for an episode supports.
     #[serde(default)]
     pub supported_params: Vec<String>,
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct Caps {
     /// Left out when it says nothing of limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<CapsLimits>,
-    /// What was odd about the answer, as sentences.
+    /// Oddities of the answer, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -113,7 +113,7 @@ pub struct Release {
     pub categories: Vec<u32>,
     /// Unix milliseconds.
     pub published: Option<i64>,
-    /// What the indexer knows it by.
+    /// The indexer's own id of the release.
     pub guid: Option<String>,
     /// Its page, for people.
     pub page: Option<String>,
@@ -121,15 +121,15 @@ pub struct Release {
     pub extra: Vec<(String, String)>,
 }
 
-/// What an indexer found.
+/// The answer of an indexer to a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     pub releases: Vec<Release>,
-    /// What was odd about the answer, as sentences.
+    /// Oddities of the answer, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// What a link of an indexer leads to.
+/// The target of an indexer's link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A .torrent file.
@@ -192,13 +192,13 @@ pub enum IndexerError {
 /// The protocols that installed plugins speak. Calls never panic and never block a thread; every one ends.
 #[async_trait]
 pub trait Protocols: Send + Sync {
-    /// What there is, by id.
+    /// Every protocol, sorted by id.
     fn protocols(&self) -> Vec<ProtocolKind>;
     /// A word on a plugin that may yet provide this protocol; nothing once none may.
     fn settling(&self, _protocol: &str) -> Option<Settling> {
         None
     }
-    /// What the indexer says of itself.
+    /// The capabilities that the indexer declares.
     async fn caps(&self, protocol: &str, config: IndexerConfig) -> Result<Caps, IndexerError>;
     async fn search(
         &self,
@@ -206,7 +206,7 @@ pub trait Protocols: Send + Sync {
         config: IndexerConfig,
         query: Query,
     ) -> Result<Found, IndexerError>;
-    /// What a link of the indexer's own origin leads to.
+    /// The target of a link of the indexer's own origin.
     async fn download(
         &self,
         protocol: &str,
@@ -246,8 +246,8 @@ pub struct SearchFailure {
     pub code: &'static str,
 }
 
-/// What a search across indexers brought. Where all that were asked have failed, nothing could look, which is never "no
-/// result".
+/// The results of a search across indexers. If all that were asked have failed, nobody could look; that is not the same
+/// as "no result".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchResult {
     /// Each release once, the one with most seeders first.
@@ -255,7 +255,7 @@ pub struct SearchResult {
     pub queried: usize,
     pub failed: usize,
     pub failures: Vec<SearchFailure>,
-    /// What was odd about answers that were read all the same, as sentences that name the indexer.
+    /// Oddities of answers that were read all the same, as sentences that name the indexer.
     pub warnings: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::settling::Settling;
 
-/// What a title is.
+/// The kind of a title.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TitleKind {
@@ -18,7 +18,7 @@ pub enum TitleKind {
     Show,
 }
 
-/// What a provider answers beside the check of its configuration.
+/// Questions that a provider can answer, beside the check of its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Ability {
@@ -46,8 +46,9 @@ pub struct ProviderKind {
     pub find_sources: Vec<String>,
 }
 
-/// What a provider is asked with, secrets in clear: handed to the plugin and nowhere else. It lies over what an
-/// administrator entered for the plugin: a field that stands here wins, one that is null is not given.
+/// The configuration that a provider is asked with, secrets in clear; it is handed to the plugin and to nobody else. It
+/// lies over the fields that an administrator entered for the plugin: a field that stands here wins, and one that is
+/// null is not passed on.
 #[derive(Clone, Default)]
 pub struct ProviderConfig {
     pub fields: Map<String, Value>,
@@ -112,7 +113,7 @@ pub struct TitleHit {
     pub kind: TitleKind,
     pub title: String,
     pub original_title: Option<String>,
-    /// Of the release, or of the first episode.
+    /// The date of the release, or of the first episode.
     pub released: Option<String>,
     pub overview: Option<String>,
     pub original_language: Option<String>,
@@ -142,7 +143,7 @@ pub struct TitleSubject {
     /// The provider's own id.
     pub id: String,
     pub language: Option<String>,
-    /// Whose certification is asked for.
+    /// The country whose certification is asked for.
     pub country: Option<String>,
 }
 
@@ -171,7 +172,7 @@ pub struct EpisodeDetails {
     pub rating: Option<f64>,
     pub votes: Option<u32>,
     pub still: Option<Picture>,
-    /// Who acts in this one beside the cast of the show.
+    /// People who act in this episode beside the cast of the show.
     pub guests: Vec<Credit>,
     pub crew: Vec<Credit>,
 }
@@ -200,7 +201,7 @@ pub enum Standing {
     Continuing,
     Ended,
     Canceled,
-    /// Of a film.
+    /// The film is out; films only.
     Released,
 }
 
@@ -269,7 +270,7 @@ pub struct ImageDetails {
     /// Pixels.
     pub width: Option<u32>,
     pub height: Option<u32>,
-    /// Of the text on it.
+    /// The language of the text on it.
     pub language: Option<String>,
     pub rating: Option<f64>,
     pub votes: Option<u32>,
@@ -326,13 +327,14 @@ pub enum ProviderError {
 /// here and nobody waits for a pause that a provider asked for: both are the caller's.
 #[async_trait]
 pub trait Providers: Send + Sync {
-    /// What there is, by id.
+    /// Every provider, sorted by id.
     fn providers(&self) -> Vec<ProviderKind>;
     /// A word on a plugin that may yet provide this provider; nothing once none may.
     fn settling(&self, _provider: &str) -> Option<Settling> {
         None
     }
-    /// Whether its schema takes this configuration, over what an administrator entered for the plugin. Nobody is asked.
+    /// Checks this configuration, laid over the one that an administrator entered for the plugin, against the
+    /// provider's schema. Nobody is asked.
     async fn is_configured(&self, provider: &str, config: ProviderConfig) -> Result<(), ProviderError>;
     /// Asks the provider whether the configuration is good.
     async fn verify(&self, provider: &str, config: ProviderConfig) -> Result<(), ProviderError>;
@@ -374,7 +376,7 @@ pub trait Providers: Send + Sync {
     ) -> Result<Vec<TitleHit>, ProviderError>;
 }
 
-/// What kind of thing is looked up, in the words of a library.
+/// The kind of thing that is looked up, in the words of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LookupKind {
@@ -390,7 +392,7 @@ impl LookupKind {
         matches!(self, Self::Tv | Self::Anime)
     }
 
-    /// What providers are asked for.
+    /// The kind of title that providers are asked for.
     pub const fn title_kind(self) -> TitleKind {
         if self.is_show() {
             TitleKind::Show
@@ -406,7 +408,7 @@ pub struct Lookup {
     pub kind: LookupKind,
     pub title: String,
     pub year: Option<u32>,
-    /// Of an episode; both or none.
+    /// Season and episode number of an episode; both or none.
     pub season: Option<u32>,
     pub episode: Option<u32>,
     /// Ids that are known already: a provider whose own is among them is not searched, nor is one that finds it by another one.
@@ -420,14 +422,14 @@ pub struct Person {
     pub role: Option<String>,
 }
 
-/// What is known about one item: of an episode its own title, day and so on, with the cast of its show.
+/// All that is known about one item. An episode has its own title, day and so on, and the cast of its show.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// The provider's id, or `universal`.
     pub provider: String,
     pub title: Option<String>,
-    /// Of an episode the original name of its show.
+    /// The original title; for an episode, the original title of its show.
     pub original_title: Option<String>,
     pub overview: Option<String>,
     /// `YYYY-MM-DD`.
@@ -480,7 +482,7 @@ pub struct TitleSuggestion {
     pub score: i64,
 }
 
-/// What one provider alone says.
+/// The answer of one provider that was asked alone.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Alone<T> {
     Told(T),
@@ -507,7 +509,7 @@ pub struct Rated {
 #[error("the settings of providers cannot be read: {0}")]
 pub struct Unsettled(pub String);
 
-/// How a library asks for metadata, whoever the providers are and in which order they are asked.
+/// The way a library asks for metadata. It hides which providers there are and the order in which they are asked.
 #[async_trait]
 pub trait MetadataChain: Send + Sync {
     /// Providers in the order they are asked: those that have a key.

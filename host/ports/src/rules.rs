@@ -2,7 +2,7 @@
 
 use crate::list::TorrentRecord;
 
-/// What happened to a torrent between its stored row and the one that replaces it.
+/// An event of a torrent, seen between its stored row and the row that replaces it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Edge {
     /// Its download is complete.
@@ -23,7 +23,7 @@ impl Edge {
 
 /// Offered by automation. Answers from memory, at once.
 pub trait RuleWatch: Send + Sync {
-    /// Whether any rule waits for a ratio.
+    /// True if any rule waits for a ratio.
     fn watches_ratios(&self) -> bool;
 
     /// True if rules may be done with torrents: they are to hear of those that are added once more.

@@ -16,11 +16,11 @@ pub struct ShowHit {
     /// The provider's own.
     pub id: String,
     pub title: String,
-    /// Of the first episode.
+    /// The year of the first episode.
     pub year: Option<u32>,
 }
 
-/// What a provider knows of a show. Dates are `YYYY-MM-DD`.
+/// A provider's knowledge of a show. Dates are `YYYY-MM-DD`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShowDetails {
     pub title: String,
@@ -52,10 +52,10 @@ pub trait ShowProvider: Send + Sync {
     /// `provider_a`, `titledb` or `local`.
     fn id(&self) -> &'static str;
 
-    /// How far its word is to be trusted, 0 to 1.
+    /// The confidence that its answers deserve, 0 to 1.
     fn confidence(&self) -> f64;
 
-    /// Whether it has what it needs: a key, a data set. One that has not is passed over.
+    /// True if it has what it needs: a key, or a data set. One that has not is passed over.
     async fn is_ready(&self) -> bool;
 
     /// Shows of this title or one like it, the best first. `year` only orders and narrows.
@@ -65,7 +65,7 @@ pub trait ShowProvider: Send + Sync {
     async fn details(&self, id: &str) -> Result<Option<ShowDetails>, ShowError>;
 }
 
-/// Whether more episodes are to come.
+/// The status of a show: are more episodes to come?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AiringStatus {
@@ -100,7 +100,7 @@ impl AiringStatus {
         matches!(self, Self::Ended | Self::Canceled)
     }
 
-    /// Whether a rule that waits for new episodes makes sense.
+    /// The advice on a rule that waits for new episodes of such a show.
     pub const fn recommendation(self) -> Recommendation {
         match self {
             Self::Continuing | Self::Returning | Self::Planned => Recommendation::Recommended,
@@ -131,7 +131,7 @@ impl Recommendation {
     }
 }
 
-/// What a rule keeps of its show.
+/// The state of its show that a rule keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShowSnapshot {
     pub provider: String,
@@ -150,7 +150,7 @@ pub struct ShowSnapshot {
     pub checked_at: Timestamp,
 }
 
-/// Whether a rule about a show may be stored.
+/// The decision on storing a rule about a show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// More episodes may come, or nobody knows.
@@ -181,7 +181,7 @@ impl ShowSnapshot {
     }
 }
 
-/// Whether rules of this media type are about shows, so that a show's status concerns them.
+/// True if rules of this media type are about shows, so that a show's status concerns them.
 pub fn is_about_shows(media_type: &str) -> bool {
     matches!(media_type, "tv" | "anime" | "episode" | "series")
 }
