@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area, each with its meaning for the caller.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -89,13 +89,13 @@ pub enum TorrentsError {
          folders under the same paths"
     )]
     DataNotSeen(String),
-    /// Of a removal with data: who uses it.
+    /// A removal with data; the text names the torrents that use the data too.
     #[error(
         "Other torrents use the data too: {0}. Remove them in the same request, or ask with keepShared: true to remove the torrent \
          and keep the data"
     )]
     SharedData(String),
-    /// Of a move: who uses the data.
+    /// A move; the text names the torrents that use the data too.
     #[error("Other torrents use the data too: {0}. It is not moved: remove or move those first")]
     SharedMove(String),
     #[error("Another removal or move of data at that place is under way: try again in a moment")]
@@ -133,7 +133,7 @@ impl TorrentsError {
         move |source| TorrentsError::Engine { engine, source }
     }
 
-    /// Whether the torrent is gone all the same.
+    /// True if the torrent is gone all the same.
     pub const fn left_data(&self) -> bool {
         matches!(
             self,
@@ -185,7 +185,7 @@ impl TorrentsError {
 }
 
 impl TorrentsError {
-    /// What stands in `code` of the answer; never changes.
+    /// The value of `code` in the answer; it never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             TorrentsError::NoEngine => "not_found.no_engine",
@@ -228,7 +228,8 @@ impl TorrentsError {
     }
 }
 
-/// What follows `Invalid .torrent file`: of what is no torrent at all there is nothing to say.
+/// The text after `Invalid .torrent file`. It is empty for bytes that are no torrent at all: there is nothing more to
+/// say.
 fn fault(error: &MetainfoError) -> String {
     match error {
         MetainfoError::NotBencode => String::new(),

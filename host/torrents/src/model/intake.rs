@@ -1,5 +1,5 @@
-//! What we know of torrents and their clients may not: when one was added through us (one that was handed over paused has no
-//! instant to tell), the tags of one whose client has none, and whether it is private.
+//! Facts about torrents that we know and their clients may not: when a torrent was added through us (a client has no
+//! instant for one that was handed over paused), its tags if the client has none, and whether it is private.
 //!
 //! Bounds: one entry a torrent that was added through us or tagged here, for as long as its engine lists it.
 
@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use qm_kernel::Timestamp;
 use qm_ports::engine::Torrent;
 
-/// How long a torrent may be missing from the list before what is known of it goes too: what was just handed over is
-/// not listed yet, and a magnet link changes into its torrent under one hash.
+/// Time that a torrent may be missing from the list before our record of it is dropped, in milliseconds. A torrent that
+/// was just handed over is not listed yet, and a magnet link turns into its torrent under one hash.
 const MISSING_LIMIT_MS: i64 = 60_000;
 
-/// What is known of one torrent.
+/// Our record of one torrent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intake {
     /// When this was noted: tells it from what is noted later of the same torrent.
@@ -31,7 +31,7 @@ struct Entry {
     missing_since: Option<Timestamp>,
 }
 
-/// What is known of the torrents of one engine, by hash.
+/// Our records of the torrents of one engine, by hash.
 #[derive(Default)]
 pub struct Intakes(Mutex<Known>);
 

@@ -40,7 +40,7 @@ impl ListQuery {
     }
 }
 
-/// What a torrent must fulfil to be listed.
+/// The conditions that a torrent must fulfil to be listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Filter {
     state: Wanted,
@@ -99,7 +99,7 @@ impl Filter {
         Self { conditions, ..self }
     }
 
-    /// Whether it may take long to find out what matches.
+    /// True if it may take long to find the torrents that match.
     pub fn has_conditions(&self) -> bool {
         self.conditions.is_some()
     }

@@ -31,9 +31,9 @@ pub struct MoveRow {
     pub save_path: String,
     /// Absolute: the directory it is to be saved into.
     pub destination: String,
-    /// Whether it ran before.
+    /// True if it ran before.
     pub ran: bool,
-    /// Who asked for it; empty when a rule did.
+    /// Id of the user who asked for it; empty when a rule did.
     pub user_id: String,
 }
 

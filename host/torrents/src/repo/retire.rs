@@ -52,7 +52,7 @@ const TABLES: [Table; 3] = [
     },
 ];
 
-/// How far the rows of one engine are gone. Lost with the process: another one begins anew, with fewer rows.
+/// The progress of removing one engine's rows. It is lost with the process; another one begins anew, with fewer rows.
 #[derive(Debug)]
 pub struct Progress {
     engine_id: String,
@@ -62,10 +62,10 @@ pub struct Progress {
     after: String,
 }
 
-/// What a step did.
+/// The result of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// So many rows went, and there may be more.
+    /// This many rows were removed, and there may be more.
     More(u64),
     /// Nothing of the engine is left.
     Done,

@@ -39,7 +39,7 @@ pub struct RowWrite {
     /// The row's id if it is not there yet.
     pub id: String,
     pub entry: Arc<TorrentEntry>,
-    /// What is stored as progress, ratio and completion.
+    /// The progress, ratio and completion to store.
     pub prior: Prior,
     pub growth: Growth,
     pub completed: bool,

@@ -256,7 +256,7 @@ impl Torrents {
         }
     }
 
-    /// What is stored of a request's `config`: checked, its secrets encrypted or kept from `before`.
+    /// The stored form of a request's `config`: checked, its secrets encrypted or kept from `before`.
     fn stored_config(
         &self,
         kind_id: &str,

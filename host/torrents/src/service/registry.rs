@@ -396,7 +396,7 @@ impl Standing {
     }
 }
 
-/// Whether an engine was loaded from this row, or one that reads the same but for its name.
+/// True if an engine was loaded from this row, or from one that differs only in its name.
 pub fn is_loaded_as(engine: &Engine, row: &EngineRow) -> bool {
     row.id == *engine.id && row.kind == engine.kind && row.config == engine.loading.config
 }

@@ -59,7 +59,7 @@ pub const INTERVAL: Duration = Duration::from_secs(2);
 /// An exact read every so often, whoever looks: a plugin may have missed what nobody asked it for.
 const EXACT_EVERY: Duration = Duration::from_mins(5);
 
-/// Who looks at torrents.
+/// The users who may see torrents.
 const AUDIENCE: Room = Room::Perm(Permission::TorrentsView);
 
 /// Reads that users' commands ask for are at least this far apart.
@@ -68,7 +68,7 @@ const EARLY_READ_GAP: Duration = Duration::from_millis(200);
 /// Between two whole lists of an engine of which something was left out: with room for more, and without.
 const WHOLE_EVERY: (Duration, Duration) = (Duration::from_secs(30), Duration::from_mins(5));
 
-/// What a loop works with.
+/// Dependencies of a loop.
 #[derive(Clone)]
 pub struct SyncDeps {
     pub db: Db,
@@ -91,7 +91,7 @@ pub struct SyncLoop {
     store: Store,
     repairs: Repairs,
     metrics: EngineMetrics,
-    /// Of the last delta applied; `None` asks for everything.
+    /// The cursor of the last delta applied; `None` asks for everything.
     cursor: Option<u64>,
     last_exact: Instant,
     /// Why the last whole list, or a delta since, was not taken whole.

@@ -1,4 +1,4 @@
-//! What is in the database of one engine's torrents, and what has to go there.
+//! The database rows of one engine's torrents, and the changes that have to be written.
 //!
 //! Owned by the engine's sync loop. A row is written
 //! * at once when the torrent is new, or its name, state, size, place, label or instants changed, when it became complete
@@ -137,7 +137,7 @@ impl Tracker {
         }
     }
 
-    /// Whether there is a record of a torrent: it was taken before.
+    /// True if there is a record of a torrent: it was taken before.
     pub fn knows(&self, hash: &str) -> bool {
         self.torrents.contains_key(hash)
     }

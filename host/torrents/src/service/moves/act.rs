@@ -30,7 +30,7 @@ impl<'a> By<'a> {
     }
 }
 
-/// How a move ended.
+/// The end of a move.
 #[derive(Clone, Copy)]
 enum End<'a> {
     /// The torrent is where it was.
@@ -281,7 +281,7 @@ impl Torrents {
         beat.await.unwrap_or(true)
     }
 
-    /// Whether the move is not over; if so, nothing is done about it for now.
+    /// True if the move is not over; it is then marked as waiting, and nothing is done about it for now.
     pub(super) async fn rests(&self, row: &MoveRow) -> bool {
         let rests = async {
             let mut tx = self.db.begin_write().await?;

@@ -38,7 +38,7 @@ use crate::error::TorrentsError;
 use crate::repo::moves::MoveRow;
 use crate::sync::engine::Engine;
 
-/// How long a request waits for its move; a longer one goes on without it.
+/// Time that a request waits for its move; a longer one goes on without it.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two signs of life of a move.
 const BEAT: Duration = Duration::from_secs(2);
@@ -48,7 +48,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = qm_kernel::BEAT.saturating_mul(5);
 /// Between two warnings of one move that waits, for one reason.
 const AGAIN: Duration = Duration::from_hours(1);
-/// How long a shutdown waits for moves to be undone.
+/// Time that a shutdown waits for moves to be undone.
 const CLOSE: Duration = Duration::from_secs(5);
 
 /// Engine and hash.
@@ -83,7 +83,7 @@ struct Hold {
     unfinished: bool,
 }
 
-/// Who asked for a move.
+/// The user who asked for a move.
 #[derive(Clone)]
 struct Who {
     principal: Principal,
@@ -144,7 +144,8 @@ impl Moves {
         })
     }
 
-    /// Whether why a move waits is another reason than before, or was not said for long.
+    /// True if a move waits for another reason than the one last logged, or if that was logged [`AGAIN`] ago or earlier. It is
+    /// then noted as logged now.
     fn is_new_complaint(&self, id: &str, reason: &str, now: Timestamp) -> bool {
         let mut complaints = lock(&self.complaints);
         let said = complaints.get(id).filter(|(before, _)| before == reason);
@@ -156,7 +157,7 @@ impl Moves {
         true
     }
 
-    /// Of moves that are over.
+    /// Drops the complaints of moves that are over; `rows` are the moves that are not.
     fn forget_complaints(&self, rows: &[MoveRow]) {
         lock(&self.complaints).retain(|id, _| rows.iter().any(|row| row.id == *id));
     }

@@ -39,7 +39,7 @@ impl Torrents {
         Ok(rows)
     }
 
-    /// Whether there was anything to settle; it may be there still.
+    /// Settles the interrupted moves that have a row. True if there was a row; some may still be there.
     pub(super) async fn settle_moves(&self, stop: &CancellationToken) -> Result<bool, DbError> {
         let rows = self.load_moves().await?;
         let some = !rows.is_empty();
