@@ -22,7 +22,7 @@ const PLACE: &str = "QM_TEST_KILLED_PLACE";
 const HOLDS_AT: &str = "QM_TEST_KILLED_HOLDS_AT";
 pub const TORRENTS: u32 = 12;
 
-/// What a played server did.
+/// The record of the deeds of a played server.
 pub struct Journal {
     place: PathBuf,
     holds_at: usize,

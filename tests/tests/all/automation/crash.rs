@@ -33,7 +33,7 @@ fn played() {
     });
 }
 
-/// How each run of a rule ended, by the hash of its torrent.
+/// The outcomes of each run of a rule, by the hash of its torrent.
 async fn outcomes(api: &Api, rule: &str) -> BTreeMap<String, Vec<(String, Option<String>)>> {
     let page = api
         .get(&format!("/api/automation/rules/{rule}/logs?pageSize=200"))

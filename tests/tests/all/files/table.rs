@@ -1,6 +1,6 @@
 //! The tables of [`super::hostile`]: every text a request can put into the file manager, and what is put there.
 
-/// What a property of a request holds.
+/// The kind of text that a property of a request holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// A path below the root. In a body its bytes can be given as `<name>Raw` instead.
@@ -18,7 +18,7 @@ pub enum Holds {
 /// One text of one route.
 pub struct Field {
     pub route: &'static str,
-    /// Of the query, or of the body with a dot for every level.
+    /// The name in the query, or in the body with a dot for every level.
     pub name: &'static str,
     pub holds: Holds,
     /// Bodies it is put into, without a mistake; none for a query.
@@ -241,7 +241,7 @@ pub const ELSEWHERE: &[&str] = &[
     "POST /api/torrents/{hash}/move destination",
 ];
 
-/// What has to become of a path.
+/// The required fate of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Must {
     /// It leads out, or nowhere a path can lead: nobody may act on it.

@@ -23,9 +23,9 @@ use super::{FROZEN, Place, at, on_postgres, open, takes_over};
 const HOLDS_AT: &str = "QM_TEST_NODE_HOLDS_AT";
 const HOLD: usize = 12;
 const NEVER: usize = 0;
-/// What a node prints when it has written the effect of an event, before that is committed.
+/// The line that a node prints when it has written the effect of an event, before that is committed.
 const NOTED: &str = "noted ";
-/// What it prints when it waits.
+/// The line that it prints when it waits.
 const HOLDS: &str = "holds";
 /// Events at each node, so many at a time.
 const EVENTS: usize = 30;
@@ -86,7 +86,7 @@ fn node() {
     });
 }
 
-/// How the first node is lost.
+/// The way in which the first node is lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loss {
     Killed,

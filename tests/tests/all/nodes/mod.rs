@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::Instant;
 
-/// How long a take-over may take.
+/// Time limit on a take-over.
 pub const BOUND: Duration = Duration::from_secs(10);
 /// Longer than the lease, and than what PostgreSQL leaves to a transaction that pauses.
 pub const FROZEN: Duration = Duration::from_secs(15);

@@ -298,7 +298,7 @@ async fn ask_for_jobs(admin: &Api) -> Vec<String> {
     asked
 }
 
-/// How many jobs nobody has begun.
+/// The number of jobs that nobody has begun.
 async fn waiting(database: &Db) -> i64 {
     let mut tx = database.begin_read().await.expect("a transaction");
     value!(&mut tx, i64, WAITING).await.expect("a count")

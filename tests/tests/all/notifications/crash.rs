@@ -34,7 +34,8 @@ fn played() {
     });
 }
 
-/// How often each message arrived, by the channel and the message's id. What tried a channel is not among them.
+/// The number of times that each message arrived, by the channel and the message's id. Messages that only tried a
+/// channel are not counted.
 fn arrived(place: &Path) -> BTreeMap<(String, String), usize> {
     let journal = journal(place);
     let mut arrived = BTreeMap::new();

@@ -70,7 +70,7 @@ async fn send(api: &Api, operation: &Operation, path: &str, body: Option<String>
         .unwrap_or_else(|error| panic!("{}: {error}", operation.name()))
 }
 
-/// What an attack found; all of it is told at the end.
+/// Findings of an attack; all of them are reported at the end.
 #[derive(Default)]
 struct Findings {
     checked: usize,
