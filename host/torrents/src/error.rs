@@ -65,13 +65,13 @@ pub enum TorrentsError {
     TagTaken,
     #[error("Tag not found")]
     NoSuchTag,
-    /// The caller's token allows it, but they no longer may.
+    /// The caller's token allows it, but the user no longer has the right.
     #[error(transparent)]
     Acting(#[from] ActingError),
-    /// Its data is on its way: nothing else is done to it.
+    /// The torrent's data is being moved; nothing else is done to the torrent meanwhile.
     #[error("The torrent's data is being moved: wait until that has ended, or cancel the file operation")]
     Moving,
-    /// Its torrent would be left without its data.
+    /// The change of an engine that would part a torrent from its data, which is being moved.
     #[error(
         "The engine's torrent {name:?} is being moved to {destination}: wait until that has ended, or cancel the file operation"
     )]
@@ -121,13 +121,13 @@ pub enum TorrentsError {
     MoveFailed(#[source] tokio::task::JoinError),
     #[error(transparent)]
     Database(#[from] DbError),
-    /// Two areas count under one name.
+    /// Two areas registered counters of one name.
     #[error("the counters of the sync loops cannot be registered")]
     Metrics(#[from] prometheus::Error),
 }
 
 impl TorrentsError {
-    /// For `map_err`: what `engine` answered instead.
+    /// Turns an error of `engine` into one of this area, for `map_err`.
     pub fn of(engine: &str) -> impl FnOnce(EngineError) -> TorrentsError {
         let engine = engine.to_owned();
         move |source| TorrentsError::Engine { engine, source }

@@ -35,7 +35,7 @@ pub struct FakeMover {
     pub differ: AtomicBool,
     /// Why nothing can be removed.
     pub stuck: Mutex<Option<String>>,
-    /// Moves wait for that.
+    /// Moves wait for a permit of this semaphore.
     pub gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
 }
 

@@ -38,7 +38,7 @@ const SUBJECTS: &[&str] = &[
     "keyName",
 ];
 
-/// Actions whose own words read badly.
+/// Texts for actions whose own names read badly.
 const PHRASES: &[(&str, &str)] = &[
     ("auth.login", "Signed in"),
     ("torrents.add", "Torrent added"),

@@ -69,7 +69,7 @@ impl Intakes {
         self.known().entries.insert(hash, entry);
     }
 
-    /// Puts what is known of a torrent that is handed to the client now.
+    /// Stores the record of a torrent that is handed to the client now.
     pub fn put_new(&self, hash: String, intake: Intake) {
         let mut known = self.known();
         known.awaited.insert(hash.clone());
@@ -80,7 +80,8 @@ impl Intakes {
         known.entries.insert(hash, entry);
     }
 
-    /// Counts as handed over what was added through us and was never stored as listed: an earlier run ended in between.
+    /// Marks as handed over the torrents that were added through us and never stored as listed: an earlier run ended in
+    /// between.
     pub fn await_unlisted(&self, was_listed: impl Fn(&str) -> bool) {
         let mut known = self.known();
         let Known { entries, awaited, .. } = &mut *known;
@@ -96,7 +97,8 @@ impl Intakes {
         self.known().awaited.remove(hash)
     }
 
-    /// Puts what has other tags than before; the next read shows them, whatever the client tells of the torrent.
+    /// Stores the record of a torrent whose tags have changed. The next read shows them, whatever the client tells of
+    /// the torrent.
     pub fn retag(&self, hash: &str, intake: Intake) {
         self.put(hash.to_owned(), intake);
         self.known().retagged.insert(hash.to_owned());
@@ -113,8 +115,8 @@ impl Intakes {
         with_tags.collect()
     }
 
-    /// Puts what is known into what the client told. A torrent was added when we added it, whenever the client began with
-    /// it.
+    /// Fills in what the client does not tell. The instant of adding is always ours, whenever the client began with the
+    /// torrent.
     pub fn fill(&self, told: &mut [Torrent]) {
         let known = self.known();
         if known.entries.is_empty() {
@@ -131,7 +133,8 @@ impl Intakes {
         }
     }
 
-    /// Those that have been missing from the list for too long, with what tells them from a later add of the same torrent.
+    /// The torrents that have been missing from the list for too long, each with the instant that tells its record from
+    /// that of a later add of the same torrent.
     pub fn gone(&self, is_listed: impl Fn(&str) -> bool, at: Timestamp) -> Vec<(String, Timestamp)> {
         let mut gone = Vec::new();
         for (hash, entry) in &mut self.known().entries {

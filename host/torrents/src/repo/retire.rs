@@ -58,7 +58,7 @@ pub struct Progress {
     engine_id: String,
     /// Index in [`TABLES`]; past the last one only the engine itself is left.
     table: usize,
-    /// The last hash of the table that is gone.
+    /// The last hash of the table that was removed.
     after: String,
 }
 
@@ -108,7 +108,7 @@ impl Progress {
     }
 }
 
-/// The engines whose rows are to go, those deleted first first.
+/// The engines whose rows are to be removed, the one deleted first at the front.
 pub async fn list(tx: &mut Tx) -> Result<Vec<String>, DbError> {
     let ids = qm_db::all!(tx, (String,), LIST).await?;
     Ok(ids.into_iter().map(|(id,)| id).collect())

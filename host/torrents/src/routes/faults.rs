@@ -1,5 +1,5 @@
-//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
-//! is known without them.
+//! The errors of this area by which each operation may refuse, for the API document. Errors that every guarded
+//! operation may answer are not repeated here.
 
 use qm_confined::FsError;
 use qm_kernel::{ErrorKind, Permission};
@@ -52,7 +52,7 @@ faults! {
     DeleteTag => [E::NoSuchTag];
 }
 
-/// Stands for what is known only when it happens.
+/// A stand-in for a text that is known only when the error happens.
 const SOME: &str = "…";
 
 fn some() -> String {

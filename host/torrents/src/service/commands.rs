@@ -273,7 +273,7 @@ pub(super) fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
     Value::Object(told)
 }
 
-/// Does an action to each hash and says what became of it. Once the engine itself is gone the rest is not tried.
+/// Does an action to each hash and answers the results. Once the engine itself is gone, the rest is not tried.
 async fn run_all(engine: &Engine, moves: &Moves, action: BulkAction, hashes: &[String]) -> Vec<BulkResult> {
     let asked = distinct(hashes);
     let name = engine.name();
@@ -332,7 +332,8 @@ fn results_of(
     hashes.iter().map(result).collect()
 }
 
-/// Has the list read again; what comes or goes is waited for, so that whoever asks next sees it.
+/// Has the list read again. `wait`: returns only when the new list is there, or after `SHOW_LIMIT`, so that the next
+/// request sees the change.
 pub(super) async fn show(engine: &Engine, wait: bool) {
     if wait {
         engine.refresh(SHOW_LIMIT).await;
@@ -341,7 +342,7 @@ pub(super) async fn show(engine: &Engine, wait: bool) {
     }
 }
 
-/// A hash as clients list it; what is none belongs to no torrent.
+/// Reads a hash as clients list it. A text that is no hash belongs to no torrent.
 pub(super) fn checked_hash(hash: &str) -> Result<String, TorrentsError> {
     if is_info_hash(hash) {
         Ok(hash.to_ascii_lowercase())

@@ -376,7 +376,7 @@ impl Torrents {
             .collect()
     }
 
-    /// Whoever configures engines decides where stored secrets go.
+    /// Checks that the caller may still configure engines, because that decides where stored secrets go.
     async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, TorrentsError> {
         let needed = [Permission::EnginesManage];
         Ok(self.acting.judge(tx, caller.principal, &needed).await?)

@@ -20,9 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The directories that clients may be told.
 pub struct Places {
-    /// By their names.
+    /// The roots as texts.
     named: Roots,
-    /// As they lie here.
+    /// The roots as they lie on this machine.
     here: qm_confined::Roots,
 }
 

@@ -28,7 +28,7 @@ use crate::repo;
 use crate::repo::retire::{Progress, Step};
 use crate::settings::{MAX_SNAPSHOT_BYTES, MAX_TORRENTS};
 
-/// Between two looks at the settings and at what others deleted.
+/// Interval between two looks at the settings and at what others deleted.
 const LOOK: Duration = BEAT.saturating_mul(5);
 /// The longest pause between two steps.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ impl Upkeep {
         self.limits.clone()
     }
 
-    /// There are rows to remove.
+    /// Notes that there are rows to remove.
     pub fn has_deleted(&self) {
         self.deleted.notify_one();
     }

@@ -80,7 +80,8 @@ impl Interest {
         then > 0 && Duration::from_millis(now.saturating_sub(then)) <= WATCHED_AFTER_REQUEST
     }
 
-    /// Notes a request for the list. The time it should wait for an exact one, if it is not exact.
+    /// Notes a request for the list. Answers the time that the request should wait for an exact list; `None` if it need
+    /// not wait.
     fn note_request(&self) -> Option<Duration> {
         let now = self.now();
         let before = self.asked.swap(now, Ordering::SeqCst);
@@ -203,7 +204,7 @@ impl Engine {
         self.status.load().as_ref().is_some_and(|status| !status.online)
     }
 
-    /// Since when it is what it is `at` that moment.
+    /// The instant since when the engine is in this state; `at` if the state is new.
     pub(super) fn since(&self, online: bool, limited: bool, at: Timestamp) -> Timestamp {
         let before = self.status.load();
         let now = (online, limited);
@@ -217,7 +218,7 @@ impl Engine {
         self.status.store(Some(Arc::new(status)));
     }
 
-    /// Says what ends its sync loop.
+    /// Sets the token that ends its sync loop.
     pub(super) fn ends_by(&self, stop: &CancellationToken) {
         // A loop that begins again after a panic ends by the same token.
         let _ = self.stop.set(stop.clone());
@@ -273,7 +274,7 @@ impl Engine {
         self.interest.quiet.load(Ordering::SeqCst)
     }
 
-    /// The read under way has no end of its own.
+    /// Ends the read under way with this error, because it will not end by itself.
     pub(super) fn give_up_read(&self, error: EngineError) {
         self.end_read(self.started.load(Ordering::SeqCst), Some(error));
     }

@@ -126,8 +126,8 @@ impl Store {
         Ok(())
     }
 
-    /// Puts what the rows know better into what the client told. Answers whether earlier reports went without that and
-    /// have to be asked for again.
+    /// Corrects what the client told by what the rows know better. True if earlier reports went without that and have
+    /// to be asked for again.
     pub async fn mend(&mut self, delta: &mut Delta) -> bool {
         let was_loaded = self.tracker.is_some();
         // Whatever is wrong with the database is told when the delta is stored.

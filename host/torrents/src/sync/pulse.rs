@@ -22,7 +22,7 @@ pub struct Pulse {
     latest: watch::Sender<Option<HealthView>>,
 }
 
-/// Nobody asks any more, however the asking ended.
+/// A question under way; once dropped, the next one may be asked.
 struct Asking(Arc<Engine>);
 
 impl Drop for Asking {
