@@ -1,6 +1,6 @@
-//! Actions that rules run, as the host sees them: one trait, [`Actions`], whatever the product behind an action and whatever
-//! the version of the plugin API its component was written against; and [`TorrentHands`] and [`MediaHands`], what an action may do
-//! to torrents and to media.
+//! Actions that rules run, as the host sees them. One trait, [`Actions`], hides the product behind an action and the
+//! version of the plugin API that its component was written against. [`TorrentHands`] and [`MediaHands`] are the
+//! operations that an action has on torrents and on media.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
@@ -38,9 +38,9 @@ pub struct ActionKind {
     pub params_schema: Value,
     /// Running it twice does no more than running it once, so that it may be run again when nobody knows whether it ran.
     pub idempotent: bool,
-    /// Permissions that it stands for: those by which a person does the same by hand. A rule does what its author may, so
-    /// whoever stores or enables a rule with this action holds all of them, and so does its author at each run. Never empty:
-    /// what asks for nothing else asks for `automation.manage`.
+    /// Permissions that a person needs to do the same by hand. Whoever stores or enables a rule with this action must
+    /// hold all of them, and so must the rule's author at each run. Never empty: an action that needs nothing else
+    /// needs `automation.manage`.
     pub needs: Vec<Permission>,
     /// Id of the plugin that provides it; [`HOUSE`]: an area of the host does.
     pub plugin: String,
@@ -68,14 +68,14 @@ pub struct ActionCall {
     pub torrent: Option<TorrentRef>,
     /// Id of the rule's author, for whom it acts; none where nobody is known to have written it.
     pub author: Option<String>,
-    /// Permissions that the run has: those its action stands for, all of which the rule's author holds now. What a plugin is
-    /// lent goes no further, whatever it asks for.
+    /// Permissions of the run: those that its action needs, all of which the rule's author holds now. A plugin gets no
+    /// more for this run, whatever it asks for.
     pub powers: PermissionSet,
 }
 
 impl ActionKind {
-    /// Those of its permissions that are not among `held`, in the order in which they are declared. Of an action that
-    /// declares none, all are needed: silence gives nothing away.
+    /// The needed permissions that are not among `held`, in the order in which they are declared. An action that
+    /// declares none needs all of them, so that a missing declaration gives nothing away.
     pub fn lacking(&self, held: PermissionSet) -> Vec<Permission> {
         let needs: &[Permission] = if self.needs.is_empty() {
             Permission::ALL
@@ -151,7 +151,7 @@ impl ActionError {
 pub trait Actions: Send + Sync {
     /// Every action, sorted by id.
     fn actions(&self) -> Vec<ActionKind>;
-    /// A word on a plugin that may yet provide this action; nothing once none may.
+    /// A notice that a plugin which may provide this action is still being loaded; `None` once there is no such plugin.
     fn settling(&self, _action: &str) -> Option<Settling> {
         None
     }
@@ -167,8 +167,8 @@ pub trait Actions: Send + Sync {
 /// Value of [`ActionKind::plugin`] for an action that an area of the host provides.
 pub const HOUSE: &str = "quartermaster";
 
-/// The actions of areas of the host, and those that plugins provide. An id that several have is the area's that was added
-/// first, before any plugin's.
+/// The actions of areas of the host, and those that plugins provide. If several have one id, that of the area added
+/// first counts, and a plugin's comes last.
 pub struct HouseFirst {
     house: RwLock<Vec<Weak<dyn Actions>>>,
     plugins: Arc<dyn Actions>,

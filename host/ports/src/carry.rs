@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use qm_kernel::{ClientInfo, ErrorKind, Principal};
 use serde::{Deserialize, Serialize};
 
-/// A torrent's data and where it is to go, as the torrent client words it. A name that is not UTF-8 has U+FFFD where it is
-/// not; the last name of `source` is found nevertheless.
+/// A torrent's data and the place it should go to, in the torrent client's words. Bytes of a name that are not UTF-8
+/// are U+FFFD here; the last name of `source` is found all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataMove {
     /// Also the id of the file operation that people see and may cancel.
@@ -109,7 +109,7 @@ pub struct Sighting {
     pub above: Arc<[DirectoryId]>,
     /// Its name there, by its bytes.
     pub name: Vec<u8>,
-    /// Its own, of a directory.
+    /// Its own id, if it is a directory.
     pub own: Option<DirectoryId>,
 }
 
@@ -122,7 +122,7 @@ pub struct DataPlace {
     pub files: Vec<Vec<u8>>,
     /// Bytes of each; none where they are not known.
     pub sizes: Vec<u64>,
-    /// The names are a client's, which may have replaced what it could not write by `?` or U+FFFD.
+    /// The names come from a client, which may have replaced what it could not write by `?` or U+FFFD.
     pub is_told: bool,
 }
 
@@ -170,8 +170,8 @@ pub trait DataMover: Send + Sync {
     /// nothing is removed.
     async fn remove_original(&self, job: &DataMove) -> Result<bool, CarryError>;
 
-    /// Looks what places the paths lead to, one answer a path; none for what is outside the download folders or not there.
-    /// Paths are absolute.
+    /// Looks up the places that the paths lead to, one answer for each path; `None` for a path that is outside the
+    /// download folders, or that leads to nothing. Paths are absolute.
     async fn sight(&self, paths: Vec<String>) -> Result<Vec<Option<Sighting>>, CarryError> {
         Ok(vec![None; paths.len()])
     }

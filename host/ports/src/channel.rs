@@ -170,13 +170,14 @@ impl ChannelError {
 pub trait Channels: Send + Sync {
     /// Every channel, sorted by id.
     fn channels(&self) -> Vec<ChannelKind>;
-    /// A word on a plugin that may yet provide this channel; nothing once none may.
+    /// A notice that a plugin which may provide this channel is still being loaded; `None` once there is no such
+    /// plugin.
     fn settling(&self, _channel: &str) -> Option<Settling> {
         None
     }
     /// Checks a configuration against the product, without sending anything to anybody.
     async fn verify(&self, channel: &str, config: ChannelConfig) -> Result<Destination, ChannelError>;
-    /// Looks for whoever sent `code` to the product; none as long as nobody did.
+    /// Looks for the person who sent `code` to the product; `None` as long as nobody has.
     async fn link(
         &self,
         channel: &str,

@@ -1,5 +1,5 @@
-//! Indexers. [`Protocols`] is how a product behind an indexer is spoken to, whatever the plugin and the version of the API its
-//! component was written against; [`Indexers`] is what the configured indexers, all together, find and hand over.
+//! Indexers. [`Protocols`] talks to the product behind an indexer, whatever the plugin and the version of the API its
+//! component was written against. [`Indexers`] searches all configured indexers together, and fetches what they list.
 
 use async_trait::async_trait;
 use qm_kernel::ErrorKind;
@@ -168,7 +168,7 @@ pub enum IndexerError {
     Status { status: u16, message: String },
     #[error("{0}")]
     TooLarge(String),
-    /// It sends elsewhere.
+    /// It redirects elsewhere.
     #[error("{0}")]
     Redirected(String),
     #[error("is not configured right: {0}")]
@@ -194,7 +194,8 @@ pub enum IndexerError {
 pub trait Protocols: Send + Sync {
     /// Every protocol, sorted by id.
     fn protocols(&self) -> Vec<ProtocolKind>;
-    /// A word on a plugin that may yet provide this protocol; nothing once none may.
+    /// A notice that a plugin which may provide this protocol is still being loaded; `None` once there is no such
+    /// plugin.
     fn settling(&self, _protocol: &str) -> Option<Settling> {
         None
     }

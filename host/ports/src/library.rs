@@ -77,7 +77,7 @@ pub struct Owned {
     pub audio_codec: Option<String>,
     pub hdr: Option<String>,
     pub release_group: Option<String>,
-    /// The file was looked into; otherwise its name tells.
+    /// Properties such as the resolution were read from the file itself; otherwise they are what its name says.
     pub is_measured: bool,
 }
 

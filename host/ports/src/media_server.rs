@@ -123,7 +123,7 @@ pub enum MediaServerError {
     Unparsable(String),
     #[error("{0}")]
     TooLarge(String),
-    /// It sends elsewhere.
+    /// It redirects elsewhere.
     #[error("{0}")]
     Redirected(String),
     #[error("{0}")]
@@ -154,7 +154,7 @@ pub enum MediaServerError {
 pub trait MediaServerKinds: Send + Sync {
     /// Every kind, sorted by id.
     fn kinds(&self) -> Vec<MediaServerKind>;
-    /// A word on a plugin that may yet provide this kind; nothing once none may.
+    /// A notice that a plugin which may provide this kind is still being loaded; `None` once there is no such plugin.
     fn settling(&self, _kind: &str) -> Option<Settling> {
         None
     }

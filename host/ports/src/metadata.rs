@@ -1,8 +1,8 @@
 //! Metadata of films and shows: [`Providers`] is how a provider is asked, whatever the plugin and the version of the API its
 //! component was written against.
 //!
-//! Dates are `YYYY-MM-DD` and exist, languages BCP 47, countries ISO 3166-1 in capitals, ratings from 0 to 10. Texts are a plugin's
-//! word: bounded, without control characters, and judged by nobody.
+//! Dates are `YYYY-MM-DD` and exist, languages BCP 47, countries ISO 3166-1 in capitals, ratings from 0 to 10. Texts
+//! come from a plugin: they are bounded and have no control characters, but nobody has checked what they say.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ pub struct Picture {
 pub struct TitleQuery {
     pub kind: TitleKind,
     pub title: String,
-    /// Titles of other years are left out; asking again without is the caller's.
+    /// Only titles of this year are found; the caller may ask again without a year.
     pub year: Option<u32>,
     pub language: Option<String>,
     /// From 1.
@@ -302,7 +302,7 @@ pub enum ProviderError {
     Status { status: u16, message: String },
     #[error("{0}")]
     TooLarge(String),
-    /// It sends elsewhere.
+    /// It redirects elsewhere.
     #[error("{0}")]
     Redirected(String),
     #[error("is not configured right: {0}")]
@@ -329,7 +329,8 @@ pub enum ProviderError {
 pub trait Providers: Send + Sync {
     /// Every provider, sorted by id.
     fn providers(&self) -> Vec<ProviderKind>;
-    /// A word on a plugin that may yet provide this provider; nothing once none may.
+    /// A notice that a plugin which may provide this provider is still being loaded; `None` once there is no such
+    /// plugin.
     fn settling(&self, _provider: &str) -> Option<Settling> {
         None
     }
@@ -359,7 +360,7 @@ pub trait Providers: Send + Sync {
         season: u32,
         language: Option<&str>,
     ) -> Result<Vec<EpisodeDetails>, ProviderError>;
-    /// Images of a title, the best of each kind first; the country of the subject says nothing here.
+    /// Images of a title, the best of each kind first; the country of the subject is ignored.
     async fn artwork(
         &self,
         provider: &str,
@@ -387,7 +388,7 @@ pub enum LookupKind {
 }
 
 impl LookupKind {
-    /// Shows have an order of providers of their own.
+    /// True for shows; they have their own order of providers.
     pub const fn is_show(self) -> bool {
         matches!(self, Self::Tv | Self::Anime)
     }
@@ -411,7 +412,8 @@ pub struct Lookup {
     /// Season and episode number of an episode; both or none.
     pub season: Option<u32>,
     pub episode: Option<u32>,
-    /// Ids that are known already: a provider whose own is among them is not searched, nor is one that finds it by another one.
+    /// Ids that are known already. A provider whose own id is among them is not searched, nor is one that finds the
+    /// title by another of them.
     pub ids: Vec<ExternalId>,
 }
 
@@ -462,7 +464,7 @@ pub struct Silent {
 /// The answer to a [`Lookup`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
-    /// Complete, or none: of a provider that stopped answering in the middle nothing is here.
+    /// Complete, or none: if a provider stopped answering in the middle, nothing of its answer is here.
     pub metadata: Option<Metadata>,
     /// Providers that were asked in vain because they did not answer. One that answered and knows nothing is not among them.
     pub silent: Vec<Silent>,
@@ -470,7 +472,7 @@ pub struct Told {
     pub ambiguous: Vec<ExternalId>,
 }
 
-/// A title that may be meant, which nobody has said.
+/// A title that may be the one meant; nobody has confirmed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TitleSuggestion {
     pub provider: String,
@@ -488,7 +490,7 @@ pub enum Alone<T> {
     Told(T),
     /// It answered, and does not know it.
     Unknown,
-    /// It answered with what is only like it, or with several of that name: the likeliest first.
+    /// It answered with titles that are only similar, or with several of that name; the likeliest first.
     Unsure(Vec<TitleSuggestion>),
     /// It has no key, or no plugin.
     Nobody,
@@ -500,11 +502,11 @@ pub enum Alone<T> {
 pub struct Rated {
     /// 0 to 10.
     pub rating: f64,
-    /// It is that of a whole series.
+    /// The rating is that of a whole series.
     pub is_series: bool,
 }
 
-/// It cannot be said who is to be asked.
+/// The order of providers could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("the settings of providers cannot be read: {0}")]
 pub struct Unsettled(pub String);
@@ -514,20 +516,22 @@ pub struct Unsettled(pub String);
 pub trait MetadataChain: Send + Sync {
     /// Providers in the order they are asked: those that have a key.
     async fn chain(&self, kind: LookupKind) -> Result<Vec<String>, Unsettled>;
-    /// Never longer than half a minute for a provider. Whoever stores the answer does it after this has ended, so that a provider that
-    /// dies leaves every item as it was.
+    /// Takes at most half a minute for each provider. The caller stores the answer after this has ended, so a provider
+    /// that fails leaves every item as it was.
     async fn details(&self, lookup: &Lookup) -> Result<Told, Unsettled>;
-    /// Asks one provider alone, whatever the order: by its own id where that is known, else by an id at a source that it finds titles
-    /// by, else by title and year, which must be the same: what is only like them is suggested. What is told may have another id at
-    /// another source than the one that is known.
+    /// Asks one provider alone, whatever the order: by its own id if that is known, else by an id at a source by which
+    /// it finds titles, else by title and year. Title and year must be the same; titles that are only similar are
+    /// suggested. The answer may have another id at another source than the one that is known.
     async fn details_of(&self, provider: &str, lookup: &Lookup) -> Result<Alone<Box<Metadata>>, Unsettled>;
-    /// A provider's own id of what has this id elsewhere, and what kind of thing that is: the first of these kinds there is.
+    /// The provider's own id of the title that has this id at another source, and the kind of the title: the first of
+    /// `kinds` that there is.
     async fn own_id(
         &self,
         provider: &str,
         id: &ExternalId,
         kinds: &[TitleKind],
     ) -> Result<Alone<(TitleKind, String)>, Unsettled>;
-    /// The rating of what has this id in the data set of titles, by who rates titles without the data set.
+    /// The rating of the title with this id in the data set of titles, from the provider that rates titles without the
+    /// data set.
     async fn rating(&self, titledb_id: &str) -> Result<Alone<Rated>, Unsettled>;
 }

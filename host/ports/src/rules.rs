@@ -26,7 +26,7 @@ pub trait RuleWatch: Send + Sync {
     /// True if any rule waits for a ratio.
     fn watches_ratios(&self) -> bool;
 
-    /// True if rules may be done with torrents: they are to hear of those that are added once more.
+    /// True if there is any rule: automation then has to be told of torrents that were removed and added once more.
     fn remembers(&self) -> bool;
 
     /// The ids of the rules that are to run for the torrent because of it, in the order in which they are to run.

@@ -1,7 +1,8 @@
-//! Shows and whether they still air: providers that know shows, what rules ask of them, and what rules are told.
+//! Shows and whether they still air: providers that know shows, the questions that rules ask, and the news that rules
+//! get.
 //!
-//! [`ShowProvider`] is one source of shows, [`ShowStatuses`] what an area with rules asks before it stores one, and
-//! [`ShowRules`] how such an area hears that a show has ended, or airs again.
+//! [`ShowProvider`] is one source of shows. [`ShowStatuses`] is asked by an area with rules before it stores one. By
+//! [`ShowRules`] such an area hears that a show has ended, or airs again.
 
 use async_trait::async_trait;
 use qm_kernel::Timestamp;
@@ -157,12 +158,12 @@ pub enum Gate {
     Open,
     /// No more will come, and whoever stores the rule wants it all the same. That takes `rss.show_status.override`.
     Overridden,
-    /// No more will come. [`ShowSnapshot::warning`] is what to answer.
+    /// No more will come. The answer is [`ShowSnapshot::warning`].
     Closed,
 }
 
 impl ShowSnapshot {
-    /// `allow_inactive` is what whoever stores the rule says: to watch the show although it is over.
+    /// Decides on a rule. `allow_inactive`: its author wants to watch the show although the show is over.
     pub fn gate(&self, allow_inactive: bool) -> Gate {
         match (self.status.is_over(), allow_inactive) {
             (false, _) => Gate::Open,
@@ -186,7 +187,7 @@ pub fn is_about_shows(media_type: &str) -> bool {
     matches!(media_type, "tv" | "anime" | "episode" | "series")
 }
 
-/// Tells what is known of shows.
+/// Knows the status of shows.
 #[async_trait]
 pub trait ShowStatuses: Send + Sync {
     /// The show as it was read not long ago, or else as its provider tells it now. One that nobody can tell of is
