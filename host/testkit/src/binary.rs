@@ -213,7 +213,7 @@ impl Binary {
         self.address
     }
 
-    /// Nobody.
+    /// The API without a user.
     pub fn anonymous(&self) -> Api {
         Api::new(Http::new(), format!("http://{}", self.address), None)
     }

@@ -27,7 +27,7 @@ impl Received {
     }
 }
 
-/// When a request has been caught.
+/// The moment at which a request counts as caught.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// As soon as all of it has come; it is never answered.

@@ -301,7 +301,7 @@ impl TestServer {
         &self.hub
     }
 
-    /// To register types of jobs and to ask for some.
+    /// The jobs of the server, to register types and to begin some.
     pub fn jobs(&self) -> &Jobs {
         &self.jobs
     }
@@ -320,7 +320,7 @@ impl TestServer {
         self.dir.path().join("plugins")
     }
 
-    /// Nobody.
+    /// The API without a user.
     pub fn anonymous(&self) -> Api {
         Api::new(self.http.clone(), format!("http://{}", self.address), None)
     }

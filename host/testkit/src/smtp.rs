@@ -30,8 +30,8 @@ pub struct Smtp {
     port: u16,
 }
 
-/// The Python that has it, which `cargo xtask setup test` installs; none, said aloud, on a machine without it. In CI that is a
-/// failure.
+/// The Python that has aiosmtpd, which `cargo xtask setup test` installs; `None`, with a message, on a machine without
+/// it. In CI that is a failure.
 fn python() -> Option<PathBuf> {
     let path = plugins::built_directory()
         .with_file_name("aiosmtpd")
@@ -95,7 +95,7 @@ impl Smtp {
         std::fs::read(self.certificate_file()).expect("our own file")
     }
 
-    /// The settings of the product that send by it.
+    /// The settings by which the product sends through this server.
     pub fn settings(&self) -> Value {
         json!({
             "host": "localhost", "port": self.port, "fromAddress": "qm@example.org", "fromName": "Quartermaster",
