@@ -101,7 +101,7 @@ impl Watched {
     }
 }
 
-/// Stands before a server on loopback, and stops at one of the requests to it.
+/// A gate before a server on loopback; it stops at one of the requests to it.
 pub struct Gate {
     watched: Arc<Watched>,
     task: JoinHandle<()>,

@@ -37,7 +37,7 @@ async fn state(db: &Db) -> Vec<String> {
     state
 }
 
-/// Somebody whose token still says what they no longer are.
+/// A user whose token still says what the user no longer is.
 struct Fallen {
     how: &'static str,
     id: String,

@@ -52,7 +52,8 @@ impl Kind {
     }
 }
 
-/// One object as far as we were told. It is known by its name, because a creation that was cut short gave us no id.
+/// One object as far as the answers told us. It is known by its name, because a creation that was cut short gave us no
+/// id.
 #[derive(Clone, Debug, Default)]
 struct Object {
     id: Option<String>,
@@ -141,7 +142,7 @@ fn write(kind: Kind, name: &str, object: &Object, text: &str, change: bool) -> W
     }
 }
 
-/// Writes until the server is gone. Answers what it was told.
+/// Writes until the server is gone. Answers the objects as the server acknowledged them.
 async fn work(
     api: Api,
     mut objects: Objects,

@@ -90,7 +90,7 @@ fn make(path: &Path, name: &str) {
     }
 }
 
-/// True if the item is there. It must then be complete, byte for byte.
+/// True if the item is there. It is then compared byte by byte, and must be complete.
 fn is_there(path: &Path, name: &str) -> bool {
     if path.symlink_metadata().is_err() {
         return false;

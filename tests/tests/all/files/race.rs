@@ -14,8 +14,8 @@ use super::site::{Site, sung, temporaries, tree};
 
 /// Long enough for every step to meet a swap many times over, on a machine that has nothing else to do.
 const LENGTH: Duration = Duration::from_secs(20);
-/// However busy the machine is, it goes on until so much has happened. When for this long nothing of it has that is still wanted,
-/// nothing ever will.
+/// The test goes on until the wanted counts are reached, however busy the machine is. If no wanted count grows for this
+/// long, the test fails.
 const STUCK: Duration = Duration::from_mins(2);
 const SWAPS: u64 = 1000;
 const CHANGES: u64 = 100;
@@ -235,7 +235,8 @@ async fn read(api: Api, tally: Arc<Tally>) {
     }
 }
 
-/// A ticket is good for one file, and the file is deleted and put back all the time: whoever is refused asks for another.
+/// Streams by tickets. A ticket is good for one file, and the file is deleted and put back all the time, so a refused
+/// reader asks for another ticket.
 async fn stream(viewer: Api, player: Api, tally: Arc<Tally>) {
     while !tally.is_over() {
         let wanted = json!({ "path": "victim/secret" });

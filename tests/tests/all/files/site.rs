@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// The content of every file of the canary; nothing inside the root holds it.
 pub const SECRET: &str = "the canary sings 5d1c0a97";
-/// A file of the canary that no request names: only who lists the canary can know of it.
+/// A file of the canary that no request names: only a server that lists the canary can know of it.
 pub const UNSEEN: &str = "unseen-3f0b62ee";
 
 /// A root with nothing in it, and the canary.
@@ -180,7 +180,7 @@ pub fn sung(reply: &Reply) -> Option<String> {
     Some(format!("{found:?} is in the answer {}: {said}", reply.status))
 }
 
-/// A message there is for whoever gets an error: not empty, in the API's own form.
+/// The message that an error must have: not empty, in the API's own form. `Err`: the answer has none.
 pub fn complaint(reply: &Reply) -> Result<String, String> {
     let bad = || format!("{} {}", reply.status, reply.text());
     let body: serde_json::Value = serde_json::from_slice(&reply.body).map_err(|_| bad())?;

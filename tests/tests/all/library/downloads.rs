@@ -65,9 +65,9 @@ const SIZE: usize = 4096;
 /// The point that a download has reached when the server is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Point {
-    /// It is not.
+    /// The client has not begun.
     Nowhere,
-    /// The client has all of it, and the server has not heard.
+    /// The client has all of it, and the server has not heard of that.
     Unheard,
     /// The job that follows the download has begun.
     Scanning,
@@ -79,7 +79,7 @@ enum Point {
     Asking,
     /// The media server was asked, and the server does not hear of it.
     Asked,
-    /// The server has just heard of it.
+    /// The server has just heard that the media server was asked.
     Answered,
 }
 
@@ -148,7 +148,8 @@ impl Outside {
         });
     }
 
-    /// The provider was asked what it takes to tell of a show, the media server to refresh.
+    /// Checks that the provider was asked what it takes to describe a show, and that the media server was asked to
+    /// refresh.
     fn were_asked(&self, at: usize, point: Point, refreshed: usize) {
         let id = 9000 + at;
         let asked = self.tmdb.asked();
@@ -192,7 +193,7 @@ async fn start(dir: &Path, db: &TestDb, client: &Client, provider: u16) -> (Bina
 struct Made {
     engine: String,
     library: String,
-    /// On what is detected, matched, and not matched.
+    /// Rules on media that were detected, matched, and not matched.
     rules: [String; 3],
 }
 
@@ -267,7 +268,7 @@ async fn until_whole(client: &Client, sample: &Sample) {
     .await;
 }
 
-/// Waits until what follows a download has stored that it is somewhere, looking as often as it can.
+/// Waits until the job that follows a download has stored a state that `is_there` accepts, looking as often as it can.
 async fn until_stored(db: &Db, hash: &str, is_there: impl Fn(&Value) -> bool) {
     let looking = async {
         loop {

@@ -1,5 +1,5 @@
-//! Two servers on one PostgreSQL: who is active, who takes over, and what that neither loses nor doubles. What these tests
-//! share stands here.
+//! Two servers on one PostgreSQL: which one is active, which one takes over, and that nothing is lost or doubled by
+//! that. Parts that these tests share are here.
 
 mod consumers;
 mod ledger;

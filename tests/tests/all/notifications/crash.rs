@@ -20,7 +20,7 @@ const PLAYED: &str = "notifications::crash::played";
 /// The messages at which a server is killed, one server after the other: no more than each finds to send.
 const KILLS: [usize; 10] = [1, 2, 1, 2, 1, 2, 1, 2, 1, 2];
 
-/// No test of its own: the program of the servers.
+/// Not a test of its own: the program of the servers.
 #[test]
 #[ignore = "a server, which the test beside begins"]
 fn played() {

@@ -56,7 +56,7 @@ enum Point {
     Webhook(Moment),
     Telegram(Moment),
     Discord(Moment),
-    /// The mail server has the letter, and has not said so.
+    /// The mail server has the letter, and has not answered yet.
     Letter,
     /// The event of the inbox has come over the socket.
     Event,
@@ -98,7 +98,7 @@ impl Heard {
     }
 }
 
-/// Everything that does not die.
+/// Everything that is not killed.
 struct World {
     dir: tempfile::TempDir,
     database: String,
@@ -159,7 +159,7 @@ fn hook(received: &Received) -> (&'static str, Value) {
 }
 
 impl World {
-    /// None: this machine has no mail server to send by.
+    /// Starts everything. `None`: this machine has no mail server to send by.
     async fn new(db: &TestDb) -> Option<World> {
         let options = Options {
             login: true,
@@ -488,7 +488,7 @@ both_databases! {
     }
 }
 
-/// Holds a download against what is promised; how many of its messages did not arrive.
+/// Checks a download against the promise. Answers the number of its messages that did not arrive.
 async fn came_once(
     world: &World,
     (stored, admin): (&Db, &Api),

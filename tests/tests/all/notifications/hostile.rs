@@ -1,5 +1,5 @@
-//! Channels that misbehave, as the components they are: what it costs stays theirs, is shown to whoever uses them, and
-//! nobody else waits for it.
+//! Channels that misbehave, as the components they are: the damage stays theirs, their users see it, and nobody else
+//! waits.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
