@@ -1,4 +1,5 @@
-//! What reading a hostile .torrent file costs: each is read in a process of its own, whose peak of memory is measured.
+//! The cost of reading a hostile .torrent file: each file is read in a process of its own, whose peak memory is
+//! measured.
 
 use std::process::Command;
 use std::time::Instant;

@@ -1,6 +1,6 @@
-//! Actions that rules run, as the host sees them: one trait, [`Actions`], whatever the product behind an action and whatever
-//! the version of the plugin API its component was written against; and [`TorrentHands`] and [`MediaHands`], what an action may do
-//! to torrents and to media.
+//! Actions that rules run, as the host sees them. One trait, [`Actions`], hides the product behind an action and the
+//! version of the plugin API that its component was written against. [`TorrentHands`] and [`MediaHands`] are the
+//! operations that an action has on torrents and on media.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
@@ -38,9 +38,9 @@ pub struct ActionKind {
     pub params_schema: Value,
     /// Running it twice does no more than running it once, so that it may be run again when nobody knows whether it ran.
     pub idempotent: bool,
-    /// Permissions that it stands for: those by which a person does the same by hand. A rule does what its author may, so
-    /// whoever stores or enables a rule with this action holds all of them, and so does its author at each run. Never empty:
-    /// what asks for nothing else asks for `automation.manage`.
+    /// Permissions that a person needs to do the same by hand. Whoever stores or enables a rule with this action must
+    /// hold all of them, and so must the rule's author at each run. Never empty: an action that needs nothing else
+    /// needs `automation.manage`.
     pub needs: Vec<Permission>,
     /// Id of the plugin that provides it; [`HOUSE`]: an area of the host does.
     pub plugin: String,
@@ -60,7 +60,7 @@ pub struct ActionCall {
     /// The same for the same run, however often it is tried.
     pub run_id: String,
     pub occasion: Occasion,
-    /// What the rule's author entered.
+    /// Parameters that the rule's author entered.
     pub params: Map<String, Value>,
     /// The torrent as `GET /api/torrents` shows it, or the event as a flat object.
     pub context: Map<String, Value>,
@@ -68,14 +68,14 @@ pub struct ActionCall {
     pub torrent: Option<TorrentRef>,
     /// Id of the rule's author, for whom it acts; none where nobody is known to have written it.
     pub author: Option<String>,
-    /// Permissions that the run has: those its action stands for, all of which the rule's author holds now. What a plugin is
-    /// lent goes no further, whatever it asks for.
+    /// Permissions of the run: those that its action needs, all of which the rule's author holds now. A plugin gets no
+    /// more for this run, whatever it asks for.
     pub powers: PermissionSet,
 }
 
 impl ActionKind {
-    /// Those of its permissions that are not among `held`, in the order in which they are declared. Of an action that
-    /// declares none, all are needed: silence gives nothing away.
+    /// The needed permissions that are not among `held`, in the order in which they are declared. An action that
+    /// declares none needs all of them, so that a missing declaration gives nothing away.
     pub fn lacking(&self, held: PermissionSet) -> Vec<Permission> {
         let needs: &[Permission] = if self.needs.is_empty() {
             Permission::ALL
@@ -149,9 +149,9 @@ impl ActionError {
 /// The actions that installed plugins provide. Calls never panic and never block a thread; every one ends.
 #[async_trait]
 pub trait Actions: Send + Sync {
-    /// What there is, by id.
+    /// Every action, sorted by id.
     fn actions(&self) -> Vec<ActionKind>;
-    /// A word on a plugin that may yet provide this action; nothing once none may.
+    /// A notice that a plugin which may provide this action is still being loaded; `None` once there is no such plugin.
     fn settling(&self, _action: &str) -> Option<Settling> {
         None
     }
@@ -164,11 +164,11 @@ pub trait Actions: Send + Sync {
     async fn run(&self, action: &str, call: ActionCall) -> Result<(), ActionError>;
 }
 
-/// What stands in [`ActionKind::plugin`] of an action that an area of the host provides.
+/// Value of [`ActionKind::plugin`] for an action that an area of the host provides.
 pub const HOUSE: &str = "quartermaster";
 
-/// The actions of areas of the host, and those that plugins provide. An id that several have is the area's that was added
-/// first, before any plugin's.
+/// The actions of areas of the host, and those that plugins provide. If several have one id, that of the area added
+/// first counts, and a plugin's comes last.
 pub struct HouseFirst {
     house: RwLock<Vec<Weak<dyn Actions>>>,
     plugins: Arc<dyn Actions>,
@@ -231,8 +231,9 @@ impl Actions for HouseFirst {
     }
 }
 
-/// What an action may do to the torrent it is about. It acts for the author of the rule, whose permissions are judged before
-/// the run ([`ActionCall::powers`]) and who stands in the audit of the run; it judges nobody again.
+/// Operations of an action on the torrent it is about. They are done for the author of the rule. The author's
+/// permissions are judged before the run ([`ActionCall::powers`]), and its audit names the author; nothing is judged
+/// again here.
 #[async_trait]
 pub trait TorrentHands: Send + Sync {
     /// The torrent as `GET /api/torrents` shows it; none when its engine does not list it.
@@ -273,15 +274,17 @@ pub struct MediaPlayer {
     pub is_enabled: bool,
 }
 
-/// What an action may do to the media libraries and the media servers. It acts as [`TorrentHands`] do. What takes
-/// longer than a run may is a `Timeout` and goes on by itself. An id that nothing has is `NotFound`.
+/// Operations of an action on the media libraries and the media servers, done for the author of the rule as those of
+/// [`TorrentHands`] are. One that takes longer than a run may is a `Timeout` and goes on by itself. An unknown id is
+/// `NotFound`.
 #[async_trait]
 pub trait MediaHands: Send + Sync {
     /// The oldest first, `most` of them at most.
     async fn libraries(&self, most: usize) -> Result<Vec<MediaPlace>, ActionError>;
     /// The oldest first, `most` of them at most.
     async fn servers(&self, most: usize) -> Result<Vec<MediaPlayer>, ActionError>;
-    /// What is known of the files of a torrent, by id: those whose ids come after `after`, `most` of them at most.
+    /// Files of a torrent that the libraries know, sorted by id: those with ids greater than `after`, at most `most` of
+    /// them.
     async fn items(
         &self,
         torrent: &TorrentRef,

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use qm_kernel::{ClientInfo, ErrorKind, Principal};
 use serde::{Deserialize, Serialize};
 
-/// A torrent's data and where it is to go, as the torrent client words it. A name that is not UTF-8 has U+FFFD where it is
-/// not; the last name of `source` is found nevertheless.
+/// A torrent's data and the place it should go to, in the torrent client's words. Bytes of a name that are not UTF-8
+/// are U+FFFD here; the last name of `source` is found all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataMove {
     /// Also the id of the file operation that people see and may cancel.
@@ -27,7 +27,7 @@ pub struct DataFile {
     pub size: u64,
 }
 
-/// Whether there is something to move.
+/// The answer of a check before a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataCheck {
     /// Nothing stands in the way of the move, as things are now.
@@ -109,7 +109,7 @@ pub struct Sighting {
     pub above: Arc<[DirectoryId]>,
     /// Its name there, by its bytes.
     pub name: Vec<u8>,
-    /// Its own, of a directory.
+    /// Its own id, if it is a directory.
     pub own: Option<DirectoryId>,
 }
 
@@ -122,7 +122,7 @@ pub struct DataPlace {
     pub files: Vec<Vec<u8>>,
     /// Bytes of each; none where they are not known.
     pub sizes: Vec<u64>,
-    /// The names are a client's, which may have replaced what it could not write by `?` or U+FFFD.
+    /// The names come from a client, which may have replaced what it could not write by `?` or U+FFFD.
     pub is_told: bool,
 }
 
@@ -155,7 +155,7 @@ pub struct Stayed {
 /// Moves data inside the download folders, and nowhere else. What is at the new place is never replaced.
 #[async_trait]
 pub trait DataMover: Send + Sync {
-    /// Whether the move could be made. Changes nothing. `whole`: files that have to be there with their sizes.
+    /// Checks that the move could be made, and changes nothing. `whole`: files that have to be there with their sizes.
     async fn check(&self, job: &DataMove, whole: &[DataFile]) -> Result<DataCheck, CarryError>;
 
     /// Moves. At every moment the data is whole at its old place or at its new one. After an error it is at its old place;
@@ -166,12 +166,12 @@ pub trait DataMover: Send + Sync {
     /// Looks where the data is, after a crash.
     async fn whereabouts(&self, job: &DataMove) -> Result<Whereabouts, CarryError>;
 
-    /// Of data that is at both places, compared byte by byte, removes the original. False: they differ, and nothing is
-    /// removed.
+    /// Removes the original of data that is at both places, after comparing them byte by byte. False: they differ, and
+    /// nothing is removed.
     async fn remove_original(&self, job: &DataMove) -> Result<bool, CarryError>;
 
-    /// Looks what places the paths lead to, one answer a path; none for what is outside the download folders or not there.
-    /// Paths are absolute.
+    /// Looks up the places that the paths lead to, one answer for each path; `None` for a path that is outside the
+    /// download folders, or that leads to nothing. Paths are absolute.
     async fn sight(&self, paths: Vec<String>) -> Result<Vec<Option<Sighting>>, CarryError> {
         Ok(vec![None; paths.len()])
     }

@@ -70,12 +70,12 @@ pub struct Message {
     pub picture: Option<Picture>,
 }
 
-/// What a configuration leads to.
+/// The place that a configuration leads to, e.g. a chat or an address.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Destination {
     /// For people, without anything secret.
     pub label: String,
-    /// What the plugin wants back with each later call; a secret.
+    /// State that the plugin wants back with each later call; a secret.
     pub state: String,
 }
 
@@ -87,12 +87,12 @@ impl std::fmt::Debug for Destination {
     }
 }
 
-/// What became of a message that the product took.
+/// The outcome for a message that the product took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Receipt {
     /// The product's own id of it, if it gives one.
     pub id: Option<String>,
-    /// What was left out, as a sentence.
+    /// A sentence that names the parts of the message that were left out.
     pub reduced: Option<String>,
 }
 
@@ -151,7 +151,7 @@ impl ChannelError {
         }
     }
 
-    /// Whether trying the same again later may help.
+    /// True if trying the same again later may help.
     pub const fn is_passing(&self) -> bool {
         matches!(
             self,
@@ -168,15 +168,16 @@ impl ChannelError {
 /// The channels that installed plugins provide. Calls never panic and never block a thread; every one ends.
 #[async_trait]
 pub trait Channels: Send + Sync {
-    /// What there is, by id.
+    /// Every channel, sorted by id.
     fn channels(&self) -> Vec<ChannelKind>;
-    /// A word on a plugin that may yet provide this channel; nothing once none may.
+    /// A notice that a plugin which may provide this channel is still being loaded; `None` once there is no such
+    /// plugin.
     fn settling(&self, _channel: &str) -> Option<Settling> {
         None
     }
     /// Checks a configuration against the product, without sending anything to anybody.
     async fn verify(&self, channel: &str, config: ChannelConfig) -> Result<Destination, ChannelError>;
-    /// Looks for whoever sent `code` to the product; none as long as nobody did.
+    /// Looks for the person who sent `code` to the product; `None` as long as nobody has.
     async fn link(
         &self,
         channel: &str,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::settling::Settling;
 
-/// What a torrent is doing, after the kind's own states were mapped.
+/// State of a torrent, mapped from the kind's own states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TorrentState {
@@ -181,9 +181,9 @@ impl Seeded {
 }
 
 impl Torrent {
-    /// Takes over from what was told `before` whatever only drifted since: a count of seeded seconds that is where the clock
-    /// has brought it, an activity some seconds later, an availability that is the same to two digits. What is equal then is
-    /// no news, which spares everybody a message a poll for each torrent that seeds.
+    /// Keeps the values that were told `before` where the difference is only drift: seeded seconds that are where the
+    /// clock has brought them, an activity some seconds later, an availability that is the same to two digits. A
+    /// torrent that is then equal is no news. This saves a message at each poll for each torrent that seeds.
     pub fn keep_drift(&mut self, before: &Torrent) {
         const DRIFT: u64 = 60;
         if let (Some(told), Some(known)) = (self.seeded, before.seeded)
@@ -206,7 +206,7 @@ impl Torrent {
     }
 }
 
-/// Rates, limits and counts of a client. Totals are what the client's list adds up to; the ledger knows better.
+/// Rates, limits and counts of a client. Totals are the sums over the client's list; the true totals are in the ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GlobalStats {
     pub download_rate: u64,
@@ -222,19 +222,19 @@ pub struct GlobalStats {
     pub active_count: u32,
 }
 
-/// Who waits for the answer of a poll.
+/// The audience for the answer of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// Somebody looks at the list: whatever changed is told.
+    /// Somebody looks at the list: every change is told.
     Watched,
-    /// Nobody looks: what moves is told as ever, the rest may be told later, by 10 s.
+    /// Nobody looks: changes of moving torrents are told as ever, other changes may be told up to 10 s later.
     Quiet,
 }
 
 /// Torrents of one delta that a driver hands over; of a longer one the rest is cut off.
 pub const LIST_LIMIT: usize = 200_000;
 
-/// What changed since the poll whose cursor was given.
+/// Changes since the poll whose cursor was given.
 #[derive(Clone, Debug, Default)]
 pub struct Delta {
     /// Goes back into the next poll once this delta was applied.
@@ -244,7 +244,8 @@ pub struct Delta {
     pub changed: Vec<Torrent>,
     pub removed: Vec<String>,
     pub stats: GlobalStats,
-    /// Some of it was left out because it was too long to be handed over whole: what is not in it is not known to be gone.
+    /// Some torrents were left out because the list was too long to be handed over whole: a torrent that is not in it
+    /// need not be gone.
     pub cut: bool,
 }
 
@@ -350,7 +351,8 @@ pub struct AddRequest {
     pub options: AddOptions,
 }
 
-/// What a user may ask of torrents. Answered by one [`Outcome`] a hash, in the order given.
+/// An operation on torrents that a user may ask for. It is answered by one [`Outcome`] for each hash, in the order
+/// given.
 #[derive(Clone, Debug)]
 pub enum Command {
     Start,
@@ -411,11 +413,11 @@ pub struct Outcome {
     pub result: Result<(), EngineError>,
 }
 
-/// What a kind of engine offers beyond the common ground, as its plugin declares it.
+/// Capabilities of a kind of engine beyond those that all kinds have, as its plugin declares them.
 pub mod capability {
     /// `move` moves the data, not only the pointer.
     pub const MOVES_DATA: &str = "moves-data";
-    /// It lets go of its data and follows it, for the host to move it.
+    /// It can let go of its data and be pointed at it again, so that the host can move the data.
     pub const FOLLOWS_DATA: &str = "follows-data";
     pub const RENAME: &str = "rename";
     pub const RENAME_FILE: &str = "rename-file";
@@ -445,7 +447,7 @@ pub struct EngineKind {
 #[derive(Clone, Default)]
 pub struct EngineConfig {
     pub fields: Map<String, Value>,
-    /// The values among them that are stored encrypted, which nothing may repeat.
+    /// Values of `fields` that are stored encrypted; nothing may repeat them.
     pub secrets: Vec<String>,
 }
 
@@ -523,7 +525,7 @@ impl EngineError {
         }
     }
 
-    /// What stands in `code` of an answer; never changes.
+    /// The value of `code` in an answer; it never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             EngineError::Unreachable(_) => "upstream.engine_unreachable",
@@ -541,7 +543,7 @@ impl EngineError {
         }
     }
 
-    /// Whether the engine itself is gone (as opposed to one request being refused).
+    /// True if the engine itself cannot be used, as opposed to one request being refused.
     pub const fn is_transport(&self) -> bool {
         matches!(
             self,
@@ -557,7 +559,7 @@ impl EngineError {
 /// One configured engine. Calls never panic and never block a thread; every one ends, in a value or an error.
 #[async_trait]
 pub trait EngineDriver: Send + Sync {
-    /// What the kind offers; see [`capability`].
+    /// True if the kind has the capability; see [`capability`].
     fn has(&self, capability: &str) -> bool;
     async fn health(&self) -> Result<Health, EngineError>;
     /// On the sync lane. `cursor` is that of the last delta applied; `None` or an unknown one gives a full answer,
@@ -589,7 +591,7 @@ pub trait EngineKinds: Send + Sync {
     fn kind(&self, id: &str) -> Option<EngineKind> {
         self.kinds().into_iter().find(|kind| kind.id == id)
     }
-    /// A word on a plugin that may yet provide this kind; nothing once none may.
+    /// A notice that a plugin which may provide this kind is still being loaded; `None` once there is no such plugin.
     fn settling(&self, _kind: &str) -> Option<Settling> {
         None
     }

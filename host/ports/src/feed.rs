@@ -5,7 +5,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// What a site said of the version of a feed that it sent, given back so that it need not send it again. Opaque.
+/// The marks by which a site knows a version of its feed. They are given back, so that the site need not send the same
+/// version again. Opaque.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
     /// Value of `ETag`.
@@ -14,7 +15,7 @@ pub struct Validators {
     pub last_modified: Option<String>,
 }
 
-/// What a site answered.
+/// A site's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
     /// The feed is as it was when the validators were given out.

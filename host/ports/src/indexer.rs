@@ -1,5 +1,5 @@
-//! Indexers. [`Protocols`] is how a product behind an indexer is spoken to, whatever the plugin and the version of the API its
-//! component was written against; [`Indexers`] is what the configured indexers, all together, find and hand over.
+//! Indexers. [`Protocols`] talks to the product behind an indexer, whatever the plugin and the version of the API its
+//! component was written against. [`Indexers`] searches all configured indexers together, and fetches what they list.
 
 use async_trait::async_trait;
 use qm_kernel::ErrorKind;
@@ -15,7 +15,7 @@ pub struct ProtocolKind {
     pub id: String,
     /// Its name for people.
     pub label: String,
-    /// What its releases are downloaded by: `torrent` or `usenet`.
+    /// The way its releases are downloaded: `torrent` or `usenet`.
     pub protocol: String,
     /// The id of the plugin that provides it.
     pub plugin: String,
@@ -41,7 +41,7 @@ impl std::fmt::Debug for IndexerConfig {
     }
 }
 
-/// What an indexer says of itself.
+/// Capabilities that an indexer declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caps {
@@ -52,7 +52,7 @@ pub struct Caps {
     pub tv_search: bool,
     #[serde(default)]
     pub movie_search: bool,
-    /// Of a search for an episode.
+    /// Parameters that a search for an episode supports.
     #[serde(default)]
     pub supported_params: Vec<String>,
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct Caps {
     /// Left out when it says nothing of limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<CapsLimits>,
-    /// What was odd about the answer, as sentences.
+    /// Oddities of the answer, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -113,7 +113,7 @@ pub struct Release {
     pub categories: Vec<u32>,
     /// Unix milliseconds.
     pub published: Option<i64>,
-    /// What the indexer knows it by.
+    /// The indexer's own id of the release.
     pub guid: Option<String>,
     /// Its page, for people.
     pub page: Option<String>,
@@ -121,15 +121,15 @@ pub struct Release {
     pub extra: Vec<(String, String)>,
 }
 
-/// What an indexer found.
+/// The answer of an indexer to a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     pub releases: Vec<Release>,
-    /// What was odd about the answer, as sentences.
+    /// Oddities of the answer, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// What a link of an indexer leads to.
+/// The target of an indexer's link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A .torrent file.
@@ -168,7 +168,7 @@ pub enum IndexerError {
     Status { status: u16, message: String },
     #[error("{0}")]
     TooLarge(String),
-    /// It sends elsewhere.
+    /// It redirects elsewhere.
     #[error("{0}")]
     Redirected(String),
     #[error("is not configured right: {0}")]
@@ -192,13 +192,14 @@ pub enum IndexerError {
 /// The protocols that installed plugins speak. Calls never panic and never block a thread; every one ends.
 #[async_trait]
 pub trait Protocols: Send + Sync {
-    /// What there is, by id.
+    /// Every protocol, sorted by id.
     fn protocols(&self) -> Vec<ProtocolKind>;
-    /// A word on a plugin that may yet provide this protocol; nothing once none may.
+    /// A notice that a plugin which may provide this protocol is still being loaded; `None` once there is no such
+    /// plugin.
     fn settling(&self, _protocol: &str) -> Option<Settling> {
         None
     }
-    /// What the indexer says of itself.
+    /// The capabilities that the indexer declares.
     async fn caps(&self, protocol: &str, config: IndexerConfig) -> Result<Caps, IndexerError>;
     async fn search(
         &self,
@@ -206,7 +207,7 @@ pub trait Protocols: Send + Sync {
         config: IndexerConfig,
         query: Query,
     ) -> Result<Found, IndexerError>;
-    /// What a link of the indexer's own origin leads to.
+    /// The target of a link of the indexer's own origin.
     async fn download(
         &self,
         protocol: &str,
@@ -246,8 +247,8 @@ pub struct SearchFailure {
     pub code: &'static str,
 }
 
-/// What a search across indexers brought. Where all that were asked have failed, nothing could look, which is never "no
-/// result".
+/// The results of a search across indexers. If all that were asked have failed, nobody could look; that is not the same
+/// as "no result".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchResult {
     /// Each release once, the one with most seeders first.
@@ -255,7 +256,7 @@ pub struct SearchResult {
     pub queried: usize,
     pub failed: usize,
     pub failures: Vec<SearchFailure>,
-    /// What was odd about answers that were read all the same, as sentences that name the indexer.
+    /// Oddities of answers that were read all the same, as sentences that name the indexer.
     pub warnings: Vec<String>,
 }
 

@@ -38,10 +38,10 @@ pub enum IntakeError {
     /// The address of the .torrent did not answer.
     #[error("{0}")]
     Source(String),
-    /// Whoever was asked by its info-hash does not want it: no client was.
+    /// The [`HashJudge`] does not want the torrent with this info-hash; no client was asked to add it.
     #[error("The torrent is known already")]
     Unwanted { hash: String },
-    /// There is no engine, or it did not answer: whether it has the torrent is not known.
+    /// There is no engine, or it did not answer; it is not known if it has the torrent.
     #[error("{0}")]
     Engine(String),
 }
@@ -56,8 +56,8 @@ pub trait TorrentIntake: Send + Sync {
     /// none.
     async fn check_save_path(&self, path: &str) -> Result<String, String>;
 
-    /// Hands a torrent to its engine and waits until that lists it; one that `judge` does not want once its info-hash is known
-    /// is handed to none.
+    /// Hands a torrent to its engine and waits until the engine lists it. A torrent that `judge` does not want, once
+    /// its info-hash is known, is not handed over.
     async fn take_in(
         &self,
         torrent: NewTorrent,
@@ -67,7 +67,8 @@ pub trait TorrentIntake: Send + Sync {
     /// The engines that list a torrent, as far as is known.
     fn engines_with(&self, hash: &str) -> Vec<String>;
 
-    /// Removes a torrent from an engine, with its data: that of the same torrent on other engines too, which are to be asked
-    /// as well. Data that another torrent uses is kept, and the torrent with it. One that is not there is removed.
+    /// Removes a torrent with its data from an engine. The same torrent on other engines loses its data too, so it has
+    /// to be removed there as well. If another torrent uses the data, nothing is removed. A torrent that is not there
+    /// counts as removed.
     async fn remove(&self, engine_id: &str, hash: &str) -> Result<(), IntakeError>;
 }

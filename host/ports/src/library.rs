@@ -1,4 +1,5 @@
-//! What people own, as the media library knows it, for areas that ask whether something is still wanted.
+//! Films and episodes that people own, as the media library knows them, for areas that ask if something is still
+//! wanted.
 
 use async_trait::async_trait;
 
@@ -8,15 +9,15 @@ pub const MOST_ASKED: usize = 500;
 /// Offered by the media library. Answers come from what scans found; the disk is not looked at.
 #[async_trait]
 pub trait Library: Send + Sync {
-    /// What is owned of each work that is asked about, in the order of the questions; [`MOST_ASKED`] of them at most.
+    /// Files owned of each work in the questions, in the order of the questions; at most [`MOST_ASKED`] questions.
     async fn owned(&self, asked: &[Wanted]) -> Result<Vec<Vec<Owned>>, LibraryUnread>;
 
-    /// What is owned of what each of these releases holds, whatever its quality, by their names; [`MOST_ASKED`] of them at most.
-    /// `None`: the name does not say what the release holds, or says it in a way that files are not known by, such as a day.
+    /// Files owned of the content of each of these releases, in any quality; at most [`MOST_ASKED`] names. `None`: the
+    /// name does not say what the release holds, or says it in a way that files are not known by, such as a day.
     async fn owned_releases(&self, names: &[String]) -> Result<Vec<Option<Vec<Owned>>>, LibraryUnread>;
 }
 
-/// What is asked about.
+/// A question about a work, or about a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     pub work: Work,
@@ -35,7 +36,7 @@ pub enum Work {
     External { provider: String, id: String },
 }
 
-/// How much of it.
+/// The part of a work that is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All there is.
@@ -57,7 +58,7 @@ pub struct Owned {
     pub item_id: String,
     pub library_id: String,
     pub media_type: String,
-    /// Of an episode: that of its series.
+    /// The title; for an episode, the title of its series.
     pub title: String,
     pub year: Option<i64>,
     pub season: Option<i64>,
@@ -76,7 +77,7 @@ pub struct Owned {
     pub audio_codec: Option<String>,
     pub hdr: Option<String>,
     pub release_group: Option<String>,
-    /// The file was looked into; otherwise its name tells.
+    /// Properties such as the resolution were read from the file itself; otherwise they are what its name says.
     pub is_measured: bool,
 }
 

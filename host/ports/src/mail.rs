@@ -8,12 +8,12 @@ pub const MAX_SUBJECT: usize = 512;
 pub const MAX_TEXT: usize = 64 << 10;
 /// Bytes of the richer form of a text.
 pub const MAX_HTML: usize = 256 << 10;
-/// Bytes of what tells a letter from others.
+/// Bytes of a letter's id.
 pub const MAX_ID: usize = 128;
 /// Characters of an address.
 pub const MAX_ADDRESS: usize = 254;
 
-/// A letter to one reader. Who sends it, and by which server, is the operator's to say.
+/// A letter to one reader. The sender and the mail server are set by the operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Letter {
     /// The same for the same letter, however often it is sent.
@@ -28,8 +28,8 @@ pub struct Letter {
 }
 
 impl Letter {
-    /// Refuses what is too long, and what would end a header: where it is looked at first, so that nothing else is done
-    /// for it.
+    /// Refuses a letter that is too long, or that has characters which would end a header. It is to be called before
+    /// anything else is done for the letter.
     pub fn check(&self) -> Result<(), MailError> {
         let invalid = |text: String| Err(MailError::Invalid(text));
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -71,10 +71,10 @@ pub enum MailError {
     /// It may have been taken all the same.
     #[error("the mail server did not answer in time")]
     Timeout,
-    /// In the server's words.
+    /// The text is the server's own.
     #[error("the mail server asks to try again later: {0}")]
     Later(String),
-    /// In the server's words.
+    /// The text is the server's own.
     #[error("the mail server refused it: {0}")]
     Refused(String),
     #[error("the mail server does not let the service in: {0}")]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::settling::Settling;
 
-/// What a product offers.
+/// Operations that a product supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServerAbilities {
@@ -53,14 +53,15 @@ impl std::fmt::Debug for MediaServerConfig {
     }
 }
 
-/// What a media server says of itself.
+/// A media server's name and version, as it tells them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerAbout {
     pub name: Option<String>,
     pub version: Option<String>,
 }
 
-/// What a media server is to look through. What the product cannot narrow so far is looked through as a whole.
+/// The part of its content that a media server should look through. Where the product cannot look through that part
+/// alone, it looks through everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// The product's id of a library; none: the configured one, or all.
@@ -99,7 +100,7 @@ pub struct PlaySession {
     pub container: Option<String>,
     /// kbit/s.
     pub bitrate: Option<u32>,
-    /// Of its picture, below the base URL, without a credential.
+    /// The path of its picture, below the base URL, without a credential.
     pub art_path: Option<String>,
     /// Source (`titledb`, `provider_a`, `provider_b`, ...) and id.
     pub external_ids: Vec<(String, String)>,
@@ -122,7 +123,7 @@ pub enum MediaServerError {
     Unparsable(String),
     #[error("{0}")]
     TooLarge(String),
-    /// It sends elsewhere.
+    /// It redirects elsewhere.
     #[error("{0}")]
     Redirected(String),
     #[error("{0}")]
@@ -140,7 +141,7 @@ pub enum MediaServerError {
     Missing(String),
     #[error("Integration is disabled.")]
     Disabled,
-    /// What is stored of it could not be read or written.
+    /// Stored data of the server could not be read or written.
     #[error("{0}")]
     Storage(String),
     /// The plugin trapped, ran out of its budget or is parked after too many strikes.
@@ -151,9 +152,9 @@ pub enum MediaServerError {
 /// The products that installed plugins speak to. Calls never panic and never block a thread; every one ends.
 #[async_trait]
 pub trait MediaServerKinds: Send + Sync {
-    /// What there is, by id.
+    /// Every kind, sorted by id.
     fn kinds(&self) -> Vec<MediaServerKind>;
-    /// A word on a plugin that may yet provide this kind; nothing once none may.
+    /// A notice that a plugin which may provide this kind is still being loaded; `None` once there is no such plugin.
     fn settling(&self, _kind: &str) -> Option<Settling> {
         None
     }
@@ -188,15 +189,15 @@ pub struct MediaServer {
     pub name: String,
     pub kind: String,
     pub is_enabled: bool,
-    /// Whether it answered when it was asked last; none: it never was.
+    /// True if it answered the last request; none: it was never asked.
     pub is_online: Option<bool>,
-    /// What it said of itself when it answered last.
+    /// Its version, as it told when it last answered.
     pub version: Option<String>,
     /// None of them while no installed plugin speaks to its kind.
     pub abilities: ServerAbilities,
 }
 
-/// How the refresh of one of many went.
+/// The result of refreshing one of many servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refreshed {
     pub id: String,

@@ -1,8 +1,8 @@
 //! Metadata of films and shows: [`Providers`] is how a provider is asked, whatever the plugin and the version of the API its
 //! component was written against.
 //!
-//! Dates are `YYYY-MM-DD` and exist, languages BCP 47, countries ISO 3166-1 in capitals, ratings from 0 to 10. Texts are a plugin's
-//! word: bounded, without control characters, and judged by nobody.
+//! Dates are `YYYY-MM-DD` and exist, languages BCP 47, countries ISO 3166-1 in capitals, ratings from 0 to 10. Texts
+//! come from a plugin: they are bounded and have no control characters, but nobody has checked what they say.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::settling::Settling;
 
-/// What a title is.
+/// The kind of a title.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TitleKind {
@@ -18,7 +18,7 @@ pub enum TitleKind {
     Show,
 }
 
-/// What a provider answers beside the check of its configuration.
+/// Questions that a provider can answer, beside the check of its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Ability {
@@ -46,8 +46,9 @@ pub struct ProviderKind {
     pub find_sources: Vec<String>,
 }
 
-/// What a provider is asked with, secrets in clear: handed to the plugin and nowhere else. It lies over what an
-/// administrator entered for the plugin: a field that stands here wins, one that is null is not given.
+/// The configuration that a provider is asked with, secrets in clear; it is handed to the plugin and to nobody else. It
+/// lies over the fields that an administrator entered for the plugin: a field that stands here wins, and one that is
+/// null is not passed on.
 #[derive(Clone, Default)]
 pub struct ProviderConfig {
     pub fields: Map<String, Value>,
@@ -83,7 +84,7 @@ pub struct Picture {
 pub struct TitleQuery {
     pub kind: TitleKind,
     pub title: String,
-    /// Titles of other years are left out; asking again without is the caller's.
+    /// Only titles of this year are found; the caller may ask again without a year.
     pub year: Option<u32>,
     pub language: Option<String>,
     /// From 1.
@@ -112,7 +113,7 @@ pub struct TitleHit {
     pub kind: TitleKind,
     pub title: String,
     pub original_title: Option<String>,
-    /// Of the release, or of the first episode.
+    /// The date of the release, or of the first episode.
     pub released: Option<String>,
     pub overview: Option<String>,
     pub original_language: Option<String>,
@@ -142,7 +143,7 @@ pub struct TitleSubject {
     /// The provider's own id.
     pub id: String,
     pub language: Option<String>,
-    /// Whose certification is asked for.
+    /// The country whose certification is asked for.
     pub country: Option<String>,
 }
 
@@ -171,7 +172,7 @@ pub struct EpisodeDetails {
     pub rating: Option<f64>,
     pub votes: Option<u32>,
     pub still: Option<Picture>,
-    /// Who acts in this one beside the cast of the show.
+    /// People who act in this episode beside the cast of the show.
     pub guests: Vec<Credit>,
     pub crew: Vec<Credit>,
 }
@@ -200,7 +201,7 @@ pub enum Standing {
     Continuing,
     Ended,
     Canceled,
-    /// Of a film.
+    /// The film is out; films only.
     Released,
 }
 
@@ -269,7 +270,7 @@ pub struct ImageDetails {
     /// Pixels.
     pub width: Option<u32>,
     pub height: Option<u32>,
-    /// Of the text on it.
+    /// The language of the text on it.
     pub language: Option<String>,
     pub rating: Option<f64>,
     pub votes: Option<u32>,
@@ -301,7 +302,7 @@ pub enum ProviderError {
     Status { status: u16, message: String },
     #[error("{0}")]
     TooLarge(String),
-    /// It sends elsewhere.
+    /// It redirects elsewhere.
     #[error("{0}")]
     Redirected(String),
     #[error("is not configured right: {0}")]
@@ -326,13 +327,15 @@ pub enum ProviderError {
 /// here and nobody waits for a pause that a provider asked for: both are the caller's.
 #[async_trait]
 pub trait Providers: Send + Sync {
-    /// What there is, by id.
+    /// Every provider, sorted by id.
     fn providers(&self) -> Vec<ProviderKind>;
-    /// A word on a plugin that may yet provide this provider; nothing once none may.
+    /// A notice that a plugin which may provide this provider is still being loaded; `None` once there is no such
+    /// plugin.
     fn settling(&self, _provider: &str) -> Option<Settling> {
         None
     }
-    /// Whether its schema takes this configuration, over what an administrator entered for the plugin. Nobody is asked.
+    /// Checks this configuration, laid over the one that an administrator entered for the plugin, against the
+    /// provider's schema. Nobody is asked.
     async fn is_configured(&self, provider: &str, config: ProviderConfig) -> Result<(), ProviderError>;
     /// Asks the provider whether the configuration is good.
     async fn verify(&self, provider: &str, config: ProviderConfig) -> Result<(), ProviderError>;
@@ -357,7 +360,7 @@ pub trait Providers: Send + Sync {
         season: u32,
         language: Option<&str>,
     ) -> Result<Vec<EpisodeDetails>, ProviderError>;
-    /// Images of a title, the best of each kind first; the country of the subject says nothing here.
+    /// Images of a title, the best of each kind first; the country of the subject is ignored.
     async fn artwork(
         &self,
         provider: &str,
@@ -374,7 +377,7 @@ pub trait Providers: Send + Sync {
     ) -> Result<Vec<TitleHit>, ProviderError>;
 }
 
-/// What kind of thing is looked up, in the words of a library.
+/// The kind of thing that is looked up, in the words of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LookupKind {
@@ -385,12 +388,12 @@ pub enum LookupKind {
 }
 
 impl LookupKind {
-    /// Shows have an order of providers of their own.
+    /// True for shows; they have their own order of providers.
     pub const fn is_show(self) -> bool {
         matches!(self, Self::Tv | Self::Anime)
     }
 
-    /// What providers are asked for.
+    /// The kind of title that providers are asked for.
     pub const fn title_kind(self) -> TitleKind {
         if self.is_show() {
             TitleKind::Show
@@ -406,10 +409,11 @@ pub struct Lookup {
     pub kind: LookupKind,
     pub title: String,
     pub year: Option<u32>,
-    /// Of an episode; both or none.
+    /// Season and episode number of an episode; both or none.
     pub season: Option<u32>,
     pub episode: Option<u32>,
-    /// Ids that are known already: a provider whose own is among them is not searched, nor is one that finds it by another one.
+    /// Ids that are known already. A provider whose own id is among them is not searched, nor is one that finds the
+    /// title by another of them.
     pub ids: Vec<ExternalId>,
 }
 
@@ -420,14 +424,14 @@ pub struct Person {
     pub role: Option<String>,
 }
 
-/// What is known about one item: of an episode its own title, day and so on, with the cast of its show.
+/// All that is known about one item. An episode has its own title, day and so on, and the cast of its show.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// The provider's id, or `universal`.
     pub provider: String,
     pub title: Option<String>,
-    /// Of an episode the original name of its show.
+    /// The original title; for an episode, the original title of its show.
     pub original_title: Option<String>,
     pub overview: Option<String>,
     /// `YYYY-MM-DD`.
@@ -460,7 +464,7 @@ pub struct Silent {
 /// The answer to a [`Lookup`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
-    /// Complete, or none: of a provider that stopped answering in the middle nothing is here.
+    /// Complete, or none: if a provider stopped answering in the middle, nothing of its answer is here.
     pub metadata: Option<Metadata>,
     /// Providers that were asked in vain because they did not answer. One that answered and knows nothing is not among them.
     pub silent: Vec<Silent>,
@@ -468,7 +472,7 @@ pub struct Told {
     pub ambiguous: Vec<ExternalId>,
 }
 
-/// A title that may be meant, which nobody has said.
+/// A title that may be the one meant; nobody has confirmed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TitleSuggestion {
     pub provider: String,
@@ -480,13 +484,13 @@ pub struct TitleSuggestion {
     pub score: i64,
 }
 
-/// What one provider alone says.
+/// The answer of one provider that was asked alone.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Alone<T> {
     Told(T),
     /// It answered, and does not know it.
     Unknown,
-    /// It answered with what is only like it, or with several of that name: the likeliest first.
+    /// It answered with titles that are only similar, or with several of that name; the likeliest first.
     Unsure(Vec<TitleSuggestion>),
     /// It has no key, or no plugin.
     Nobody,
@@ -498,34 +502,36 @@ pub enum Alone<T> {
 pub struct Rated {
     /// 0 to 10.
     pub rating: f64,
-    /// It is that of a whole series.
+    /// The rating is that of a whole series.
     pub is_series: bool,
 }
 
-/// It cannot be said who is to be asked.
+/// The order of providers could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("the settings of providers cannot be read: {0}")]
 pub struct Unsettled(pub String);
 
-/// How a library asks for metadata, whoever the providers are and in which order they are asked.
+/// The way a library asks for metadata. It hides which providers there are and the order in which they are asked.
 #[async_trait]
 pub trait MetadataChain: Send + Sync {
     /// Providers in the order they are asked: those that have a key.
     async fn chain(&self, kind: LookupKind) -> Result<Vec<String>, Unsettled>;
-    /// Never longer than half a minute for a provider. Whoever stores the answer does it after this has ended, so that a provider that
-    /// dies leaves every item as it was.
+    /// Takes at most half a minute for each provider. The caller stores the answer after this has ended, so a provider
+    /// that fails leaves every item as it was.
     async fn details(&self, lookup: &Lookup) -> Result<Told, Unsettled>;
-    /// Asks one provider alone, whatever the order: by its own id where that is known, else by an id at a source that it finds titles
-    /// by, else by title and year, which must be the same: what is only like them is suggested. What is told may have another id at
-    /// another source than the one that is known.
+    /// Asks one provider alone, whatever the order: by its own id if that is known, else by an id at a source by which
+    /// it finds titles, else by title and year. Title and year must be the same; titles that are only similar are
+    /// suggested. The answer may have another id at another source than the one that is known.
     async fn details_of(&self, provider: &str, lookup: &Lookup) -> Result<Alone<Box<Metadata>>, Unsettled>;
-    /// A provider's own id of what has this id elsewhere, and what kind of thing that is: the first of these kinds there is.
+    /// The provider's own id of the title that has this id at another source, and the kind of the title: the first of
+    /// `kinds` that there is.
     async fn own_id(
         &self,
         provider: &str,
         id: &ExternalId,
         kinds: &[TitleKind],
     ) -> Result<Alone<(TitleKind, String)>, Unsettled>;
-    /// The rating of what has this id in the data set of titles, by who rates titles without the data set.
+    /// The rating of the title with this id in the data set of titles, from the provider that rates titles without the
+    /// data set.
     async fn rating(&self, titledb_id: &str) -> Result<Alone<Rated>, Unsettled>;
 }

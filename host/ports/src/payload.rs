@@ -18,7 +18,7 @@ pub struct TorrentPayload {
     pub path: String,
     /// As `GET /api/torrents` shows it, e.g. `seeding`.
     pub state: &'static str,
-    /// Whether the engine answered its last read.
+    /// True if the engine answered its last read.
     pub live: bool,
 }
 
@@ -48,8 +48,8 @@ pub trait TorrentPayloads: Send + Sync {
     /// absolute and compared component by component.
     fn touching(&self, paths: &[&Path]) -> Vec<TorrentPayload>;
 
-    /// Whether these torrents could be removed with their data, as things are now. The error is a sentence that names the
-    /// torrents which use the data too.
+    /// Checks that these torrents could be removed with their data, as things are now. The error is a sentence that
+    /// names the torrents which use the data too.
     async fn check_removal(&self, payloads: &[TorrentPayload]) -> Result<(), String>;
 
     /// Removes the torrent from its engine, with its data when asked, and audits it as a removal by `principal`. The

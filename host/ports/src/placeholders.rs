@@ -37,7 +37,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// A sentence about the first placeholder that is none; `None`: all are known.
+/// A sentence about the first placeholder that is unknown; `None`: all are known.
 pub fn unknown(text: &str) -> Option<String> {
     let unknown = parts(text).into_iter().find_map(|part| match part {
         Part::Word(word) if !PLACEHOLDERS.contains(&word) => Some(word.to_owned()),
@@ -50,7 +50,7 @@ pub fn unknown(text: &str) -> Option<String> {
     ))
 }
 
-/// The text with what it says of a torrent.
+/// The text with its placeholders filled by the values of a torrent.
 ///
 /// # Errors
 /// The sentence of [`unknown`].

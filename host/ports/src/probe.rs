@@ -1,11 +1,11 @@
-//! Whether the configured engines answer, as an area sees it that does not know the torrents area.
+//! Checks that the configured engines answer, for an area that does not know the torrents area.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_kernel::Timestamp;
 
-/// What one engine said when it was asked.
+/// The answer of one engine, or the reason why there was none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineProbe {
     pub engine_id: String,
@@ -13,7 +13,7 @@ pub struct EngineProbe {
     pub name: String,
     pub kind: String,
     pub online: bool,
-    /// Of the answer, in milliseconds; `None` when there was none.
+    /// Time until the answer, in milliseconds; `None` when there was none.
     pub latency_ms: Option<u64>,
     /// The client's version.
     pub version: Option<String>,

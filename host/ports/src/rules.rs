@@ -2,7 +2,7 @@
 
 use crate::list::TorrentRecord;
 
-/// What happened to a torrent between its stored row and the one that replaces it.
+/// An event of a torrent, seen between its stored row and the row that replaces it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Edge {
     /// Its download is complete.
@@ -23,10 +23,10 @@ impl Edge {
 
 /// Offered by automation. Answers from memory, at once.
 pub trait RuleWatch: Send + Sync {
-    /// Whether any rule waits for a ratio.
+    /// True if any rule waits for a ratio.
     fn watches_ratios(&self) -> bool;
 
-    /// True if rules may be done with torrents: they are to hear of those that are added once more.
+    /// True if there is any rule: automation then has to be told of torrents that were removed and added once more.
     fn remembers(&self) -> bool;
 
     /// The ids of the rules that are to run for the torrent because of it, in the order in which they are to run.

@@ -17,7 +17,7 @@ impl Settling {
     pub const CODE: &str = "unavailable.plugin_settling";
     pub const KIND: ErrorKind = ErrorKind::Unavailable;
 
-    /// One for the document, where nothing is known yet.
+    /// An example for the API document.
     pub fn unknown() -> Self {
         Self {
             wanted: "…".to_owned(),

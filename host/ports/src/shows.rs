@@ -1,7 +1,8 @@
-//! Shows and whether they still air: providers that know shows, what rules ask of them, and what rules are told.
+//! Shows and whether they still air: providers that know shows, the questions that rules ask, and the news that rules
+//! get.
 //!
-//! [`ShowProvider`] is one source of shows, [`ShowStatuses`] what an area with rules asks before it stores one, and
-//! [`ShowRules`] how such an area hears that a show has ended, or airs again.
+//! [`ShowProvider`] is one source of shows. [`ShowStatuses`] is asked by an area with rules before it stores one. By
+//! [`ShowRules`] such an area hears that a show has ended, or airs again.
 
 use async_trait::async_trait;
 use qm_kernel::Timestamp;
@@ -16,11 +17,11 @@ pub struct ShowHit {
     /// The provider's own.
     pub id: String,
     pub title: String,
-    /// Of the first episode.
+    /// The year of the first episode.
     pub year: Option<u32>,
 }
 
-/// What a provider knows of a show. Dates are `YYYY-MM-DD`.
+/// A provider's knowledge of a show. Dates are `YYYY-MM-DD`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShowDetails {
     pub title: String,
@@ -52,10 +53,10 @@ pub trait ShowProvider: Send + Sync {
     /// `provider_a`, `titledb` or `local`.
     fn id(&self) -> &'static str;
 
-    /// How far its word is to be trusted, 0 to 1.
+    /// The confidence that its answers deserve, 0 to 1.
     fn confidence(&self) -> f64;
 
-    /// Whether it has what it needs: a key, a data set. One that has not is passed over.
+    /// True if it has what it needs: a key, or a data set. One that has not is passed over.
     async fn is_ready(&self) -> bool;
 
     /// Shows of this title or one like it, the best first. `year` only orders and narrows.
@@ -65,7 +66,7 @@ pub trait ShowProvider: Send + Sync {
     async fn details(&self, id: &str) -> Result<Option<ShowDetails>, ShowError>;
 }
 
-/// Whether more episodes are to come.
+/// The status of a show: are more episodes to come?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AiringStatus {
@@ -100,7 +101,7 @@ impl AiringStatus {
         matches!(self, Self::Ended | Self::Canceled)
     }
 
-    /// Whether a rule that waits for new episodes makes sense.
+    /// The advice on a rule that waits for new episodes of such a show.
     pub const fn recommendation(self) -> Recommendation {
         match self {
             Self::Continuing | Self::Returning | Self::Planned => Recommendation::Recommended,
@@ -131,7 +132,7 @@ impl Recommendation {
     }
 }
 
-/// What a rule keeps of its show.
+/// The state of its show that a rule keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShowSnapshot {
     pub provider: String,
@@ -150,19 +151,19 @@ pub struct ShowSnapshot {
     pub checked_at: Timestamp,
 }
 
-/// Whether a rule about a show may be stored.
+/// The decision on storing a rule about a show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// More episodes may come, or nobody knows.
     Open,
     /// No more will come, and whoever stores the rule wants it all the same. That takes `rss.show_status.override`.
     Overridden,
-    /// No more will come. [`ShowSnapshot::warning`] is what to answer.
+    /// No more will come. The answer is [`ShowSnapshot::warning`].
     Closed,
 }
 
 impl ShowSnapshot {
-    /// `allow_inactive` is what whoever stores the rule says: to watch the show although it is over.
+    /// Decides on a rule. `allow_inactive`: its author wants to watch the show although the show is over.
     pub fn gate(&self, allow_inactive: bool) -> Gate {
         match (self.status.is_over(), allow_inactive) {
             (false, _) => Gate::Open,
@@ -181,12 +182,12 @@ impl ShowSnapshot {
     }
 }
 
-/// Whether rules of this media type are about shows, so that a show's status concerns them.
+/// True if rules of this media type are about shows, so that a show's status concerns them.
 pub fn is_about_shows(media_type: &str) -> bool {
     matches!(media_type, "tv" | "anime" | "episode" | "series")
 }
 
-/// Tells what is known of shows.
+/// Knows the status of shows.
 #[async_trait]
 pub trait ShowStatuses: Send + Sync {
     /// The show as it was read not long ago, or else as its provider tells it now. One that nobody can tell of is

@@ -1,12 +1,13 @@
-//! What titles there are: the imported data set, for areas that ask what something is.
+//! The titles of the imported data set, for areas that ask what something is.
 
 use async_trait::async_trait;
 
 /// Offered by titledb. Where no data set is imported, or the operator does not want it used, nothing is found.
 #[async_trait]
 pub trait TitleData: Send + Sync {
-    /// What is asked: it changes with the data set and with what of it people want to see. `None`: there is none, or it is not
-    /// wanted; that nothing is found then says nothing. Two answers belong together when it did not change meanwhile.
+    /// A mark of the data set that is asked. It changes with the data set, and with the part of it that people want to
+    /// see. `None`: there is no data set, or it is not wanted; an empty answer then means nothing. Two answers belong
+    /// together if the mark is the same before and after.
     async fn edition(&self) -> Result<Option<String>, TitleDataError>;
 
     /// A title by its id (`tt` and digits).
@@ -32,7 +33,7 @@ pub trait TitleData: Send + Sync {
     async fn credits(&self, id: &str) -> Result<Vec<CreditRecord>, TitleDataError>;
 }
 
-/// What is looked for.
+/// A search for a title.
 #[derive(Clone, Debug, Default)]
 pub struct TitleQuestion {
     pub title: String,

@@ -1,6 +1,7 @@
-//! An indexer aggregator on loopback that answers as Prowlarr's v1 API does, and misbehaves in every way that is asked for.
+//! An indexer aggregator on loopback. It answers as Prowlarr's v1 API does, and misbehaves in every way that is asked
+//! for.
 //!
-//! What it does stands in the first part of the path of its base URL: `http://127.0.0.1:PORT/good`. Its indexers answer
+//! The first part of the path of its base URL names its behaviour: `http://127.0.0.1:PORT/good`. Its indexers answer
 //! Torznab below that, as `…/good/1/api`.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -157,7 +158,8 @@ fn answer(way: &str, target: &str, head: &str, port: u16, list: &Value) -> Vec<u
     }
 }
 
-/// What Jackett answers at addresses that are none of its own, and without its key at one that is; none: it is another.
+/// The answer of Jackett in the behaviours that play it. In any other, its own addresses answer 404, and `None` means
+/// that Prowlarr answers.
 fn jackett(way: &str, target: &str) -> Option<Vec<u8>> {
     let is_own = target.contains("/api/v2.0/indexers/");
     let sign_in = || http("302 Found", "location: /UI/Login?ReturnUrl=%2F\r\n", b"");

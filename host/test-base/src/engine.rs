@@ -1,4 +1,4 @@
-//! The torrent client of tests: in memory, and it does what it is told, or fails with what it is told to fail with.
+//! A torrent client for tests, in memory. It does what it is told, or fails with the error it is told to fail with.
 //! [`FakeKinds`] hands out [`FakeEngine`]s by the `host` of their configuration.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,45 +17,46 @@ pub struct FakeEngine {
     list: Mutex<List>,
     /// Every call fails with it.
     pub failure: Mutex<Option<EngineError>>,
-    /// What its kind offers; see [`capability`]. One that has files can rename them, and one that has totals tells them.
+    /// Capabilities of its kind; see [`capability`]. One that has files can rename them, and one that has totals tells
+    /// them.
     pub capabilities: Mutex<BTreeSet<&'static str>>,
     /// It tells its whole list with each poll, and never what changed.
     pub whole: AtomicBool,
     /// Its quiet polls tell only of torrents that move or moved; every fifth tells everything.
     pub spares: AtomicBool,
-    /// What `add` answers instead of adding.
+    /// The error that `add` answers instead of adding.
     pub add_refusal: Mutex<Option<EngineError>>,
     /// Takes torrents and never lists them.
     pub forgets: AtomicBool,
     pub all_time: Mutex<Option<Transfer>>,
     /// The files of every torrent; without any, each has one of its own name.
     pub files: Mutex<Vec<File>>,
-    /// What was added, oldest first.
+    /// Requests that added a torrent, oldest first.
     pub added: Mutex<Vec<AddRequest>>,
-    /// How long a command takes, in milliseconds.
+    /// Time that a command takes, in milliseconds.
     pub delay: AtomicU64,
-    /// How long an add takes, in milliseconds.
+    /// Time that an add takes, in milliseconds.
     pub add_delay: AtomicU64,
     /// The states of torrents that have let go of their data.
     pub let_go: Mutex<HashMap<String, TorrentState>>,
-    /// What the next commands answer, whether or not they are done.
+    /// Errors that the next commands answer, the last one first; `true`: the command is carried out all the same.
     pub refusals: Mutex<Vec<(bool, EngineError)>>,
     /// Every command with the torrent it was given for, oldest first.
     commands: Mutex<Vec<(String, Command)>>,
     pub polls: AtomicUsize,
-    /// What each poll was to find out.
+    /// The attention that each poll was asked with, oldest first.
     pub attention: Mutex<Vec<Attention>>,
-    /// How often its health was asked for.
+    /// The number of times its health was asked for.
     pub health_asked: AtomicUsize,
     /// It takes questions about its health and never answers.
     pub hangs: AtomicBool,
-    /// What it says of itself with each list, instead of what the list sums up to.
+    /// The statistics that it tells with each list, instead of the sums over the list.
     pub stats: Mutex<Option<GlobalStats>>,
     /// Polls to come that panic.
     pub panics: AtomicUsize,
     /// Torrents never heard of before that each poll tells of, instead of the list.
     pub flood: AtomicUsize,
-    /// How many it has told of so.
+    /// The number of torrents told by such polls so far.
     pub flooded: AtomicU64,
 }
 
@@ -72,7 +73,7 @@ struct List {
     moving: BTreeSet<String>,
 }
 
-/// What a lock holds, also after a test's panic.
+/// The content of a lock, also after a test panicked while it held the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -121,7 +122,7 @@ impl FakeEngine {
         lock(&self.capabilities).insert(capability);
     }
 
-    /// What the last poll was to find out.
+    /// The attention that the last poll was asked with.
     pub fn attention(&self) -> Option<Attention> {
         lock(&self.attention).last().copied()
     }
@@ -135,7 +136,7 @@ impl FakeEngine {
         lock(&self.failure).clone().map_or(Ok(()), Err)
     }
 
-    /// What a poll of a flooding client tells.
+    /// The answer to a poll of a flooding client.
     fn wave(&self, count: usize) -> Delta {
         let first = self.flooded.fetch_add(count as u64, Ordering::SeqCst);
         Delta {
@@ -424,7 +425,8 @@ impl List {
         }
     }
 
-    /// What changed since `cursor`, or everything; `spares`: only of torrents that move, where less than everything will do.
+    /// Everything that changed since `cursor`, or the whole list. `spares`: only torrents that move, where that is
+    /// enough.
     fn poll(&mut self, cursor: Option<u64>, spares: bool) -> Delta {
         let spares = spares && self.quiet < 4;
         self.quiet = if spares { self.quiet + 1 } else { 0 };
@@ -447,7 +449,8 @@ impl List {
             .collect()
     }
 
-    /// What changed of the torrents that move, or did when they were last told. The cursor stays: the rest is still owed.
+    /// Changes of torrents that move, or that moved when they were last told. The cursor stays: the rest is still to be
+    /// told.
     fn part(&self, cursor: u64, moved: &BTreeSet<String>) -> Delta {
         let mut part = self.delta(Some(cursor));
         part.cursor = cursor;
@@ -491,7 +494,7 @@ impl List {
 pub struct FakeKinds {
     /// Ids with labels.
     kinds: Mutex<Vec<(String, String)>>,
-    /// What every client of theirs offers.
+    /// Capabilities that every client of these kinds has.
     offered: &'static [&'static str],
     engines: Mutex<HashMap<String, Arc<FakeEngine>>>,
     /// Every configuration that was opened, with the engine's id.

@@ -1,4 +1,4 @@
-//! Events that a database told.
+//! Events that a database publishes.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};

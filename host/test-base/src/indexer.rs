@@ -1,6 +1,6 @@
 //! An indexer on loopback that speaks Torznab and Newznab, and misbehaves in every way that is asked for.
 //!
-//! What it does stands in the first part of the path of its base URL: `http://127.0.0.1:PORT/good`.
+//! The first part of the path of its base URL names its behaviour: `http://127.0.0.1:PORT/good`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

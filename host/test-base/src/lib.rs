@@ -1,8 +1,8 @@
-//! What the tests of several areas share: a clock in the test's hands, callers and their tokens, events that were told,
-//! a torrent client in memory, an indexer on loopback.
+//! Parts shared by the tests of several areas: a clock that the test sets, callers and their tokens, events that were
+//! published, a torrent client in memory, an indexer and an aggregator on loopback.
 //!
-//! A dependency of tests alone (and of the `testing` features that measurements use). It knows no area and no database, so that
-//! the unit tests of every crate above the words may use it; what needs a whole server is `qm_testkit`.
+//! A dependency of tests alone (and of the `testing` features that measurements use). It knows no area and no database,
+//! so the unit tests of every crate above the base crates may use it. Tests of a whole server use `qm_testkit`.
 
 pub mod aggregator;
 pub mod clock;

@@ -151,7 +151,7 @@ impl Binary {
         Binary { process, address }
     }
 
-    /// What it says when it is asked whether it is ready; `None` when it does not answer.
+    /// The HTTP status of its readiness route; `None` when it does not answer.
     pub async fn ready(&self) -> Option<u16> {
         let url = format!("http://{}/api/system/ready", self.address);
         Http::new().get(&url).await.ok().map(|reply| reply.status)
@@ -188,7 +188,7 @@ impl Binary {
         &self.process
     }
 
-    /// How it ends by itself.
+    /// Waits until it ends by itself; answers its exit status.
     pub async fn ended(&mut self) -> ExitStatus {
         until("the server to end", || {
             let status = self.process.exit_status();
@@ -213,7 +213,7 @@ impl Binary {
         self.address
     }
 
-    /// Nobody.
+    /// The API without a user.
     pub fn anonymous(&self) -> Api {
         Api::new(Http::new(), format!("http://{}", self.address), None)
     }

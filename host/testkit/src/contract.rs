@@ -1,6 +1,6 @@
-//! What the documents promise, held against everything a test receives: an answer whose status its operation does not
-//! document, one that is not of the documented shape, and a realtime message that `docs/realtime.md` does not describe,
-//! each fail the test that caused them.
+//! The promises of the documents, checked against everything a test receives. A test fails when it gets an answer whose
+//! status its operation does not document, an answer of another shape, or a realtime message that `docs/realtime.md`
+//! does not describe.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

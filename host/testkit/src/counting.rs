@@ -74,12 +74,12 @@ impl CountingClient {
         json!({ "url": format!("http://127.0.0.1:{}/transmission/rpc", self.port) })
     }
 
-    /// Whether the counters grow from now on.
+    /// Starts (`true`) or stops the growth of the counters.
     pub fn grow(&self, grows: bool) {
         lock(&self.counts).grows = grows;
     }
 
-    /// What it has counted in all.
+    /// Everything that it has counted so far.
     pub fn moved(&self) -> Moved {
         total(&lock(&self.counts))
     }

@@ -12,13 +12,13 @@ pub struct TestDb {
 }
 
 impl TestDb {
-    /// None where this machine has no such server, which is said.
+    /// A new database; `None`, with a message, where this machine has no such server.
     pub async fn fresh(backend: Backend) -> Option<TestDb> {
         let scratch = Scratch::migrated(backend).await?;
         Some(TestDb { backend, scratch })
     }
 
-    /// Removes it. Whoever uses it has closed it.
+    /// Removes it. Every user of it must have closed it before.
     pub async fn remove(self) {
         self.scratch.remove().await;
     }
@@ -53,7 +53,7 @@ macro_rules! both_databases {
     )+};
 }
 
-/// What [`both_databases!`] expands to.
+/// The expansion of [`both_databases!`].
 pub fn run(backend: Backend, body: impl AsyncFnOnce(&TestDb)) {
     block_on(async {
         // Without PostgreSQL on this machine its half of the test is skipped, and said so, by `qm-db`.

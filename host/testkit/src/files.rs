@@ -56,7 +56,7 @@ impl FileServer {
         self.port
     }
 
-    /// How many connections it has accepted.
+    /// The number of connections it has accepted.
     pub fn connections(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }

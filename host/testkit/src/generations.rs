@@ -44,7 +44,7 @@ macro_rules! every_generation {
     };
 }
 
-/// What [`every_generation!`] expands to.
+/// The expansion of [`every_generation!`].
 pub fn run(backend: Backend, generation: Generation, body: impl AsyncFn(&TestDb, &Program)) {
     generation.test(|program| database::run(backend, async |db| body(db, program).await));
 }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What it does with every connection.
+/// The misbehaviour of a server, the same for every connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     /// Accepts and never answers.
@@ -96,7 +96,7 @@ impl HostileServer {
         }
     }
 
-    /// How many connections it has accepted.
+    /// The number of connections it has accepted.
     pub fn connections(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }

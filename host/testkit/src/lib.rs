@@ -1,8 +1,9 @@
-//! What tests are made of: the whole server in this process or as a child, real torrent clients and a tracker on
-//! loopback, servers that misbehave, a scripted engine, and clients for HTTP and the realtime channel.
+//! Parts that tests are made of: the whole server in this process or as a child process, real torrent clients and a
+//! tracker on loopback, servers that misbehave, a scripted engine, and clients for HTTP and the realtime channel.
 //!
-//! Owns no assertions about the product but one: answers and messages are what the documents say. Never used by production code; helpers panic with a sentence that says what
-//! was missing. Every part ends what it started when it is dropped, by its own process id.
+//! Owns no assertions about the product but one: answers and messages keep to the documents. Never used by production
+//! code. Helpers panic with a sentence that says what was missing. Every part ends what it started when it is dropped,
+//! by its own process id.
 //! Bounds: everything listens on 127.0.0.0/8 only; every wait has a deadline ([`wait::PATIENCE`]).
 
 pub mod api;

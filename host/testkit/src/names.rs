@@ -28,7 +28,7 @@ impl Names {
         })
     }
 
-    /// How often the addresses of a name were asked for.
+    /// The number of times the addresses of a name were asked for.
     pub fn asked(&self, name: &str) -> usize {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.get(name).copied().unwrap_or_default()

@@ -52,7 +52,7 @@ impl Nginx {
         panic!("nginx found no port it could bind");
     }
 
-    /// Whom it lets in.
+    /// The user name and password that it lets in.
     pub fn login(&self) -> (&'static str, &'static str) {
         (USERNAME, PASSWORD)
     }

@@ -56,7 +56,7 @@ impl Process {
         self.child.id()
     }
 
-    /// How it ended; `None` while it runs.
+    /// The exit status; `None` while it runs.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("our own child can be waited for")
     }
@@ -118,7 +118,7 @@ impl Process {
         kib.unwrap_or(0u64) * 1024
     }
 
-    /// How many file descriptors it holds.
+    /// The number of file descriptors it holds.
     pub fn open_files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.pid())).map_or(0, Iterator::count)
     }

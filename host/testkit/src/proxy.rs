@@ -104,12 +104,12 @@ impl Proxy {
         }
     }
 
-    /// What it said.
+    /// Everything it printed so far.
     pub fn output(&self) -> String {
         self.process.output()
     }
 
-    /// What it has written into its log of requests.
+    /// The text of its request log; empty when there is none yet.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("quartermaster.log")).unwrap_or_default()
     }
@@ -145,7 +145,7 @@ fn nginx_site(dir: &Path, upstream: SocketAddr, port: u16) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What Debian's own nginx.conf brings, reduced to one process and our directory.
+/// The main configuration that Debian ships as nginx.conf, reduced to one process and our directory.
 fn nginx_main(dir: &Path) -> String {
     let buffers = dir.join("buffers");
     let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|kind| {

@@ -99,7 +99,7 @@ impl Qbittorrent {
         self.boot().await;
     }
 
-    /// Of the running process.
+    /// The id of the running process.
     pub fn pid(&self) -> u32 {
         self.process.as_ref().expect("it runs").pid()
     }

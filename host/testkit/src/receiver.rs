@@ -21,13 +21,13 @@ pub struct Received {
 }
 
 impl Received {
-    /// Whether the body, as it stands there, holds this.
+    /// True if the request holds this text, as it stands there.
     pub fn tells(&self, word: &str) -> bool {
         self.text.contains(word)
     }
 }
 
-/// When a request has been caught.
+/// The moment at which a request counts as caught.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// As soon as all of it has come; it is never answered.
@@ -55,7 +55,7 @@ pub struct Receiver {
     task: JoinHandle<()>,
 }
 
-/// What a lock holds, also after a test's panic.
+/// The content of a lock, also after a test panicked while it held the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -90,13 +90,13 @@ impl Receiver {
         lock(&self.kept.received).clone()
     }
 
-    /// How many requests held this word.
+    /// The number of requests that held this word.
     pub fn count(&self, word: &str) -> usize {
         let received = lock(&self.kept.received);
         received.iter().filter(|one| one.tells(word)).count()
     }
 
-    /// Waits for the next request that holds this word. What is answered resolves when it has been caught.
+    /// Waits for the next request that holds this word. The returned receiver resolves when it has been caught.
     pub fn catch(&self, word: &str, moment: Moment) -> oneshot::Receiver<()> {
         let (caught, catches) = oneshot::channel();
         *lock(&self.kept.trap) = Some(Trap {

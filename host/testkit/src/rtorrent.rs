@@ -14,7 +14,7 @@ use crate::sample::Sample;
 use crate::wait::{until, until_true};
 use crate::xmlrpc::{self, Param, ScgiAddress};
 
-/// How our server reaches it.
+/// The connection by which our server reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Tcp,
@@ -131,7 +131,7 @@ impl Rtorrent {
         .await;
     }
 
-    /// Of the running process.
+    /// The id of the running process.
     pub fn pid(&self) -> u32 {
         self.process.as_ref().expect("it runs").pid()
     }

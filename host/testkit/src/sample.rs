@@ -7,13 +7,13 @@ use qm_metainfo::encode::Value;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
-/// What the main proofs move: 64 MiB.
+/// Size of the torrent that the main proofs move: 64 MiB.
 pub const MAIN_SIZE: usize = 64 * 1024 * 1024;
 
 const BLOCK: usize = 16 * 1024;
 const PIECE: usize = 256 * 1024;
 
-/// Which generation of the format a sample is written in.
+/// The generation of the format that a sample is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     V1,
@@ -32,7 +32,7 @@ pub struct Sample {
     pub metainfo: Vec<u8>,
     /// Its info-hash of 40 hex digits; a hybrid's is the v1 hash.
     pub hash: String,
-    /// How qBittorrent lists it since 4.4: a hybrid goes by its v2 hash there, cut to 40 digits.
+    /// The hash by which qBittorrent lists it since 4.4: of a hybrid that is its v2 hash, cut to 40 digits.
     pub qbittorrent_hash: String,
     pub magnet: String,
 }
@@ -179,7 +179,7 @@ impl Sample {
         path
     }
 
-    /// Whether what lies in `directory` is byte for byte the sample.
+    /// True if `directory` holds the sample, byte for byte.
     pub fn is_in(&self, directory: &Path) -> bool {
         let mut parts = self.parts(&directory.join(&self.name)).into_iter();
         parts.all(|(at, bytes)| std::fs::read(at).is_ok_and(|found| found == bytes))

@@ -36,7 +36,7 @@ use qm_test_base::engine::torrent;
 /// The password of every seeded user.
 pub const PASSWORD: &str = "correct horse battery";
 
-/// What a [`TestServer`] is to be like.
+/// Options of a [`TestServer`].
 pub struct Builder<'a> {
     db: &'a TestDb,
     plugins: Vec<&'static str>,
@@ -91,13 +91,13 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// What names resolve to; as the machine has it unless said otherwise.
+    /// The resolver of host names; the machine's own unless set.
     pub fn resolver(mut self, resolver: Arc<dyn Resolver>) -> Builder<'a> {
         self.resolver = resolver;
         self
     }
 
-    /// Who compiles plugins; the server is then handed out while it compiles.
+    /// The compiler of plugins. With one set, the server is handed out while plugins are still compiled.
     pub fn compiler(mut self, compiler: Compiler) -> Builder<'a> {
         self.compiler = Some(compiler);
         self
@@ -108,13 +108,13 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// How long those wait who guess passwords and codes; as anybody's unless said otherwise.
+    /// The waiting times after wrong passwords and codes; the product's own unless set.
     pub fn guesses(mut self, pace: Pace) -> Builder<'a> {
         self.guesses = pace;
         self
     }
 
-    /// Time and randomness; the machine's unless said otherwise.
+    /// Time and randomness; the machine's unless set.
     pub fn ctx(mut self, ctx: Ctx) -> Builder<'a> {
         self.ctx = ctx;
         self
@@ -301,7 +301,7 @@ impl TestServer {
         &self.hub
     }
 
-    /// To register types of jobs and to ask for some.
+    /// The jobs of the server, to register types and to begin some.
     pub fn jobs(&self) -> &Jobs {
         &self.jobs
     }
@@ -320,7 +320,7 @@ impl TestServer {
         self.dir.path().join("plugins")
     }
 
-    /// Nobody.
+    /// The API without a user.
     pub fn anonymous(&self) -> Api {
         Api::new(self.http.clone(), format!("http://{}", self.address), None)
     }

@@ -10,16 +10,16 @@ use crate::plugins;
 use crate::process::Process;
 use crate::wait::until;
 
-/// Who may send.
+/// The user who may send.
 pub const USER: &str = "postman";
 pub const PASSWORD: &str = "mail-secret-7d11";
 
-/// What is asked of the server.
+/// The ways in which the server can differ.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// TLS from the first byte; otherwise STARTTLS, without which it takes nothing.
     pub implicit_tls: bool,
-    /// Who sends has to sign in as [`USER`].
+    /// A sender has to sign in as [`USER`].
     pub login: bool,
 }
 
@@ -30,8 +30,8 @@ pub struct Smtp {
     port: u16,
 }
 
-/// The Python that has it, which `cargo xtask setup test` installs; none, said aloud, on a machine without it. In CI that is a
-/// failure.
+/// The Python that has aiosmtpd, which `cargo xtask setup test` installs; `None`, with a message, on a machine without
+/// it. In CI that is a failure.
 fn python() -> Option<PathBuf> {
     let path = plugins::built_directory()
         .with_file_name("aiosmtpd")
@@ -95,14 +95,14 @@ impl Smtp {
         std::fs::read(self.certificate_file()).expect("our own file")
     }
 
-    /// The settings of the product that send by it.
+    /// The settings by which the product sends through this server.
     pub fn settings(&self) -> Value {
         json!({
             "host": "localhost", "port": self.port, "fromAddress": "qm@example.org", "fromName": "Quartermaster",
         })
     }
 
-    /// Whether it keeps back its word on what it takes.
+    /// Makes it hold back its answer to each letter it takes (`true`), or answer at once again.
     pub fn hold(&self, holds: bool) {
         let file = self.dir.path().join("journal.holds");
         if holds {

@@ -38,7 +38,7 @@ impl SocketIo {
         SocketIo { child, input, output }
     }
 
-    /// What it says next; `None` when it has ended.
+    /// The next message; `None` when the connection has ended.
     pub async fn next(&mut self) -> Option<Value> {
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
         let line = line.unwrap_or_else(|_| panic!("the Socket.IO client said nothing within {PATIENCE:?}"));

@@ -1,4 +1,4 @@
-//! What a phone's authenticator does: the six digits of a seed at this moment (RFC 6238, SHA-1, 30 s).
+//! The authenticator of a phone: the six digits of a seed at this moment (RFC 6238, SHA-1, 30 s).
 
 use hmac::{Hmac, Mac};
 use qm_kernel::Ctx;

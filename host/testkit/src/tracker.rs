@@ -55,7 +55,7 @@ impl Tracker {
         panic!("opentracker found no port it could bind");
     }
 
-    /// What goes into a torrent as its announce address.
+    /// The announce address to put into a torrent.
     pub fn announce(&self) -> String {
         format!("http://127.0.0.1:{}/announce", self.port)
     }

@@ -110,7 +110,7 @@ impl Ws {
     }
 }
 
-/// What a plain client knows of one engine's torrents, from the messages it got.
+/// The torrents of one engine as a plain client knows them, from the messages it got.
 #[derive(Default)]
 pub struct Mirror {
     pub seq: Option<u64>,

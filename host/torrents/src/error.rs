@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of this area, each with its meaning for the caller.
 
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
@@ -65,13 +65,13 @@ pub enum TorrentsError {
     TagTaken,
     #[error("Tag not found")]
     NoSuchTag,
-    /// The caller's token allows it, but they no longer may.
+    /// The caller's token allows it, but the user no longer has the right.
     #[error(transparent)]
     Acting(#[from] ActingError),
-    /// Its data is on its way: nothing else is done to it.
+    /// The torrent's data is being moved; nothing else is done to the torrent meanwhile.
     #[error("The torrent's data is being moved: wait until that has ended, or cancel the file operation")]
     Moving,
-    /// Its torrent would be left without its data.
+    /// The change of an engine that would part a torrent from its data, which is being moved.
     #[error(
         "The engine's torrent {name:?} is being moved to {destination}: wait until that has ended, or cancel the file operation"
     )]
@@ -89,13 +89,13 @@ pub enum TorrentsError {
          folders under the same paths"
     )]
     DataNotSeen(String),
-    /// Of a removal with data: who uses it.
+    /// A removal with data; the text names the torrents that use the data too.
     #[error(
         "Other torrents use the data too: {0}. Remove them in the same request, or ask with keepShared: true to remove the torrent \
          and keep the data"
     )]
     SharedData(String),
-    /// Of a move: who uses the data.
+    /// A move; the text names the torrents that use the data too.
     #[error("Other torrents use the data too: {0}. It is not moved: remove or move those first")]
     SharedMove(String),
     #[error("Another removal or move of data at that place is under way: try again in a moment")]
@@ -121,19 +121,19 @@ pub enum TorrentsError {
     MoveFailed(#[source] tokio::task::JoinError),
     #[error(transparent)]
     Database(#[from] DbError),
-    /// Two areas count under one name.
+    /// Two areas registered counters of one name.
     #[error("the counters of the sync loops cannot be registered")]
     Metrics(#[from] prometheus::Error),
 }
 
 impl TorrentsError {
-    /// For `map_err`: what `engine` answered instead.
+    /// Turns an error of `engine` into one of this area, for `map_err`.
     pub fn of(engine: &str) -> impl FnOnce(EngineError) -> TorrentsError {
         let engine = engine.to_owned();
         move |source| TorrentsError::Engine { engine, source }
     }
 
-    /// Whether the torrent is gone all the same.
+    /// True if the torrent is gone all the same.
     pub const fn left_data(&self) -> bool {
         matches!(
             self,
@@ -185,7 +185,7 @@ impl TorrentsError {
 }
 
 impl TorrentsError {
-    /// What stands in `code` of the answer; never changes.
+    /// The value of `code` in the answer; it never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             TorrentsError::NoEngine => "not_found.no_engine",
@@ -228,7 +228,8 @@ impl TorrentsError {
     }
 }
 
-/// What follows `Invalid .torrent file`: of what is no torrent at all there is nothing to say.
+/// The text after `Invalid .torrent file`. It is empty for bytes that are no torrent at all: there is nothing more to
+/// say.
 fn fault(error: &MetainfoError) -> String {
     match error {
         MetainfoError::NotBencode => String::new(),

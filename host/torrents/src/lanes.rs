@@ -1,14 +1,14 @@
-//! Lanes of the work of this area that blocks: looks at paths, and what is done over memory.
+//! Lanes for the blocking work of this area: reading .torrent files, choosing from lists, and looking at paths.
 //!
-//! Bounds: three files of torrents are read at once, for the largest takes some tenths of a second and four times its size of
-//! memory; 512 wait. Three lists are chosen from, 256 wait. Four paths are
-//! looked at, 256 wait. One user has three quarters of the places, and half of the queue.
+//! Bounds: three .torrent files are read at once, because the largest takes some tenths of a second and four times its
+//! size of memory; 512 wait. Three lists are chosen from at once, 256 wait. Four paths are looked at, 256 wait. One
+//! user has at most three quarters of the places, and half of the queue.
 
 use qm_lanes::{Bounds, Lane};
 
-/// Files of torrents are read.
+/// The reading of .torrent files.
 pub static READS: Lane = Lane::new("torrents.reads", Bounds::new(3, 512));
-/// Conditions are asked of lists.
+/// The judging of lists by conditions.
 pub static CHOICES: Lane = Lane::new("torrents.choices", Bounds::new(3, 256));
-/// Directories that clients are told are looked at.
+/// The checks of directories that clients are told.
 pub static PLACES: Lane = Lane::new("torrents.places", Bounds::new(4, 256));

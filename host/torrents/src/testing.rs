@@ -29,13 +29,13 @@ use crate::sync::metrics::SyncMetrics;
 #[derive(Default)]
 pub struct FakeMover {
     pub there: Mutex<BTreeSet<String>>,
-    /// What it answers instead of moving.
+    /// The error that it answers instead of moving.
     pub failure: Mutex<Option<CarryError>>,
     /// Copies differ from their originals.
     pub differ: AtomicBool,
     /// Why nothing can be removed.
     pub stuck: Mutex<Option<String>>,
-    /// Moves wait for that.
+    /// Moves wait for a permit of this semaphore.
     pub gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
 }
 
@@ -108,7 +108,7 @@ impl DataMover for FakeMover {
         Ok(self.there.lock().unwrap().remove(&job.source))
     }
 
-    /// What lies at a path is one file.
+    /// The data at a path is one file.
     async fn see(&self, place: &DataPlace) -> Result<Option<DataSeen>, CarryError> {
         let path = String::from_utf8(place.top.clone()).unwrap();
         let file = SeenFile {
@@ -160,7 +160,7 @@ pub struct House {
     pub torrents: Arc<Torrents>,
     pub kinds: Arc<FakeKinds>,
     pub mover: Arc<FakeMover>,
-    /// What the area counts.
+    /// The registry of the area's counters.
     pub metrics: Registry,
     principal: Principal,
     client: ClientInfo,

@@ -15,7 +15,7 @@ pub enum Client {
     Qbittorrent(Qbittorrent),
 }
 
-/// What a client is doing with a torrent, in its own words reduced to what both can say.
+/// The activity of a client on a torrent, in the words that both clients have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     Running,
@@ -171,7 +171,7 @@ impl Client {
         }
     }
 
-    /// How many bytes it has.
+    /// The number of bytes of the torrent that the client has.
     pub async fn completed_bytes(&self, hash: &str) -> u64 {
         let bytes = match self {
             Client::Rtorrent(client) => client.get("d.completed_bytes", hash).await,

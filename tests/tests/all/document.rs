@@ -29,7 +29,7 @@ pub struct Property {
     pub kind: Kind,
 }
 
-/// What a property is declared to be.
+/// The declared type of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -63,7 +63,7 @@ impl Operation {
         format!("{}\t{path}\t{access}", self.method)
     }
 
-    /// Whether a caller needs an access token.
+    /// True if a caller needs an access token.
     pub fn takes_token(&self) -> bool {
         self.access != "public" && !self.ticketed
     }

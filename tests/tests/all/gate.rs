@@ -1,4 +1,5 @@
-//! A gate before a server on loopback: what asks it goes through, is held at one request, and may be killed there.
+//! A gate before a server on loopback: requests to the server go through it. It can hold one of them, and the sender
+//! may be killed there.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What a gate does with the next request that holds some bytes.
+/// The action of a gate on the next request that holds some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
     Open,
@@ -25,7 +26,7 @@ struct Watched {
     caught: Mutex<bool>,
     /// Requests that were let through.
     passed: AtomicUsize,
-    /// What is looked for in a request.
+    /// The text that is looked for in a request.
     needle: &'static str,
     ports: (u16, u16),
 }
@@ -100,7 +101,7 @@ impl Watched {
     }
 }
 
-/// Stands before a server on loopback, and stops at one of the requests to it.
+/// A gate before a server on loopback; it stops at one of the requests to it.
 pub struct Gate {
     watched: Arc<Watched>,
     task: JoinHandle<()>,

@@ -16,13 +16,13 @@ use qm_testkit::binary::{Binary, played_by};
 use qm_testkit::wait::until_true;
 use qm_testkit::{Api, TestDb};
 
-/// Where the played server and the test share files.
+/// Variable with the directory in which the played server and the test share files.
 const PLACE: &str = "QM_TEST_KILLED_PLACE";
-/// At which of its deeds the played server stops and waits to be killed; 0: at none.
+/// Variable with the number of the deed at which the played server stops and waits to be killed; 0: at none.
 const HOLDS_AT: &str = "QM_TEST_KILLED_HOLDS_AT";
 pub const TORRENTS: u32 = 12;
 
-/// What a played server did.
+/// The record of the deeds of a played server.
 pub struct Journal {
     place: PathBuf,
     holds_at: usize,
@@ -30,7 +30,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// That of the server which this process plays; none when it plays none.
+    /// The journal of the server which this process plays; `None` when it plays none.
     pub fn of_played() -> Option<Self> {
         let place = std::env::var_os(PLACE).map(PathBuf::from)?;
         let holds_at = std::env::var(HOLDS_AT).ok().and_then(|text| text.parse().ok());
@@ -48,7 +48,7 @@ impl Journal {
         kinds
     }
 
-    /// Writes a line down; false at the deed at which the server is to be killed.
+    /// Writes a line down. False: at this deed the server is to be killed.
     pub fn note(&self, line: &str) -> bool {
         let file = std::fs::OpenOptions::new()
             .create(true)
@@ -84,7 +84,7 @@ pub fn set_complete(place: &Path, count: u32) {
     std::fs::rename(written, place.join("complete")).expect("our own file");
 }
 
-/// Lists what the file says, again and again.
+/// Lists what the file says, and follows its changes.
 async fn follow(engine: Arc<FakeEngine>, place: PathBuf) {
     let mut shown = None;
     loop {

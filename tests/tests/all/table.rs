@@ -6,7 +6,7 @@ pub struct Row {
     pub route: &'static str,
     /// A body without a mistake, where the route takes one; `{root}` is the file root. What it names need not exist.
     pub body: Option<&'static str>,
-    /// What an id that nobody has is answered, where that is not a plain 404 for an id in the path.
+    /// The answer to an id that nobody has, where it is not a plain 404 for an id in the path.
     pub unknown: Option<Unknown>,
     /// Why properties nobody declared are taken.
     pub loose: Option<&'static str>,

@@ -55,7 +55,7 @@ impl FromQuery for SummaryParams {
     }
 }
 
-/// How a line is to be shown.
+/// The level that a line is shown with.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = ActivityLevel)]
@@ -90,7 +90,7 @@ pub struct ActivityView {
     pub level: LevelView,
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-    /// What the item stands for, newest first; absent when it stands for itself.
+    /// The events that the item stands for, newest first; absent when it stands for itself.
     #[schema(no_recursion)]
     pub events: Option<Vec<ActivityView>>,
 }

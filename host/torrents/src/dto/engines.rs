@@ -35,14 +35,14 @@ pub struct EngineView {
     pub socket_path: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<Value>,
-    /// How long the client may be silent, in milliseconds.
+    /// Time limit on the silence of the client, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub username: Option<Value>,
-    /// Whether a password is stored.
+    /// True if a password is stored.
     pub has_password: bool,
     /// Secrets to enter again, because its address changed; until then it is not asked. Left out while there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -69,7 +69,7 @@ pub struct Standing {
     pub reason: Option<String>,
 }
 
-/// How it stands with a configured engine.
+/// The state of a configured engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineState {
@@ -143,13 +143,13 @@ impl EngineView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = EngineKind)]
 pub struct KindView {
-    /// What stands in an engine's `kind`.
+    /// The value of `kind` in an engine of this kind.
     pub id: String,
     /// The product's name.
     pub label: String,
     /// The plugin's version.
     pub version: String,
-    /// What it offers beyond the common ground: `moves-data`, `follows-data`, `rename`, `rename-file`, `tags`,
+    /// Capabilities beyond those that all kinds have: `moves-data`, `follows-data`, `rename`, `rename-file`, `tags`,
     /// `all-time-stats`, `global-limits`, `v2`.
     pub capabilities: Vec<String>,
     /// JSON Schema of an engine's `config`; a property that is `writeOnly` is a secret.
@@ -176,13 +176,13 @@ impl From<EngineKind> for KindView {
     }
 }
 
-/// Whether an engine answers.
+/// The health of an engine.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = EngineHealth)]
 pub struct HealthView {
     pub online: bool,
-    /// Of its answer; null when it gave none this time.
+    /// Time until its answer, in milliseconds; null when it gave none this time.
     pub latency_ms: Option<u64>,
     /// The client's version.
     pub version: Option<String>,
@@ -191,7 +191,7 @@ pub struct HealthView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     pub limited: Option<String>,
-    /// Of when this is.
+    /// The instant at which this was found.
     #[schema(value_type = String, format = DateTime)]
     pub checked_at: Timestamp,
 }
@@ -259,7 +259,7 @@ pub struct CreateEngine {
     pub is_enabled: bool,
 }
 
-/// What to change of an engine; what is absent stays.
+/// Changes to an engine; a field that is absent stays as it is.
 #[derive(Debug, Default, ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct UpdateEngine {

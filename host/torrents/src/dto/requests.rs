@@ -154,7 +154,7 @@ pub struct BulkBody {
     pub keep_shared: bool,
 }
 
-/// Whose library items are wanted.
+/// The torrents whose library items are wanted.
 #[derive(ToSchema, FromBody)]
 #[expect(
     dead_code,
@@ -206,8 +206,8 @@ pub struct MoveBody {
 pub struct MoveDone {
     /// Always true.
     pub success: bool,
-    /// Of a move that takes longer than a request may wait: it goes on as this file operation, which tells its end over the
-    /// realtime channel and can be cancelled. Left out when the move is done.
+    /// Id of the file operation of a move that takes longer than a request may wait: the move goes on as this
+    /// operation, which tells its end over the realtime channel and can be cancelled. Left out when the move is done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation_id: Option<String>,
 }
@@ -222,7 +222,7 @@ pub struct LimitBody {
     pub engine_id: Option<String>,
 }
 
-/// How urgently a file is wanted.
+/// The priority of a file.
 #[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase")]
 pub struct FilePriorityBody {
@@ -282,7 +282,7 @@ pub struct RemoveDataQuery {
     pub keep_shared: bool,
 }
 
-/// What became of a torrent to add.
+/// The result of adding a torrent.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AddedTorrent)]
@@ -348,14 +348,14 @@ impl Done {
 pub struct BulkView {
     pub succeeded: usize,
     pub failed: usize,
-    /// What became of each, in the order they were given.
+    /// The result for each torrent, in the order in which they were given.
     pub results: Vec<BulkResultView>,
     /// Library items removed along with the data, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library_items_removed: Option<u32>,
 }
 
-/// What became of one torrent of a bulk action.
+/// The result for one torrent of a bulk action.
 #[derive(Serialize, ToSchema)]
 #[schema(as = BulkResult)]
 pub struct BulkResultView {
@@ -472,7 +472,7 @@ pub struct TrackerView {
     pub status: TrackerStatus,
     pub seeders: Option<u32>,
     pub leechers: Option<u32>,
-    /// What the tracker says.
+    /// The tracker's own message.
     pub message: Option<String>,
 }
 

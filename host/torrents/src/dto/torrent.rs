@@ -46,7 +46,7 @@ pub struct TorrentView<'a> {
     pub content_path: &'a str,
     /// Null while nobody knows: some clients do not tell, and a magnet link says nothing before its metadata is there.
     pub is_private: Option<bool>,
-    /// What the client says of it, e.g. a tracker's complaint.
+    /// The client's message about it, e.g. a tracker's complaint.
     pub message: Option<&'a str>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub added_at: Option<Timestamp>,
@@ -126,7 +126,7 @@ impl<'a> TorrentView<'a> {
     }
 }
 
-/// What a torrent is doing.
+/// The state of a torrent.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = TorrentState)]
@@ -187,7 +187,7 @@ pub fn render(engine_id: &str, torrent: &Torrent) -> Bytes {
     json.into()
 }
 
-/// How the JSON of a torrent ends whose engine is offline.
+/// The end of the JSON of a torrent whose engine is offline.
 const STALE_TAIL: &[u8] = b",\"stale\":true}";
 
 /// The JSON of a torrent, as that of an engine that is offline.

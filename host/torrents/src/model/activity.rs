@@ -21,7 +21,7 @@ const NEVER_COLLAPSED: &[&str] = &[
     "media_acquisition.download.failed",
 ];
 
-/// Whose rows are told apart by the rule that ran, not only by who set it off.
+/// The action whose rows are kept apart by the rule that ran, not only by the user who caused it.
 const RULE_EXECUTED: &str = "automation.rule.executed";
 
 /// Subjects a line of several events names.
@@ -38,7 +38,7 @@ const SUBJECTS: &[&str] = &[
     "keyName",
 ];
 
-/// Actions whose own words read badly.
+/// Texts for actions whose own names read badly.
 const PHRASES: &[(&str, &str)] = &[
     ("auth.login", "Signed in"),
     ("torrents.add", "Torrent added"),
@@ -79,11 +79,11 @@ pub struct Line {
     pub detail: Option<String>,
     pub level: Level,
     pub at: Timestamp,
-    /// What a line stands for, newest first; empty when it stands for one event.
+    /// The events that a line stands for, newest first; empty when it stands for one event.
     pub events: Vec<Line>,
 }
 
-/// What rows of one line have in common.
+/// The properties that all rows of one line share.
 #[derive(PartialEq, Eq, Hash)]
 struct Kind<'a> {
     action: &'a str,
@@ -356,8 +356,8 @@ mod tests {
     }
 
     proptest! {
-        /// Of the rows that are shown none is lost, none is shown twice; two lines of one kind never stand side by side;
-        /// lines come newest first, and each is its newest row.
+        /// No row that is shown is lost, and none is shown twice. Two lines of one kind never stand side by side. Lines
+        /// come newest first, and each is its newest row.
         #[test]
         fn every_row_is_on_one_line(rows in rows()) {
             let told = lines(&rows);

@@ -1,9 +1,9 @@
-//! What is asked of the services and what they answer, before it is shaped for the wire.
+//! Questions to the services and their answers, before they are shaped for the wire.
 
 use qm_kernel::Permission;
 use qm_ports::engine::Command;
 
-/// Whose torrents a list shows.
+/// The engines whose torrents a list shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineChoice {
     /// One engine; `None` is the default one.
@@ -12,7 +12,7 @@ pub enum EngineChoice {
     All,
 }
 
-/// What may be done to many torrents at once.
+/// An action on many torrents at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkAction {
     Start,
@@ -105,7 +105,7 @@ impl BulkAction {
     }
 }
 
-/// What became of one of them.
+/// The result for one of the torrents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkResult {
     /// The hash as it was given.
@@ -114,7 +114,7 @@ pub struct BulkResult {
     pub error: Option<String>,
 }
 
-/// What became of a torrent to add.
+/// The result of adding a torrent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
     /// The hash the engine lists it under, or will.

@@ -53,15 +53,15 @@ pub fn is_fetching(now: &Torrent) -> bool {
     now.state == TorrentState::Downloading && now.progress < 1.0 && now.download_rate > 0
 }
 
-/// The torrent was not complete and is now; `fetched`: it was seen fetching since it was complete last. A torrent without
-/// a prior only sets the line.
+/// The torrent was not complete and is now. `fetched`: it was seen fetching since it was complete last. A torrent
+/// without a prior state is only recorded.
 pub fn has_completed(prior: &Prior, now: &Torrent, fetched: bool) -> bool {
     let rose = prior.progress < 1.0 && progress_to_store(Some(prior), now) >= 1.0;
     rose && (prior.completed_at.is_none() || fetched)
 }
 
-/// The torrent fell into an error since it was last seen in this run of the service. One whose trackers lost it before anybody was told
-/// of them, as with each start, did not fall: it lay there.
+/// The torrent fell into an error since it was last seen in this run of the service. An error that is only now known,
+/// because the client told its trackers for the first time (as after each start), is not a fall.
 pub fn has_failed(before: Option<&Torrent>, now: &Torrent) -> bool {
     before.is_some_and(|before| {
         let is_learned =

@@ -80,7 +80,7 @@ fn properties(kind: &EngineKind) -> impl Iterator<Item = (&str, &Value)> {
         .map(|(name, property)| (name.as_str(), property))
 }
 
-/// What a declared property is coerced to; the schema judges the rest.
+/// The type that a declared property is coerced to; the schema judges the rest.
 fn declared_field(name: &str, property: &Value) -> FieldType {
     match property.get("type").and_then(Value::as_str) {
         Some("string") => {
@@ -272,16 +272,16 @@ fn whole_of(value: &Value) -> Option<i64> {
     }
 }
 
-/// Whether a secret in a request means "keep the stored one".
+/// True if a secret in a request means "keep the stored one".
 pub fn keeps_secret(given: Option<&Value>) -> bool {
     given
         .and_then(Value::as_str)
         .is_none_or(|text| text.is_empty() || text == MASK)
 }
 
-/// What the driver gets: the stored fields with the contract's defaults, and of the two contract kinds only those fields
-/// that its mode uses, so that nothing else becomes dialable.
-/// `secrets` are the values that are stored encrypted.
+/// The configuration for the driver: the stored fields with the contract's defaults. Of the two contract kinds it has
+/// only the fields that their mode uses, so that no other address can be dialled. `secrets` are the values that are
+/// stored encrypted.
 pub fn driver_config(kind: &str, stored: &Map<String, Value>, secrets: Vec<String>) -> EngineConfig {
     let mut config = match kind {
         SCGI_CLIENT => scgi_config(stored),

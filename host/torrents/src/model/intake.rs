@@ -1,5 +1,5 @@
-//! What we know of torrents and their clients may not: when one was added through us (one that was handed over paused has no
-//! instant to tell), the tags of one whose client has none, and whether it is private.
+//! Facts about torrents that we know and their clients may not: when a torrent was added through us (a client has no
+//! instant for one that was handed over paused), its tags if the client has none, and whether it is private.
 //!
 //! Bounds: one entry a torrent that was added through us or tagged here, for as long as its engine lists it.
 
@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use qm_kernel::Timestamp;
 use qm_ports::engine::Torrent;
 
-/// How long a torrent may be missing from the list before what is known of it goes too: what was just handed over is
-/// not listed yet, and a magnet link changes into its torrent under one hash.
+/// Time that a torrent may be missing from the list before our record of it is dropped, in milliseconds. A torrent that
+/// was just handed over is not listed yet, and a magnet link turns into its torrent under one hash.
 const MISSING_LIMIT_MS: i64 = 60_000;
 
-/// What is known of one torrent.
+/// Our record of one torrent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intake {
     /// When this was noted: tells it from what is noted later of the same torrent.
@@ -31,7 +31,7 @@ struct Entry {
     missing_since: Option<Timestamp>,
 }
 
-/// What is known of the torrents of one engine, by hash.
+/// Our records of the torrents of one engine, by hash.
 #[derive(Default)]
 pub struct Intakes(Mutex<Known>);
 
@@ -69,7 +69,7 @@ impl Intakes {
         self.known().entries.insert(hash, entry);
     }
 
-    /// Puts what is known of a torrent that is handed to the client now.
+    /// Stores the record of a torrent that is handed to the client now.
     pub fn put_new(&self, hash: String, intake: Intake) {
         let mut known = self.known();
         known.awaited.insert(hash.clone());
@@ -80,7 +80,8 @@ impl Intakes {
         known.entries.insert(hash, entry);
     }
 
-    /// Counts as handed over what was added through us and was never stored as listed: an earlier run ended in between.
+    /// Marks as handed over the torrents that were added through us and never stored as listed: an earlier run ended in
+    /// between.
     pub fn await_unlisted(&self, was_listed: impl Fn(&str) -> bool) {
         let mut known = self.known();
         let Known { entries, awaited, .. } = &mut *known;
@@ -96,7 +97,8 @@ impl Intakes {
         self.known().awaited.remove(hash)
     }
 
-    /// Puts what has other tags than before; the next read shows them, whatever the client tells of the torrent.
+    /// Stores the record of a torrent whose tags have changed. The next read shows them, whatever the client tells of
+    /// the torrent.
     pub fn retag(&self, hash: &str, intake: Intake) {
         self.put(hash.to_owned(), intake);
         self.known().retagged.insert(hash.to_owned());
@@ -113,8 +115,8 @@ impl Intakes {
         with_tags.collect()
     }
 
-    /// Puts what is known into what the client told. A torrent was added when we added it, whenever the client began with
-    /// it.
+    /// Fills in what the client does not tell. The instant of adding is always ours, whenever the client began with the
+    /// torrent.
     pub fn fill(&self, told: &mut [Torrent]) {
         let known = self.known();
         if known.entries.is_empty() {
@@ -131,7 +133,8 @@ impl Intakes {
         }
     }
 
-    /// Those that have been missing from the list for too long, with what tells them from a later add of the same torrent.
+    /// The torrents that have been missing from the list for too long, each with the instant that tells its record from
+    /// that of a later add of the same torrent.
     pub fn gone(&self, is_listed: impl Fn(&str) -> bool, at: Timestamp) -> Vec<(String, Timestamp)> {
         let mut gone = Vec::new();
         for (hash, entry) in &mut self.known().entries {

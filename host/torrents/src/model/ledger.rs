@@ -48,7 +48,7 @@ impl From<Transfer> for Counters {
     }
 }
 
-/// How much counters grew, and how often one of them fell and started again.
+/// The growth of counters, and the number of times that one of them fell and started again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
     pub moved: Counters,

@@ -1,7 +1,7 @@
-//! How much of what an engine lists is taken.
+//! Limits on the torrents that are taken from an engine's list.
 //!
-//! An engine may list more than there is memory for, by mistake or on purpose. What is taken stays; what there is no room
-//! for is left out, and the engine's state says so until a full list has fitted again.
+//! An engine may list more than there is memory for, by mistake or on purpose. Torrents that were taken stay. Those for
+//! which there is no room are left out, and the engine's state says so until a full list has fitted again.
 
 use qm_ports::engine::LIST_LIMIT;
 
@@ -14,7 +14,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What is left beside `torrents` of `bytes` in all.
+    /// The room that is left beside `torrents` torrents, which take `bytes` in all.
     pub fn room_beside(self, torrents: usize, bytes: usize) -> Room {
         Room {
             torrents: self.torrents.saturating_sub(torrents),
@@ -49,13 +49,13 @@ impl Room {
         Ok(())
     }
 
-    /// Whether there is none for a new torrent of at least `bytes`.
+    /// The limit that a new torrent of at least `bytes` would exceed; `None` if there is room for it.
     pub fn refuses(self, bytes: usize) -> Option<Excess> {
         let mut copy = self;
         copy.enter(bytes).err()
     }
 
-    /// Whether enough is free for another look to be worth a full list.
+    /// True if enough is free for it to be worth asking for the full list again.
     pub fn is_worth_a_list(self, limits: Limits) -> bool {
         self.torrents > 0 && self.bytes > limits.bytes / 64
     }

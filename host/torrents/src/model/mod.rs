@@ -1,4 +1,4 @@
-//! What the area knows without a database, a client or a socket: pure types and rules, each with its tests.
+//! The part of the area that needs no database, client or socket: pure types and rules, each with its tests.
 
 pub mod activity;
 pub mod answers;

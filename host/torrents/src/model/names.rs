@@ -2,7 +2,7 @@
 
 use qm_metainfo::info_hash::is_info_hash;
 
-/// Whether `name` says nothing: blank, the hash itself, or 40 hex digits with an optional `.meta`.
+/// True if `name` says nothing: it is blank, the hash itself, or 40 hex digits with an optional `.meta`.
 pub fn is_placeholder(name: &str, hash: &str) -> bool {
     let name = name.trim();
     if name.is_empty() || name.eq_ignore_ascii_case(hash) {

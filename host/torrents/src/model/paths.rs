@@ -39,7 +39,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// What stands in `code` of an answer; never changes.
+    /// The value of `code` in an answer; it never changes.
     pub const fn code(&self) -> &'static str {
         match self {
             PathError::IllegalCharacters(_) => "bad_request.path_characters",

@@ -40,7 +40,7 @@ impl ListQuery {
     }
 }
 
-/// What a torrent must fulfil to be listed.
+/// The conditions that a torrent must fulfil to be listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Filter {
     state: Wanted,
@@ -51,14 +51,14 @@ pub struct Filter {
     conditions: Option<Asked>,
 }
 
-/// Conditions, and the moment that ages count to: a page that was made for a moment is that moment's.
+/// Conditions, and the moment to which ages are counted. A page holds for the moment it was made for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Asked {
     filter: qm_conditions::Filter,
     at: Timestamp,
 }
 
-/// Ages move on once so many milliseconds, and so do the pages that are chosen by them.
+/// Step in which ages grow, in milliseconds; pages that are chosen by ages change as often.
 const AGE_STEP_MS: i64 = 60_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -99,7 +99,7 @@ impl Filter {
         Self { conditions, ..self }
     }
 
-    /// Whether it may take long to find out what matches.
+    /// True if it may take long to find the torrents that match.
     pub fn has_conditions(&self) -> bool {
         self.conditions.is_some()
     }

@@ -110,7 +110,7 @@ pub async fn clear_default(tx: &mut Tx) -> Result<(), DbError> {
     qm_db::exec!(tx, CLEAR_DEFAULT, false, true).await.map(drop)
 }
 
-/// Whether an engine is configured, and not deleted.
+/// True if an engine is configured, and not deleted.
 pub async fn is_there(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, IS_THERE, id).await? > 0)
 }

@@ -31,9 +31,9 @@ pub struct MoveRow {
     pub save_path: String,
     /// Absolute: the directory it is to be saved into.
     pub destination: String,
-    /// Whether it ran before.
+    /// True if it ran before.
     pub ran: bool,
-    /// Who asked for it; empty when a rule did.
+    /// Id of the user who asked for it; empty when a rule did.
     pub user_id: String,
 }
 
@@ -67,7 +67,7 @@ pub async fn insert(tx: &mut Tx, row: &MoveRow, owner: &str, now: Timestamp) -> 
     .await
 }
 
-/// Says that `owner` works on it. No row: somebody else does.
+/// Notes that `owner` works on a move. No row: somebody else does.
 pub async fn beat(tx: &mut Tx, id: &str, owner: &str, now: Timestamp) -> Result<Affected, DbError> {
     qm_db::exec!(tx, BEAT, id, owner, now.ms()).await
 }
@@ -83,7 +83,7 @@ pub async fn claim(
     qm_db::exec!(tx, CLAIM, id, owner, now.ms(), silent_since.ms()).await
 }
 
-/// Says that nothing can be done about a move of `owner` at the moment.
+/// Notes that nothing can be done about a move of `owner` at the moment.
 pub async fn rest(tx: &mut Tx, id: &str, owner: &str) -> Result<Affected, DbError> {
     qm_db::exec!(tx, REST, id, owner, true).await
 }

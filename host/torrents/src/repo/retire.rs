@@ -52,20 +52,20 @@ const TABLES: [Table; 3] = [
     },
 ];
 
-/// How far the rows of one engine are gone. Lost with the process: another one begins anew, with fewer rows.
+/// The progress of removing one engine's rows. It is lost with the process; another one begins anew, with fewer rows.
 #[derive(Debug)]
 pub struct Progress {
     engine_id: String,
     /// Index in [`TABLES`]; past the last one only the engine itself is left.
     table: usize,
-    /// The last hash of the table that is gone.
+    /// The last hash of the table that was removed.
     after: String,
 }
 
-/// What a step did.
+/// The result of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// So many rows went, and there may be more.
+    /// This many rows were removed, and there may be more.
     More(u64),
     /// Nothing of the engine is left.
     Done,
@@ -108,7 +108,7 @@ impl Progress {
     }
 }
 
-/// The engines whose rows are to go, those deleted first first.
+/// The engines whose rows are to be removed, the one deleted first at the front.
 pub async fn list(tx: &mut Tx) -> Result<Vec<String>, DbError> {
     let ids = qm_db::all!(tx, (String,), LIST).await?;
     Ok(ids.into_iter().map(|(id,)| id).collect())

@@ -24,7 +24,7 @@ sql! {
         WHERE id = $1";
 }
 
-/// What a row is compared by.
+/// The columns that a row is compared by.
 #[derive(FromRow)]
 struct Candidate {
     id: String,

@@ -33,13 +33,13 @@ bulk! {
         added_at = excluded.added_at, completed_at = excluded.completed_at, content_path = excluded.content_path";
 }
 
-/// A row to write and what it tells.
+/// A row to write, and the news that it brings.
 #[derive(Debug)]
 pub struct RowWrite {
     /// The row's id if it is not there yet.
     pub id: String,
     pub entry: Arc<TorrentEntry>,
-    /// What is stored as progress, ratio and completion.
+    /// The progress, ratio and completion to store.
     pub prior: Prior,
     pub growth: Growth,
     pub completed: bool,
@@ -118,7 +118,7 @@ pub struct StoredPlace {
     pub name: String,
     pub downloaded: i64,
     pub save_path: String,
-    /// None: stored before that was.
+    /// None: the row is older than this column.
     pub content_path: Option<String>,
 }
 
@@ -156,7 +156,7 @@ pub async fn upsert(tx: &mut Tx, engine_id: &str, rows: &[RowWrite], at: Timesta
     .map(drop)
 }
 
-/// Moves a torrent the engine no longer lists to the archive. One that is not stored is none of the archive's.
+/// Moves a torrent that the engine no longer lists to the archive. A torrent that was never stored is not archived.
 pub async fn retire(tx: &mut Tx, engine_id: &str, hash: &str, at: Timestamp) -> Result<(), DbError> {
     qm_db::exec!(tx, ARCHIVE, engine_id, hash, at.ms()).await?.rows();
     qm_db::exec!(tx, DELETE, engine_id, hash).await?.rows();

@@ -1,4 +1,4 @@
-//! What the handlers of changes share: who asks, and for which torrent.
+//! Parts that the handlers of changes share: the caller, and the torrent that they name.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use qm_web::{ApiError, ApiResult, Auth, Client, Path};
 use crate::dto::requests::{Done, MoveDone};
 use crate::service::{Caller, Torrents};
 
-/// Who asks, from where.
+/// The caller of a change, with their client.
 pub struct By {
     principal: Principal,
     client: ClientInfo,

@@ -23,7 +23,7 @@ pub async fn dashboard_summary(
     Ok(Json(app.summary(&params.engines).await?))
 }
 
-/// What happened lately, newest first; like events are one item. At most 15.
+/// Recent events, newest first; like events are one item. At most 15.
 #[utoipa::path(
     get,
     path = "/api/dashboard/activity",

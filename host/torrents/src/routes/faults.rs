@@ -1,5 +1,5 @@
-//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
-//! is known without them.
+//! The errors of this area by which each operation may refuse, for the API document. Errors that every guarded
+//! operation may answer are not repeated here.
 
 use qm_confined::FsError;
 use qm_kernel::{ErrorKind, Permission};
@@ -36,7 +36,7 @@ faults! {
     CreateEngine => [E::Fields(Vec::new()), E::Settling(Settling::unknown())];
     /// The trial of an engine that an id names.
     TestEngine => [E::NoSuchEngine, E::Fields(Vec::new()), E::Settling(Settling::unknown())];
-    /// Of a change and a deletion: the engine that an id names.
+    /// The engine that an id names, for a change or a deletion.
     OfEngine => [
         E::NoSuchEngine,
         E::Fields(Vec::new()),
@@ -52,7 +52,7 @@ faults! {
     DeleteTag => [E::NoSuchTag];
 }
 
-/// Stands for what is known only when it happens.
+/// A stand-in for a text that is known only when the error happens.
 const SOME: &str = "…";
 
 fn some() -> String {
@@ -74,7 +74,7 @@ fn chosen() -> Vec<E> {
     ]
 }
 
-/// What an engine that was asked may answer instead.
+/// The errors of an engine that was asked.
 fn asked() -> Vec<E> {
     let mut faults = chosen();
     faults.extend(
@@ -106,7 +106,7 @@ fn torrent() -> Vec<E> {
     faults
 }
 
-/// What a directory may be refused for, as text and by where it leads.
+/// The reasons to refuse a directory, by its text and by where it leads.
 fn paths(label: &'static str) -> Vec<PathError> {
     let named = [
         PathError::IllegalCharacters(label),
@@ -128,7 +128,7 @@ fn paths(label: &'static str) -> Vec<PathError> {
     named.into_iter().chain(found).collect()
 }
 
-/// What a move may be refused for, by this area and by the file manager.
+/// The reasons to refuse a move, of this area and of the file manager.
 fn relocate() -> Vec<E> {
     let mut faults = vec![
         E::NoFolderOfItsOwn(some()),
@@ -157,7 +157,7 @@ fn relocate() -> Vec<E> {
     faults
 }
 
-/// What a torrent may be refused for, wherever it comes from.
+/// The reasons to refuse a new torrent, wherever it comes from.
 fn new_torrent() -> Vec<E> {
     let mut faults = torrent();
     faults.extend(paths("save path").into_iter().map(E::Path));

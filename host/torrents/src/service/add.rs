@@ -291,8 +291,8 @@ impl Torrents {
         outcome
     }
 
-    /// Keeps what the client may not tell, before it gets the torrent: whatever happens then, nothing of it is lost. What
-    /// turns out to be known of no torrent is forgotten by the sync loop.
+    /// Stores the facts that the client may not tell before the client gets the torrent, so that nothing is lost
+    /// whatever happens. The sync loop forgets records that turn out to belong to no torrent.
     async fn remember(
         &self,
         engine: &Engine,
@@ -327,7 +327,7 @@ impl Torrents {
         Ok(())
     }
 
-    /// Keeps of a torrent that its client has already what its metadata says.
+    /// Stores, for a torrent that its client has already, whether its metadata says that it is private.
     async fn note_private(
         &self,
         engine: &Engine,
@@ -420,7 +420,7 @@ fn asked(options: &AddOptions, path_of_category: Option<String>) -> Asked {
     }
 }
 
-/// Under which of the hashes the client lists the torrent now.
+/// The hash, among these, under which the client lists the torrent now.
 async fn listed_as(engine: &Engine, hashes: &[String]) -> Result<Option<String>, EngineError> {
     for hash in hashes {
         if let Some(torrent) = engine.driver.get(hash).await? {

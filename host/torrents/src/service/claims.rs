@@ -1,4 +1,4 @@
-//! Places whose data is being taken: who takes data that lies in another's, at the same moment, waits.
+//! Claims on places whose data is being taken. Whoever wants data that lies in a claimed place, or around one, waits.
 //!
 //! Bounds: the paths of the orders under way; whoever waits longer than [`PATIENCE`] is refused.
 

@@ -1,7 +1,7 @@
-//! What users ask of torrents that exist: one at a time or many.
+//! Commands of users for torrents that exist: for one at a time or for many.
 //!
-//! A change is audited once the client has done it, and shown at once: the sync loop is asked for an early read. The
-//! change is the client's and no row of ours, so its audit row stands alone; a client that refused changed nothing.
+//! A change is audited once the client has made it, and it is shown at once: the sync loop is asked for an early read.
+//! The change is the client's and no row of ours, so its audit row stands alone. A client that refused changed nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const SHOW_LIMIT: Duration = Duration::from_secs(1);
 /// Hashes in one call to a driver.
 const BULK_CHUNK: usize = 50;
 
-/// What became of the torrents of a bulk action.
+/// The results of a bulk action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BulkOutcome {
     pub succeeded: usize,
@@ -218,8 +218,8 @@ impl Torrents {
     }
 }
 
-/// What the audit row of a command says beside its action: the engine, the torrent's name as far as it is known, and what
-/// was asked for. A tracker's address stays out of it: private trackers put the user's key there.
+/// The metadata of a command's audit row: the engine, the torrent's name if it is known, and the parameters. A
+/// tracker's address is left out: private trackers put the user's key there.
 pub(super) fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
     let mut told = Map::new();
     told.insert("engineId".into(), (*engine.id).into());
@@ -273,7 +273,7 @@ pub(super) fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
     Value::Object(told)
 }
 
-/// Does an action to each hash and says what became of it. Once the engine itself is gone the rest is not tried.
+/// Does an action to each hash and answers the results. Once the engine itself is gone, the rest is not tried.
 async fn run_all(engine: &Engine, moves: &Moves, action: BulkAction, hashes: &[String]) -> Vec<BulkResult> {
     let asked = distinct(hashes);
     let name = engine.name();
@@ -332,7 +332,8 @@ fn results_of(
     hashes.iter().map(result).collect()
 }
 
-/// Has the list read again; what comes or goes is waited for, so that whoever asks next sees it.
+/// Has the list read again. `wait`: returns only when the new list is there, or after `SHOW_LIMIT`, so that the next
+/// request sees the change.
 pub(super) async fn show(engine: &Engine, wait: bool) {
     if wait {
         engine.refresh(SHOW_LIMIT).await;
@@ -341,7 +342,7 @@ pub(super) async fn show(engine: &Engine, wait: bool) {
     }
 }
 
-/// A hash as clients list it; what is none belongs to no torrent.
+/// Reads a hash as clients list it. A text that is no hash belongs to no torrent.
 pub(super) fn checked_hash(hash: &str) -> Result<String, TorrentsError> {
     if is_info_hash(hash) {
         Ok(hash.to_ascii_lowercase())

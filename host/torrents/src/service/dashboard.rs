@@ -1,4 +1,4 @@
-//! What the dashboard shows: torrents counted, what happened lately, and what a search finds. No client is asked.
+//! The data of the dashboard: counts of torrents, recent events, and the results of a search. No client is asked.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Torrents {
         Ok(summary)
     }
 
-    /// What happened lately, newest first, like events on one line.
+    /// Recent events, newest first, like events on one line.
     pub async fn activity(&self) -> Result<Vec<Line>, TorrentsError> {
         let mut tx = self.db.begin_read().await?;
         let rows = AuditTrail::newest(&mut tx, activity::ROWS).await?;

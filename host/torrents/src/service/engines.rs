@@ -256,7 +256,7 @@ impl Torrents {
         }
     }
 
-    /// What is stored of a request's `config`: checked, its secrets encrypted or kept from `before`.
+    /// The stored form of a request's `config`: checked, its secrets encrypted or kept from `before`.
     fn stored_config(
         &self,
         kind_id: &str,
@@ -376,7 +376,7 @@ impl Torrents {
             .collect()
     }
 
-    /// Whoever configures engines decides where stored secrets go.
+    /// Checks that the caller may still configure engines, because that decides where stored secrets go.
     async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, TorrentsError> {
         let needed = [Permission::EnginesManage];
         Ok(self.acting.judge(tx, caller.principal, &needed).await?)

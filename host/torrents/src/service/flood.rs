@@ -1,6 +1,6 @@
-//! What an engine that tells of ever-new torrents costs, measured rather than judged. Run by hand:
-//! `cargo test -p qm-torrents --lib -- --ignored --nocapture flood::measured::sqlite`, with `FLOOD_SECONDS` (40) and
-//! `FLOOD_TORRENTS` (20,000 a tick).
+//! The cost of an engine that lists ever-new torrents, measured and not judged. Run by hand: `cargo test -p qm-torrents
+//! --lib -- --ignored --nocapture flood::measured::sqlite`, with `FLOOD_SECONDS` (40) and `FLOOD_TORRENTS` (20,000 a
+//! tick).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,5 @@
-//! What rules do to torrents: [`TorrentHands`], over what the routes call, without a caller and without audit rows.
+//! Operations of rules on torrents: [`TorrentHands`], built on the functions that the routes call, without a caller and
+//! without audit rows.
 
 use async_trait::async_trait;
 use qm_kernel::ErrorKind;

@@ -1,4 +1,5 @@
-//! What other areas add by themselves: [`TorrentIntake`], over what the routes call, without a caller and without audit rows.
+//! Torrents that other areas add by themselves: [`TorrentIntake`], built on the functions that the routes call, without
+//! a caller and without audit rows.
 
 use async_trait::async_trait;
 use qm_kernel::ErrorKind;

@@ -17,10 +17,10 @@ use crate::sync::engine::Engine;
 use crate::sync::pages::{Pages, RenderedPage};
 use crate::sync::snapshot::Snapshot;
 
-/// For finding out what a filter chooses.
+/// Time limit on finding the torrents that a filter chooses.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A page, and when what it shows was last confirmed by the engine; of several engines, by the one longest ago.
+/// A page, and the instant at which the engine last confirmed its content; of several engines, the earliest instant.
 pub struct ListedPage {
     pub page: RenderedPage,
     pub at: Timestamp,

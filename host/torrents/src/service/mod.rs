@@ -55,7 +55,7 @@ use crate::sync::SyncDeps;
 use crate::sync::engine::{Engine, EngineStatus};
 use crate::sync::metrics::SyncMetrics;
 
-/// What the area needs of the house.
+/// Dependencies of the area.
 #[derive(Clone)]
 pub struct TorrentsDeps {
     pub ground: Ground,
@@ -64,7 +64,7 @@ pub struct TorrentsDeps {
     pub hub: Hub,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<String>,
-    /// What is the server's own, which no client is sent to.
+    /// The server's own places, which no client may be sent to.
     pub own: Vec<OwnPlace>,
     /// The rules that wait for what happens to torrents.
     pub watch: Arc<dyn RuleWatch>,

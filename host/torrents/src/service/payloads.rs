@@ -1,4 +1,4 @@
-//! Whose data lies where: torrents found by paths, for areas that touch files.
+//! Torrents found by the paths of their data, for areas that touch files.
 //!
 //! One pass over the snapshots for any number of paths; nothing is kept between calls, because lists change every few
 //! seconds and are asked about far more rarely. Cost: paths × depth + torrents × depth hash look-ups, and memory for the
@@ -39,7 +39,7 @@ impl Asked {
         }
     }
 
-    /// Whether `path` is one of the paths, contains one or lies below one.
+    /// True if `path` is one of the paths, contains one or lies below one.
     fn touches(&self, path: &str) -> bool {
         self.paths.contains(path)
             || self.above.contains(path)

@@ -15,14 +15,14 @@ use super::Torrents;
 use crate::lanes::PLACES;
 use crate::model::paths::{PathError, Roots, check_directory};
 
-/// How long a look at a path may take, its turn included.
+/// Time limit on a look at a path, waiting for its turn included.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The directories that clients may be told.
 pub struct Places {
-    /// By their names.
+    /// The roots as texts.
     named: Roots,
-    /// As they lie here.
+    /// The roots as they lie on this machine.
     here: qm_confined::Roots,
 }
 
@@ -65,7 +65,7 @@ impl Places {
 }
 
 impl Torrents {
-    /// Whether a client that saves to one of two paths saves to the other: they mean one directory.
+    /// True if two paths mean one directory: a client that saves to one of them saves to the other.
     pub(super) async fn is_same_place(&self, path: &str, judged: &str) -> bool {
         crate::model::paths::normalised(path) == judged
             || (self.places.judge(path, "save path").await).is_ok_and(|meant| meant == judged)

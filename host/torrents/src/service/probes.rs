@@ -1,4 +1,4 @@
-//! Whether all engines answer, for areas that do not know this one.
+//! Checks that all engines answer, for areas that do not know this one.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -151,7 +151,7 @@ impl Registry {
         settling.map_or(TorrentsError::NoEngine, Into::into)
     }
 
-    /// A word on an engine that will be loaded once its plugin is in use, if it will.
+    /// A notice on an engine that will be loaded once its plugin is in use; `None` if it will not.
     fn settling(&self, idle: &Idle) -> Option<Settling> {
         if idle.standing.state != EngineState::Unsupported {
             return None;
@@ -250,7 +250,8 @@ impl Registry {
         })
     }
 
-    /// Since when is what the last reload knew, if it was the same then.
+    /// An engine that is not loaded. Its state began at the instant that the last reload knew, if the state is the
+    /// same.
     fn idle(&self, id: String, kind: String, state: EngineState, reason: Option<String>) -> Idle {
         let before = self.loaded.load();
         let before = before.idle.iter().find(|idle| idle.id == id);
@@ -396,7 +397,7 @@ impl Standing {
     }
 }
 
-/// Whether an engine was loaded from this row, or one that reads the same but for its name.
+/// True if an engine was loaded from this row, or from one that differs only in its name.
 pub fn is_loaded_as(engine: &Engine, row: &EngineRow) -> bool {
     row.id == *engine.id && row.kind == engine.kind && row.config == engine.loading.config
 }

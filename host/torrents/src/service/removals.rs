@@ -41,7 +41,7 @@ const GONE: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Time limit on the list of files of a torrent.
 const FILES: Duration = Duration::from_secs(10);
-/// Bytes of what a row holds; of more nothing is noted.
+/// Bytes of names that a row may hold; a longer list is not noted.
 const NOTED: usize = 4 << 20;
 
 /// Manner of a removal with data.
@@ -450,7 +450,7 @@ impl Torrents {
     }
 }
 
-/// Waits for data to go, and removes what has not gone by then. What stayed.
+/// Waits for data to go, and removes what has not gone by then. Answers the files that stayed.
 async fn remove_seen(mover: &Arc<dyn DataMover>, seen: &[DataSeen], patience: Duration) -> Vec<Stayed> {
     let end = tokio::time::Instant::now() + patience;
     let mut stayed = Vec::new();

@@ -59,7 +59,7 @@ pub(super) struct User {
     is_loose: bool,
 }
 
-/// Everybody's data, and where it lies.
+/// The data of all torrents, and the places where it lies.
 pub(super) struct Uses {
     users: Vec<User>,
     places: Places,
@@ -208,8 +208,8 @@ async fn ask_files(engine: &Engine, hash: &str) -> Option<Vec<String>> {
 }
 
 impl Torrents {
-    /// Everybody's data, with these torrents as their clients tell them at this moment. What is wrong with one of them stands
-    /// in its place.
+    /// The data of all torrents, with these torrents as their clients tell them at this moment. A torrent that cannot
+    /// be read has its error in the place of its number.
     pub(super) async fn gather(&self, subjects: &[Subject]) -> (Uses, Vec<Result<usize, TorrentsError>>) {
         // The list of an engine that nobody looked at is some seconds old. Of one that is away, what it last told.
         let engines = self.registry.all();

@@ -1,4 +1,4 @@
-//! Who does the same thing to the same torrent waits for its turn.
+//! Turns of tasks that would do the same thing to the same torrent: one runs at a time, the others wait.
 //!
 //! Bounds: one lock a torrent that is being added; those nobody holds or waits for are dropped when the next is taken.
 

@@ -1,5 +1,5 @@
-//! What is done beside requests and reads: the settings of the area are followed, engines that another server deleted are let
-//! go of, and the rows of deleted engines are removed.
+//! Work beside requests and reads: the settings of the area are followed, engines that another server deleted are
+//! dropped, and the rows of deleted engines are removed.
 //!
 //! Rows go in steps of a few hundred, each a transaction of its own, with a pause as long as the step between two: half of
 //! the time at least the database is free for others. What a crash cuts short the next start, or another server on the same
@@ -28,12 +28,12 @@ use crate::repo;
 use crate::repo::retire::{Progress, Step};
 use crate::settings::{MAX_SNAPSHOT_BYTES, MAX_TORRENTS};
 
-/// Between two looks at the settings and at what others deleted.
+/// Interval between two looks at the settings and at what others deleted.
 const LOOK: Duration = BEAT.saturating_mul(5);
 /// The longest pause between two steps.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What the loops know.
+/// State that the loops share.
 pub struct Upkeep {
     settings: Settings,
     limits: Arc<ArcSwap<Limits>>,
@@ -50,12 +50,12 @@ impl Upkeep {
         })
     }
 
-    /// What the settings say at the moment.
+    /// The limits that the settings give at the moment.
     pub fn limits(&self) -> Arc<ArcSwap<Limits>> {
         self.limits.clone()
     }
 
-    /// There are rows to remove.
+    /// Notes that there are rows to remove.
     pub fn has_deleted(&self) {
         self.deleted.notify_one();
     }

@@ -25,7 +25,7 @@ const WATCHED_AFTER_REQUEST: Duration = Duration::from_secs(30);
 /// Time that requests after a quiet time wait for an exact list, counted from the first of them.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is remembered of an engine between reads; lost at restart.
+/// The state of an engine that is kept between reads; it is lost at restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineStatus {
     pub online: bool,
@@ -41,14 +41,14 @@ pub struct EngineStatus {
     pub torrent_count: usize,
 }
 
-/// How the last read ended. Reads are numbered from 1.
+/// The number of the last read that ended, with its error if it failed. Reads are numbered from 1.
 #[derive(Clone, Debug, Default)]
 struct Reads {
     finished: u64,
     error: Option<EngineError>,
 }
 
-/// Who wants the list, and how well it is known. Instants are milliseconds since `epoch`.
+/// The demand for the list, and how exact the list is. Instants are milliseconds since `epoch`.
 struct Interest {
     epoch: Instant,
     /// The last request for the list, plus one; 0: there was none.
@@ -80,7 +80,8 @@ impl Interest {
         then > 0 && Duration::from_millis(now.saturating_sub(then)) <= WATCHED_AFTER_REQUEST
     }
 
-    /// Notes a request for the list. The time it should wait for an exact one, if it is not exact.
+    /// Notes a request for the list. Answers the time that the request should wait for an exact list; `None` if it need
+    /// not wait.
     fn note_request(&self) -> Option<Duration> {
         let now = self.now();
         let before = self.asked.swap(now, Ordering::SeqCst);
@@ -95,7 +96,7 @@ impl Interest {
     }
 }
 
-/// What an engine is loaded with beside its driver.
+/// The part of an engine, beside its driver, that is fixed when it is loaded.
 #[derive(Debug)]
 pub struct Loading {
     /// The instant of loading.
@@ -198,12 +199,12 @@ impl Engine {
         self.status.load_full()
     }
 
-    /// Whether its last read failed.
+    /// True if its last read failed.
     pub fn is_down(&self) -> bool {
         self.status.load().as_ref().is_some_and(|status| !status.online)
     }
 
-    /// Since when it is what it is `at` that moment.
+    /// The instant since when the engine is in this state; `at` if the state is new.
     pub(super) fn since(&self, online: bool, limited: bool, at: Timestamp) -> Timestamp {
         let before = self.status.load();
         let now = (online, limited);
@@ -217,7 +218,7 @@ impl Engine {
         self.status.store(Some(Arc::new(status)));
     }
 
-    /// Says what ends its sync loop.
+    /// Sets the token that ends its sync loop.
     pub(super) fn ends_by(&self, stop: &CancellationToken) {
         // A loop that begins again after a panic ends by the same token.
         let _ = self.stop.set(stop.clone());
@@ -261,18 +262,19 @@ impl Engine {
         self.confirmed_at.load().as_deref().copied()
     }
 
-    /// Whether somebody asked for the list lately, or for an exact read, which is granted with this.
+    /// True if somebody asked for the list lately, or for an exact read; that request is then served by the coming
+    /// read.
     pub(super) fn is_wanted(&self) -> bool {
         let demanded = self.interest.demanded.swap(false, Ordering::SeqCst);
         demanded || Interest::is_recent(self.interest.now(), self.interest.asked.load(Ordering::SeqCst))
     }
 
-    /// Whether the last read was a quiet one.
+    /// True if the last read was a quiet one.
     pub(super) fn is_quiet(&self) -> bool {
         self.interest.quiet.load(Ordering::SeqCst)
     }
 
-    /// The read under way has no end of its own.
+    /// Ends the read under way with this error, because it will not end by itself.
     pub(super) fn give_up_read(&self, error: EngineError) {
         self.end_read(self.started.load(Ordering::SeqCst), Some(error));
     }

@@ -1,4 +1,4 @@
-//! What the sync loops count, by engine.
+//! Counters of the sync loops, by engine.
 //!
 //! Bounds: the series of an engine under one name; they go with its loop, and when it gets another name.
 
@@ -67,7 +67,7 @@ fn registered<C: Collector + Clone + 'static>(
 pub struct EngineMetrics {
     all: SyncMetrics,
     engine_id: Arc<str>,
-    /// What the engine was called at the last read.
+    /// The engine's name at the last read.
     name: Option<Arc<String>>,
 }
 

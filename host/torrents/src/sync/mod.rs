@@ -53,22 +53,22 @@ use self::repair::Repairs;
 use self::snapshot::{Admission, Changes, Snapshot};
 use crate::model::limits::{Excess, Limits};
 
-/// From tick to tick.
+/// Interval between two ticks.
 pub const INTERVAL: Duration = Duration::from_secs(2);
 
-/// An exact read every so often, whoever looks: a plugin may have missed what nobody asked it for.
+/// Interval between exact reads, whoever looks: a plugin may have missed what nobody asked it for.
 const EXACT_EVERY: Duration = Duration::from_mins(5);
 
-/// Who looks at torrents.
+/// The users who may see torrents.
 const AUDIENCE: Room = Room::Perm(Permission::TorrentsView);
 
 /// Reads that users' commands ask for are at least this far apart.
 const EARLY_READ_GAP: Duration = Duration::from_millis(200);
 
-/// Between two whole lists of an engine of which something was left out: with room for more, and without.
+/// Intervals between two whole lists of an engine of which something was left out: with room for more, and without.
 const WHOLE_EVERY: (Duration, Duration) = (Duration::from_secs(30), Duration::from_mins(5));
 
-/// What a loop works with.
+/// Dependencies of a loop.
 #[derive(Clone)]
 pub struct SyncDeps {
     pub db: Db,
@@ -86,12 +86,12 @@ pub struct SyncLoop {
     engine: Arc<Engine>,
     deps: SyncDeps,
     stop: CancellationToken,
-    /// Without it the client is left in peace.
+    /// The right to ask the client; without it the client is not asked.
     mandate: Mandate,
     store: Store,
     repairs: Repairs,
     metrics: EngineMetrics,
-    /// Of the last delta applied; `None` asks for everything.
+    /// The cursor of the last delta applied; `None` asks for everything.
     cursor: Option<u64>,
     last_exact: Instant,
     /// Why the last whole list, or a delta since, was not taken whole.
@@ -101,7 +101,7 @@ pub struct SyncLoop {
     attached: bool,
     /// The log says that it is offline, and not yet that it is back.
     told_offline: bool,
-    /// The database refused the last write; told once.
+    /// The database refused the last write; this is logged once.
     db_failing: bool,
 }
 
@@ -368,7 +368,7 @@ impl SyncLoop {
         }
     }
 
-    /// A database that refuses is told once, not every 2 s; what it refused stays due.
+    /// Logs once, not every 2 s, that the database refuses. What it refused stays due.
     fn note_database(&mut self, result: Result<(), DbError>) {
         let failing = result.is_err();
         match result {

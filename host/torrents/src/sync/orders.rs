@@ -1,4 +1,4 @@
-//! The one way to a client's commands. What takes data needs the proof that nobody else uses it.
+//! The one way to a client's commands. A command that takes data needs the proof that nobody else uses the data.
 
 use qm_ports::engine::{Command, EngineError, Outcome};
 
@@ -6,7 +6,7 @@ use super::engine::Engine;
 use crate::model::unshared::{Unshared, takes_data};
 
 impl Engine {
-    /// Has the client do what takes no data.
+    /// Has the client carry out a command that takes no data.
     pub async fn order(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError> {
         if takes_data(&*self.driver, &command) {
             return Err(EngineError::Unsupported(
@@ -16,7 +16,8 @@ impl Engine {
         self.driver.run(hashes, command).await
     }
 
-    /// Has the client do what takes data of these torrents. Those that the proof does not cover are not told.
+    /// Has the client carry out a command that takes the data of these torrents. Torrents that the proof does not cover
+    /// are left out.
     pub async fn order_taking(
         &self,
         hashes: &[String],

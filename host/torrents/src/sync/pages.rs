@@ -20,7 +20,7 @@ const MAX_CACHED_PAGES: usize = 2000;
 /// Torrents judged between two looks at the clock.
 const LOOK_AT_CLOCK: usize = 64;
 
-/// Nobody waited any longer.
+/// The time limit on a page ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooSlow {
     /// Torrents judged until then.

@@ -31,9 +31,9 @@ pub struct Store {
     tracker: Option<Tracker>,
     /// `None` until there is a baseline; what moves before is part of it.
     ledger: Option<Ledger>,
-    /// Whether the first list was compared with the rows of the last run.
+    /// True once the first list was compared with the rows of the last run.
     observed: bool,
-    /// Whether a whole list was seen, and with it the rows that the client no longer lists were retired.
+    /// True once a whole list was seen, and the rows that the client no longer lists were retired.
     reconciled: bool,
     last_flush: Instant,
     /// The instant of the next sweep: records of torrents that are gone are removed.
@@ -126,8 +126,8 @@ impl Store {
         Ok(())
     }
 
-    /// Puts what the rows know better into what the client told. Answers whether earlier reports went without that and
-    /// have to be asked for again.
+    /// Corrects what the client told by what the rows know better. True if earlier reports went without that and have
+    /// to be asked for again.
     pub async fn mend(&mut self, delta: &mut Delta) -> bool {
         let was_loaded = self.tracker.is_some();
         // Whatever is wrong with the database is told when the delta is stored.
@@ -140,7 +140,7 @@ impl Store {
         !was_loaded && !delta.full
     }
 
-    /// Whether a torrent was taken before, in this run or the last one.
+    /// True if a torrent was taken before, in this run or the last one.
     pub fn knows(&self, hash: &str) -> bool {
         self.tracker.as_ref().is_some_and(|tracker| tracker.knows(hash))
     }
@@ -238,7 +238,8 @@ impl Store {
         Ok(())
     }
 
-    /// What the engine has moved in all, including what is not stored yet; `None` before there is a baseline.
+    /// Bytes that the engine has moved in all, including those that are not stored yet; `None` before there is a
+    /// baseline.
     pub fn totals(&self) -> Option<Counters> {
         let unwritten = self.tracker.as_ref().map(Tracker::unwritten).unwrap_or_default();
         self.ledger.map(|ledger| ledger.totals(unwritten))

@@ -1,4 +1,4 @@
-//! What the loop tells: messages of the realtime channel, and events of the bus.
+//! Messages that the loop sends over the realtime channel, and events that it publishes on the bus.
 
 use qm_kernel::event::{Cause, DomainEvent, EventSpec};
 use qm_kernel::{Ctx, Permission, Timestamp};

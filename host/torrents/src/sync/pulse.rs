@@ -1,4 +1,4 @@
-//! Whether an engine answers, asked so that one that hangs holds nobody up.
+//! Checks that an engine answers, made so that a hanging engine delays nobody.
 //!
 //! Bounds: one question under way an engine, however many want to know; it ends by the driver's own deadlines.
 
@@ -22,7 +22,7 @@ pub struct Pulse {
     latest: watch::Sender<Option<HealthView>>,
 }
 
-/// Nobody asks any more, however the asking ended.
+/// A question under way; once dropped, the next one may be asked.
 struct Asking(Arc<Engine>);
 
 impl Drop for Asking {
@@ -66,7 +66,7 @@ pub async fn ask_driver(driver: &dyn EngineDriver, name: &str, ctx: &Ctx) -> Hea
     }
 }
 
-/// What is known of an engine without asking it: its last answer, or how its last read ended, whichever is newer.
+/// The health of an engine without asking it: its last answer, or the end of its last read, whichever is newer.
 pub fn known(engine: &Engine, ctx: &Ctx) -> HealthView {
     let latest = engine.pulse.latest();
     let is_older = |status: &EngineStatus| latest.as_ref().is_none_or(|latest| latest.checked_at < status.at);

@@ -20,7 +20,7 @@ use super::pages::Pages;
 use crate::dto::torrent::{self, TorrentEntry, Version};
 use crate::model::limits::{Excess, Limits, Room};
 
-/// What one delta did to a snapshot.
+/// Changes that one delta made to a snapshot.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// The torrent before (none: it is new) and now. Torrents that were reported but are the same are left out.
@@ -42,7 +42,7 @@ fn weight(entry: &TorrentEntry) -> usize {
 /// The rule by which torrents of a delta are taken.
 pub struct Admission<'a> {
     pub limits: Limits,
-    /// Whether a torrent was taken before; of a first list those go first.
+    /// True for a torrent that was taken before; in a first list those are taken first.
     pub is_known: &'a dyn Fn(&str) -> bool,
 }
 

@@ -136,7 +136,7 @@ impl Bench {
         Self::over(&self.db, self.client, self.heard, self.watch)
     }
 
-    /// What the polls since the last look were to find out.
+    /// The attention of each poll since the last look.
     fn attention(&self) -> Vec<Attention> {
         std::mem::take(&mut *self.client.attention.lock().unwrap())
     }

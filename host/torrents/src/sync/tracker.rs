@@ -1,4 +1,4 @@
-//! What is in the database of one engine's torrents, and what has to go there.
+//! The database rows of one engine's torrents, and the changes that have to be written.
 //!
 //! Owned by the engine's sync loop. A row is written
 //! * at once when the torrent is new, or its name, state, size, place, label or instants changed, when it became complete
@@ -27,7 +27,7 @@ use crate::model::intake::Intakes;
 use crate::model::ledger::{Counters, Growth};
 use crate::repo::snapshots::{RowWrite, StoredRow};
 
-/// Torrents that are gone of which it is kept when they were added; with one more all of them are forgotten.
+/// Number of departed torrents whose instants of adding are kept; with one more, all of them are forgotten.
 const DEPARTED: usize = 50_000;
 /// Rows of one transaction.
 pub const BATCH: usize = 500;
@@ -86,7 +86,8 @@ pub struct Tracker {
     retiring: HashMap<Arc<str>, Tracked>,
     /// The keys of `retiring` in the order in which they went.
     leaving: VecDeque<Arc<str>>,
-    /// The instants at which torrents were added that are no longer listed: who comes back with a later one is another.
+    /// Instants of adding of torrents that are no longer listed. A torrent that comes back with a later instant is
+    /// another one.
     departed: HashMap<Arc<str>, Timestamp>,
     hasher: RandomState,
 }
@@ -137,7 +138,7 @@ impl Tracker {
         }
     }
 
-    /// Whether there is a record of a torrent: it was taken before.
+    /// True if there is a record of a torrent: it was taken before.
     pub fn knows(&self, hash: &str) -> bool {
         self.torrents.contains_key(hash)
     }
@@ -252,8 +253,8 @@ impl Tracker {
         self.due.extend(self.dirty.drain());
     }
 
-    /// Makes those due at once whose ratio is no longer the stored one and is worth it: `is_wanted` gets the torrent and the
-    /// stored ratio.
+    /// Makes torrents due at once whose ratio is no longer the stored one, if that is worth it: `is_wanted` gets the
+    /// torrent and the stored ratio.
     pub fn hasten(&mut self, is_wanted: impl Fn(&Torrent, f64) -> bool) {
         let wanted = self.dirty.extract_if(|hash| {
             let tracked = self.torrents.get(hash);
@@ -337,7 +338,7 @@ impl Tracker {
         }
     }
 
-    /// Puts what is known better than by the client into what the client told.
+    /// Puts the completion instants of the rows in the place of those that the client told: the first one counts.
     pub fn mend(&self, told: &mut [Torrent]) {
         for torrent in told.iter_mut().filter(|torrent| torrent.completed_at.is_some()) {
             let tracked = match self.torrents.get(&torrent.hash) {

@@ -17,7 +17,7 @@ MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAKj34GkxFhD90vcNLYLInFEX6Ppy1tPf\n\
 9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRYC9AIKjbJTWit+CqvjWYzvQwECAwEAAQ==\n\
 -----END PUBLIC KEY-----\n";
 
-/// Asks without a body: whoever is let in gets a 400 or a 404 at worst, and changes nothing that matters here.
+/// Asks without a body. A caller who is let in gets a 400 or a 404 at worst, and changes nothing that matters here.
 async fn ask(operation: &Operation, api: &Api) -> (u16, Value) {
     let request = fresh(api, &operation.method, &operation.target());
     let reply = request.send().await.expect("an answer");
@@ -25,7 +25,7 @@ async fn ask(operation: &Operation, api: &Api) -> (u16, Value) {
     (reply.status, body)
 }
 
-/// Its only file root is its own: some routes need no body to act on all of it.
+/// A server with a file root of its own, because some routes need no body to act on all of it.
 async fn server(db: &TestDb, root: &tempfile::TempDir) -> TestServer {
     let root = root.path().display().to_string();
     TestServer::builder(db)
@@ -39,7 +39,7 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-/// Tokens that are none, and what each is told.
+/// Forged tokens, each with a name and the answer that it gets.
 fn forgeries() -> Vec<(&'static str, String, &'static str)> {
     let good = token::claims(Role::SuperAdmin, 4_000_000_000);
     let with = |key: &str, value: Value| {

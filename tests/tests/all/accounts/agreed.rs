@@ -1,6 +1,6 @@
-//! What was agreed: which routes there are and who may call them, and which role holds which permission. The tables
-//! are `routes.tsv` and `permissions.tsv`; a difference is a decision, so change them together with the code and say
-//! why. Where a copy of the interface lies beside the checkout, they must not contradict it.
+//! The agreed tables: which routes there are and who may call them, and which role holds which permission. They are
+//! `routes.tsv` and `permissions.tsv`. A difference is a decision, so change the tables together with the code and say
+//! why. Where a copy of the interface lies beside the checkout, the tables must not contradict it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -137,7 +137,7 @@ fn roles_do_not_contradict_the_copy_beside_the_checkout() {
 }
 
 both_databases! {
-    /// What `GET /api/users/roles` shows is what the database grants: the table again, after seeding.
+    /// `GET /api/users/roles` shows the permissions that the database grants: the table again, after seeding.
     async fn the_database_grants_what_was_agreed(db: &TestDb) {
         let server = TestServer::builder(db).kinds(FakeKinds::first_party()).start().await;
         let mut granted: BTreeMap<String, Vec<String>> = BTreeMap::new();

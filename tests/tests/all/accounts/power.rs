@@ -1,4 +1,5 @@
-//! What hands out power, attacked with tokens that live on after their user has lost it: deactivated, demoted, deleted.
+//! Routes that hand out power, attacked with tokens that outlive their user's rights: the user was deactivated, demoted
+//! or deleted.
 //!
 //! The routes come from the document: all that change something and need a permission that hands out power, and those
 //! of one's own account. Each answers 403 and changes nothing.
@@ -36,7 +37,7 @@ async fn state(db: &Db) -> Vec<String> {
     state
 }
 
-/// Somebody whose token still says what they no longer are.
+/// A user whose token still says what the user no longer is.
 struct Fallen {
     how: &'static str,
     id: String,
@@ -84,7 +85,7 @@ fn word(value: &Value) -> String {
         .to_owned()
 }
 
-/// Whether the operation changes what power is made of.
+/// True if the operation writes and needs a permission that hands out power.
 fn hands_out_power(operation: &Operation) -> bool {
     operation.method != "GET"
         && operation
@@ -93,13 +94,14 @@ fn hands_out_power(operation: &Operation) -> bool {
             .any(|permission| permission.hands_out_power())
 }
 
-/// Whether it changes the caller's own account.
+/// True if it changes the caller's own account.
 fn is_own_account(operation: &Operation) -> bool {
     let own = operation.path.starts_with("/api/account/") || operation.path == "/api/auth/change-password";
     own && operation.method != "GET"
 }
 
-/// What somebody who is deactivated may still do until their token expires: it gives nobody anything that lasts longer.
+/// Routes that a deactivated user may still call until their token expires: they give nobody anything that lasts
+/// longer.
 const BY_TOKEN: &[&str] = &[
     // What is done to torrents, files and jobs is done once, and seen in the audit.
     "/api/torrents",
@@ -117,7 +119,8 @@ const BY_TOKEN: &[&str] = &[
     "/api/system/update/check",
 ];
 
-/// Whether it changes something, or has somebody else's server asked, for longer than its answer.
+/// True if it writes, needs a permission, and has effects beyond its answer: a lasting change, or a request to somebody
+/// else's server.
 fn outlasts_its_token(operation: &Operation) -> bool {
     let by_token = BY_TOKEN.iter().any(|path| operation.path.starts_with(path));
     operation.method != "GET" && !operation.needed.is_empty() && (!by_token || hands_out_power(operation))

@@ -1,4 +1,5 @@
-//! Rules over a server that is killed again and again: what may not be done twice is not, and nothing is forgotten.
+//! Rules over a server that is killed again and again: an action that must not be repeated is not repeated, and none is
+//! forgotten.
 //!
 //! The server has actions that write down what they do.
 
@@ -19,7 +20,7 @@ const PLAYED: &str = "automation::crash::played";
 /// The actions at which a server is killed, one server after the other: no more than each finds to do.
 const KILLS: [usize; 10] = [1, 2, 3, 1, 2, 3, 2, 1, 3, 2];
 
-/// No test of its own: the program of the servers.
+/// Not a test of its own: the program of the servers.
 #[test]
 #[ignore = "a server, which the test beside begins"]
 fn played() {
@@ -33,7 +34,7 @@ fn played() {
     });
 }
 
-/// How each run of a rule ended, by the hash of its torrent.
+/// The outcomes of each run of a rule, by the hash of its torrent.
 async fn outcomes(api: &Api, rule: &str) -> BTreeMap<String, Vec<(String, Option<String>)>> {
     let page = api
         .get(&format!("/api/automation/rules/{rule}/logs?pageSize=200"))

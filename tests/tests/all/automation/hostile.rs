@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::plugins::grant;
 
 const TOKEN: &str = "action-token-5f1d3b7a9c2e";
-/// What an action does wrong, and what its rule's log says of it.
+/// The misbehaviour of an action, and the text that its rule's log shows for it.
 const WRONGS: &[(&str, &str)] = &[
     ("loop", "it computed for more than 0.3 s in one call"),
     ("trap", "told to"),

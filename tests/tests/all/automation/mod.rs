@@ -1,4 +1,4 @@
-//! Automation: rules over a whole server, and what a kill does to what they do.
+//! Automation: rules over a whole server, and the effect of a kill on their runs.
 
 mod crash;
 mod hostile;
@@ -14,7 +14,8 @@ use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-/// Actions that do nothing but tell: `harmless` may be done twice, `harmful` may not; `stuck` waits until it is let go.
+/// Actions that only report that they were called: `harmless` may be done twice, `harmful` may not; `stuck` waits until
+/// it is let go.
 pub struct Telling {
     tell: Box<dyn Fn(&str) -> bool + Send + Sync>,
     pub told: Mutex<Vec<String>>,
@@ -22,7 +23,7 @@ pub struct Telling {
 }
 
 impl Telling {
-    /// Each action tells `action hash tag` when it begins, and never ends where that is answered with false.
+    /// Each action reports `action hash tag` when it begins. If `tell` answers false, the action never ends.
     pub fn new(tell: impl Fn(&str) -> bool + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             tell: Box::new(tell),

@@ -38,8 +38,8 @@ async fn logged(api: &Api, id: &str) -> Value {
 }
 
 both_databases! {
-    /// Whatever area or plugin brings an action: it says what it stands for, and nobody stores a rule with it who may not do
-    /// that by hand.
+    /// Every action declares permissions, whatever area or plugin provides it, and a rule with it is stored only by
+    /// users who may do the same by hand.
     async fn every_action_of_the_catalogue_is_stored_by_those_alone_who_may_do_it(db: &TestDb) {
         let files = &["torrent_actions.wasm", "webhook.wasm"];
         let server = TestServer::builder(db).plugins(files).start().await;

@@ -27,7 +27,7 @@ const SETTINGS: [&str; WORKERS] = [
 /// Nothing is stored there: categories name it.
 const ROOT: &str = "/downloads";
 
-/// What is written to.
+/// The kind of object that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     User,
@@ -39,7 +39,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// How its audit rows begin.
+    /// The area that begins the actions of its audit rows.
     fn area(self) -> &'static str {
         match self {
             Kind::User => "users",
@@ -52,11 +52,12 @@ impl Kind {
     }
 }
 
-/// One object as far as we were told. It is known by its name, because a creation that was cut short gave us no id.
+/// One object as far as the answers told us. It is known by its name, because a creation that was cut short gave us no
+/// id.
 #[derive(Clone, Debug, Default)]
 struct Object {
     id: Option<String>,
-    /// What it holds; `None` once deleted, or not yet created.
+    /// Its content; `None` once deleted, or not yet created.
     state: Option<String>,
     /// Acknowledged writes.
     writes: usize,
@@ -78,7 +79,8 @@ struct Write {
     then: Option<String>,
 }
 
-/// What creates an object, or what changes or ends one that is there. `text` is new each time.
+/// The request that creates an object, or, with `change`, one that changes or ends an object that is there. `text` is
+/// new each time.
 fn write(kind: Kind, name: &str, object: &Object, text: &str, change: bool) -> Write {
     let make = |path: &str, body: Value, then: &str| Write {
         method: "POST",
@@ -140,7 +142,7 @@ fn write(kind: Kind, name: &str, object: &Object, text: &str, change: bool) -> W
     }
 }
 
-/// Writes until the server is gone. Answers what it was told.
+/// Writes until the server is gone. Answers the objects as the server acknowledged them.
 async fn work(
     api: Api,
     mut objects: Objects,
@@ -233,7 +235,7 @@ async fn pages(api: &Api, path: &str) -> Vec<Value> {
     items
 }
 
-/// What is really there: id and state by kind and name.
+/// The objects that are really there: id and state, by kind and name.
 async fn found(api: &Api) -> BTreeMap<(Kind, String), (String, String)> {
     let mut all = BTreeMap::new();
     let mut add = |kind: Kind, name: &Value, id: &Value, state: String| {

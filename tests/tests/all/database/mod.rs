@@ -1,4 +1,4 @@
-//! What stands in the database: every statement of the program, and what a kill leaves behind.
+//! The database: every statement of the program, and the content that a kill leaves behind.
 
 mod crash;
 mod statements;

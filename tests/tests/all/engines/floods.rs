@@ -23,7 +23,7 @@ async fn rows(db: &Db, id: &str) -> (i64, i64) {
     )
 }
 
-/// How it stands with an engine, as the list of engines shows it.
+/// An engine as the list of engines shows it; `None` while it is not listed.
 async fn shown(api: &Api, id: &str) -> Option<Value> {
     let engines = api.send("GET", "/api/engines", None).await.json();
     let engines = engines.as_array().cloned().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Nobody looks, and engines are asked for less: what others do is seen all the same, and whoever looks sees it at once.
+//! Engines that nobody looks at, which are asked for less: changes made by others are seen all the same, and a user who
+//! looks sees them at once.
 
 use std::sync::Arc;
 

@@ -369,7 +369,8 @@ async fn trackers(site: &Site) {
     );
 }
 
-/// Of a torrent that it does not have, everything says so.
+/// Commands for a torrent that the client does not have are refused as not found and touch no other torrent; detaching
+/// and attaching are not supported at all.
 async fn strangers(site: &Site) {
     let text = || "x".to_owned();
     for command in [

@@ -90,7 +90,7 @@ fn make(path: &Path, name: &str) {
     }
 }
 
-/// Whether the item is there. What is there is all of it.
+/// True if the item is there. It is then compared byte by byte, and must be complete.
 fn is_there(path: &Path, name: &str) -> bool {
     if path.symlink_metadata().is_err() {
         return false;
@@ -214,7 +214,7 @@ async fn trash_id(api: &Api, name: &str) -> Option<Value> {
     Some(item["id"].clone())
 }
 
-/// What is done to an item next; `None` when the server is gone.
+/// The next step with an item; `None` when the server is gone.
 async fn step(api: &Api, item: &Item, dice: &mut Dice) -> Option<Step> {
     let name = &item.name;
     let from = match &item.place {

@@ -102,7 +102,7 @@ impl Fenced {
         all
     }
 
-    /// Asks for what cannot be done, and gets told why; everything is as before.
+    /// Asks for something that cannot be done: the answer says why, and everything is as before.
     async fn refused(&self, path: &str, body: Value, status: u16, wanted: &str) {
         let before = self.content();
         let reply = self.api.send("POST", path, Some(&body)).await;

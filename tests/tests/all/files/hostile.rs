@@ -22,7 +22,7 @@ use crate::document::fresh;
 
 /// The longest an answer may take: what waits for a FIFO waits for ever.
 const DEADLINE: Duration = Duration::from_mins(1);
-/// What a file outside holds that has a second name inside.
+/// The content of a file outside that has a second name (a hard link) inside.
 const SHARED: &str = "also known outside";
 /// No client sends an address longer than this.
 const LONGEST_QUERY: usize = 8000;
@@ -313,7 +313,7 @@ fn refused(route: &str, reply: &Reply) -> bool {
     reply.json()[key] == nothing
 }
 
-/// What a percent-encoded text stands for.
+/// The bytes that a percent-encoded text stands for.
 fn decoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text;
@@ -476,7 +476,7 @@ both_databases! {
         assert_eq!(found, known, "paths of other routes, known ones");
     }
 
-    /// What the others rely on: were the canary within reach, its song would be heard.
+    /// The condition that the other tests rely on: if the canary is within reach, its song is heard.
     async fn the_canary_is_heard_when_it_sings(db: &TestDb) {
         let site = Site::in_memory();
         let server = TestServer::builder(db)

@@ -1,4 +1,5 @@
-//! What the file manager tells while it works, to whom and how often; and the torrents whose data it takes away.
+//! Messages of the file manager while it works: to whom and how often they go. And the torrents whose data it takes
+//! away.
 
 use std::time::Instant;
 

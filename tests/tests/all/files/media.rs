@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 use super::site::Site;
 
-/// Of the video, in seconds: red at first, blue from the middle on.
+/// Length of the video, in seconds: it is red at first, and blue from the middle on.
 const SECONDS: u32 = 30;
 
 /// Runs a program to its end; answers what it printed.
@@ -55,7 +55,7 @@ async fn ticket(api: &Api, path: &str) -> String {
     ticket["token"].as_str().expect("a ticket").to_owned()
 }
 
-/// What came over the wire, told apart by the side that sent it.
+/// The heads of requests and answers that came over the wire, in two lists.
 #[derive(Clone, Default)]
 struct Heard {
     requests: Arc<Mutex<Vec<String>>>,
@@ -320,7 +320,7 @@ async fn seek_in_a_browser(db: &qm_testkit::TestDb) {
     assert!(allowed.iter().all(|allowed| *allowed == origin), "{allowed:?}");
 }
 
-/// What is streamed is the same whichever database keeps the users.
+/// The streamed bytes are the same whichever database keeps the users.
 #[test]
 fn a_browser_seeks_in_a_video() {
     database::run(Backend::Sqlite, async |db| seek_in_a_browser(db).await);

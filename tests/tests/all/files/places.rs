@@ -20,13 +20,14 @@ use super::table::ELSEWHERE;
 /// The longest an answer may take: what waits for a FIFO waits for ever.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// How a route takes a directory, and how far it judges one.
+/// A route that takes a directory, and how far the route judges it.
 struct Row {
     route: &'static str,
     field: &'static str,
     /// `{feed}`, `{library}`: their ids.
     body: &'static str,
-    /// Whether what is there and is no directory is refused when it is told; the others find out when they read it.
+    /// True if a path that is there and is no directory is refused at once; the other routes find out when they read
+    /// it.
     judges_kind: bool,
 }
 
@@ -199,7 +200,7 @@ impl Target {
         reply.expect("the server answers")
     }
 
-    /// What clients and the database hold of places.
+    /// The directories that clients and the database keep.
     async fn kept(&self, api: &Api) -> Value {
         json!({
             "torrents": api.get("/api/torrents").await,

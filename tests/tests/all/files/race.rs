@@ -14,19 +14,19 @@ use super::site::{Site, sung, temporaries, tree};
 
 /// Long enough for every step to meet a swap many times over, on a machine that has nothing else to do.
 const LENGTH: Duration = Duration::from_secs(20);
-/// However busy the machine is, it goes on until so much has happened. When for this long nothing of it has that is still wanted,
-/// nothing ever will.
+/// The test goes on until the wanted counts are reached, however busy the machine is. If no wanted count grows for this
+/// long, the test fails.
 const STUCK: Duration = Duration::from_mins(2);
 const SWAPS: u64 = 1000;
 const CHANGES: u64 = 100;
-/// Of each of those that read.
+/// Reads that are wanted of each reader.
 const READS_OF_EACH: u64 = 50;
-/// The folder is swapped for so long without a rest, and then as long with rests: what takes many steps is met by a swap in
-/// each of them, and also gets through as a whole.
+/// Time that the folder is swapped without a rest; after it the folder is swapped as long with rests. An operation of
+/// many steps then meets a swap in each of its steps, and also gets through as a whole.
 const BURST: Duration = Duration::from_millis(20);
 const REST: Duration = Duration::from_micros(300);
 
-/// What has happened so far.
+/// Counts of everything that has happened so far.
 #[derive(Default)]
 struct Tally {
     swaps: AtomicU64,
@@ -45,7 +45,7 @@ impl Tally {
         [&self.swaps, &self.changes, &self.reads, &self.streams].map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// How much of what is wanted has not happened yet.
+    /// The number of wanted events that have not happened yet.
     fn wanted(&self) -> u64 {
         let wanted = [SWAPS, CHANGES, READS_OF_EACH, READS_OF_EACH];
         let counts = self.counts().into_iter().zip(wanted);
@@ -57,7 +57,7 @@ impl Tally {
     }
 }
 
-/// What the reader asks, through the folder that is swapped.
+/// Requests of the reader, through the folder that is swapped.
 const READS: &[(&str, &str, &str)] = &[
     ("GET", "/api/files?path=victim", ""),
     ("GET", "/api/files?path=victim/folder", ""),
@@ -143,7 +143,8 @@ fn changes(round: u64) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Whether an answer is a success; that it holds nothing of the canary is checked always.
+/// Sends a request. True if it succeeded; a batch in which nothing succeeded did not. Every answer is checked: it may
+/// hold nothing of the canary.
 async fn ask(api: &Api, method: &str, path: &str, body: Option<&Value>) -> bool {
     let reply = api.send(method, path, body).await;
     if let Some(said) = sung(&reply) {
@@ -234,7 +235,8 @@ async fn read(api: Api, tally: Arc<Tally>) {
     }
 }
 
-/// A ticket is good for one file, and the file is deleted and put back all the time: whoever is refused asks for another.
+/// Streams by tickets. A ticket is good for one file, and the file is deleted and put back all the time, so a refused
+/// reader asks for another ticket.
 async fn stream(viewer: Api, player: Api, tally: Arc<Tally>) {
     while !tally.is_over() {
         let wanted = json!({ "path": "victim/secret" });
@@ -303,7 +305,7 @@ async fn race(server: &TestServer, site: Arc<Site>) {
     assert_eq!(temporaries(&site.root), Vec::<std::path::PathBuf>::new());
 }
 
-/// What is on disk is the same whichever database keeps the records.
+/// The content of the disk is the same whichever database keeps the records.
 #[test]
 fn a_folder_swapped_for_a_link_leads_nowhere() {
     database::run(Backend::Sqlite, async |db| {

@@ -1,5 +1,5 @@
-//! What the proofs of the file manager share: a root with a canary beside it that nobody may touch or read, and trees as
-//! values that can be compared.
+//! Parts that the proofs of the file manager share: a root with a canary beside it that nobody may touch or read, and
+//! trees as values that can be compared.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use qm_testkit::http::Reply;
 use tempfile::TempDir;
 
-/// What every file of the canary holds, and nothing inside the root.
+/// The content of every file of the canary; nothing inside the root holds it.
 pub const SECRET: &str = "the canary sings 5d1c0a97";
-/// A file of the canary that no request names: only who lists the canary can know of it.
+/// A file of the canary that no request names: only a server that lists the canary can know of it.
 pub const UNSEEN: &str = "unseen-3f0b62ee";
 
 /// A root with nothing in it, and the canary.
@@ -168,7 +168,7 @@ pub fn raw_name(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
 }
 
-/// What an answer says of the canary that it must not.
+/// A complaint about an answer that gives something of the canary away; `None` if it gives nothing away.
 pub fn sung(reply: &Reply) -> Option<String> {
     let mut said = reply.text();
     for (name, value) in &reply.headers {
@@ -180,7 +180,7 @@ pub fn sung(reply: &Reply) -> Option<String> {
     Some(format!("{found:?} is in the answer {}: {said}", reply.status))
 }
 
-/// A message there is for whoever gets an error: not empty, in the API's own form.
+/// The message that an error must have: not empty, in the API's own form. `Err`: the answer has none.
 pub fn complaint(reply: &Reply) -> Result<String, String> {
     let bad = || format!("{} {}", reply.status, reply.text());
     let body: serde_json::Value = serde_json::from_slice(&reply.body).map_err(|_| bad())?;

@@ -1,6 +1,6 @@
 //! The tables of [`super::hostile`]: every text a request can put into the file manager, and what is put there.
 
-/// What a property of a request holds.
+/// The kind of text that a property of a request holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// A path below the root. In a body its bytes can be given as `<name>Raw` instead.
@@ -18,7 +18,7 @@ pub enum Holds {
 /// One text of one route.
 pub struct Field {
     pub route: &'static str,
-    /// Of the query, or of the body with a dot for every level.
+    /// The name in the query, or in the body with a dot for every level.
     pub name: &'static str,
     pub holds: Holds,
     /// Bodies it is put into, without a mistake; none for a query.
@@ -219,9 +219,9 @@ pub const FIELDS: &[Field] = &[
     body("POST /api/files/trash/purge", "id", ID, &[]),
 ];
 
-/// Texts of other routes whose names sound like a path: handed to a torrent client, words that jobs are filtered by,
-/// a directory below the roots that is read by the area that asks for it, through a guard of its own, or a place that is compared
-/// with those of a library and opened by nobody.
+/// Texts of other routes whose names sound like a path: a path handed to a torrent client, a word that jobs are
+/// filtered by, a directory below the roots that its area reads through a guard of its own, or a place that is only
+/// compared with those of a library.
 pub const ELSEWHERE: &[&str] = &[
     "GET /api/jobs/list resourceId",
     "GET /api/jobs/list source",
@@ -241,12 +241,12 @@ pub const ELSEWHERE: &[&str] = &[
     "POST /api/torrents/{hash}/move destination",
 ];
 
-/// What has to become of a path.
+/// The required fate of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Must {
-    /// It leads out, or nowhere a path can lead: nobody may act on it.
+    /// It leads out, or to a place where no path can lead: nobody may act on it.
     Refuse,
-    /// It may be acted on or not, inside.
+    /// It stays inside; acting on it is allowed, and not required.
     Contain,
 }
 
@@ -481,7 +481,7 @@ pub const ABSOLUTE: &[(&str, Must)] = &[
     ("{root}", Contain),
 ];
 
-/// Names of new things. Refused are those that are none.
+/// Names of new things. Those that are no names are refused.
 pub const NAMES: &[(&str, Must)] = &[
     ("", Refuse),
     (".", Refuse),

@@ -71,7 +71,7 @@ fn words(text: &str) -> BTreeSet<&str> {
     text.split_whitespace().collect()
 }
 
-/// What an error says, where it is one sentence or a list of them.
+/// The status and the message of an error; the message is one sentence, or a list of them joined.
 async fn refusal(api: &Api, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
     let reply = api.send(method, path, body).await;
     let message = reply.json()["message"].clone();

@@ -57,19 +57,19 @@ const SHOWS: [&str; 8] = [
 
 /// Episodes of a show, some transactions of them.
 const EPISODES: usize = 130;
-/// Of a season.
+/// Episodes of one season.
 const SEASON: usize = 65;
 /// Bytes of an episode.
 const SIZE: usize = 4096;
 
-/// How far a download is when the server is killed.
+/// The point that a download has reached when the server is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Point {
-    /// It is not.
+    /// The client has not begun.
     Nowhere,
-    /// The client has all of it, and the server has not heard.
+    /// The client has all of it, and the server has not heard of that.
     Unheard,
-    /// What follows has begun.
+    /// The job that follows the download has begun.
     Scanning,
     /// Its library was scanned.
     Identifying,
@@ -79,12 +79,12 @@ enum Point {
     Asking,
     /// The media server was asked, and the server does not hear of it.
     Asked,
-    /// The server has just heard of it.
+    /// The server has just heard that the media server was asked.
     Answered,
 }
 
 impl Point {
-    /// How often the provider may have been asked each of its questions.
+    /// The number of times that the provider may have been asked each of its questions.
     fn questions(self) -> &'static [usize] {
         match self {
             // Answers are kept in memory alone.
@@ -117,7 +117,7 @@ fn sample(show: &str, seed: u64, announce: &str) -> Sample {
     Sample::folder(&folder, files, SIZE, seed, announce)
 }
 
-/// Who is asked by the server, each behind its gate.
+/// The servers that our server asks, each behind its gate.
 struct Outside {
     tmdb: Tmdb,
     provider: Gate,
@@ -148,7 +148,8 @@ impl Outside {
         });
     }
 
-    /// The provider was asked what it takes to tell of a show, the media server to refresh.
+    /// Checks that the provider was asked what it takes to describe a show, and that the media server was asked to
+    /// refresh.
     fn were_asked(&self, at: usize, point: Point, refreshed: usize) {
         let id = 9000 + at;
         let asked = self.tmdb.asked();
@@ -188,11 +189,11 @@ async fn start(dir: &Path, db: &TestDb, client: &Client, provider: u16) -> (Bina
     (server, admin)
 }
 
-/// What is made once, before the first download.
+/// Objects that are made once, before the first download.
 struct Made {
     engine: String,
     library: String,
-    /// On what is detected, matched, and not matched.
+    /// Rules on media that were detected, matched, and not matched.
     rules: [String; 3],
 }
 
@@ -267,7 +268,7 @@ async fn until_whole(client: &Client, sample: &Sample) {
     .await;
 }
 
-/// Waits until what follows a download has stored that it is somewhere, looking as often as it can.
+/// Waits until the job that follows a download has stored a state that `is_there` accepts, looking as often as it can.
 async fn until_stored(db: &Db, hash: &str, is_there: impl Fn(&Value) -> bool) {
     let looking = async {
         loop {
@@ -285,7 +286,7 @@ async fn until_stored(db: &Db, hash: &str, is_there: impl Fn(&Value) -> bool) {
     waited.expect("what follows the download begins");
 }
 
-/// What follows the download of this torrent, ended.
+/// The job that follows the download of this torrent, once it has ended.
 async fn followed(admin: &Api, hash: &str) -> Value {
     let path = format!("/api/jobs/list?type=media.post_download&resourceId={hash}");
     until("what follows the download to end", || async {
@@ -305,7 +306,7 @@ async fn followed(admin: &Api, hash: &str) -> Value {
     .await
 }
 
-/// What each rule's log holds, in the order of the rules.
+/// The number of entries in each rule's log, in the order of the rules, once no run is left to do.
 async fn told(admin: &Api, db: &Db, rules: &[String; 3]) -> Vec<Value> {
     until_true("the rules to have run", || async {
         let mut tx = db.begin_read().await.expect("a database");

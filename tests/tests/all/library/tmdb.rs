@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 pub const ORIGIN: &str = "https://api.themoviedb.org";
 pub const KEY: &str = "0123456789abcdef0123456789abcdef";
 
-/// What it calls an episode.
+/// The title that it gives to an episode.
 pub fn episode(show: &str, season: usize, number: usize) -> String {
     format!("{show}, part {season}.{number}")
 }

@@ -19,13 +19,13 @@ use tokio::time::{Instant, sleep};
 
 use super::{FROZEN, Place, at, on_postgres, open, takes_over};
 
-/// Says to a process of this program that it is a node, and at which of the events it handles it stops and waits.
+/// Variable that tells a process of this program that it is a node, and at which event it stops and waits.
 const HOLDS_AT: &str = "QM_TEST_NODE_HOLDS_AT";
 const HOLD: usize = 12;
 const NEVER: usize = 0;
-/// What a node prints when it has written the effect of an event, before that is committed.
+/// The line that a node prints when it has written the effect of an event, before that is committed.
 const NOTED: &str = "noted ";
-/// What it prints when it waits.
+/// The line that it prints when it waits.
 const HOLDS: &str = "holds";
 /// Events at each node, so many at a time.
 const EVENTS: usize = 30;
@@ -70,7 +70,7 @@ impl Consumer for Noting {
     }
 }
 
-/// No test of its own: the program of the nodes.
+/// Not a test of its own: the program of the nodes.
 #[test]
 #[ignore = "a node, which the tests beside begin"]
 fn node() {
@@ -86,11 +86,11 @@ fn node() {
     });
 }
 
-/// How the first node is lost.
+/// The way in which the first node is lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loss {
     Killed,
-    /// And woken when the other one has long taken over.
+    /// Stopped, and woken when the other one has long taken over.
     Frozen,
 }
 
@@ -100,14 +100,14 @@ fn command(place: &Place, db: &TestDb, holds_at: usize) -> std::process::Command
     command
 }
 
-/// Makes an API key, which is an event; its name, once that is acknowledged.
+/// Makes an API key, which is an event. Answers its name once that is acknowledged.
 async fn publish(admin: Api, name: String) -> Option<String> {
     let body = json!({ "name": name, "scopes": ["torrents"] });
     let reply = admin.request("POST", "/api/api-keys").json(&body).send().await;
     reply.is_ok_and(|reply| reply.status == 201).then_some(name)
 }
 
-/// Publishes [`EVENTS`] events, a few at a time; the names of those that were acknowledged.
+/// Publishes [`EVENTS`] events, a few at a time. Answers the names of those that were acknowledged.
 async fn publish_all(admin: Api, what: &'static str) -> BTreeSet<String> {
     use futures_util::StreamExt as _;
     let names = (0..EVENTS).map(|number| publish(admin.clone(), format!("{what} {number}")));
@@ -169,7 +169,7 @@ fn lost_while_it_consumes(loss: Loss) {
     });
 }
 
-/// Every change there is had one effect, in the order of the events, and every acknowledged one is among them.
+/// Every change had one effect, in the order of the events, and every acknowledged change is among them.
 async fn each_had_its_effect_once(db: &TestDb, admin: &Api, told: &BTreeSet<String>) {
     let keys = admin.get("/api/api-keys").await;
     let keys = keys.as_array().expect("a list").iter();

@@ -22,7 +22,7 @@ sql! {
     ENGINES = "SELECT COUNT(*) FROM transfer_ledger";
 }
 
-/// Two nodes, and a client that goes on counting whatever becomes of them.
+/// Two nodes, and a client that goes on counting whatever happens to them.
 struct Counted {
     client: CountingClient,
     database: Db,
@@ -81,7 +81,7 @@ impl Counted {
         self.client.listed(1).await;
     }
 
-    /// Some of what the client counted stands in no row: the next node has to find it.
+    /// Checks that some of what the client counted stands in no row: the next node has to find it.
     async fn is_owed(&self, how: &str) {
         let (counted, stored) = (self.client.moved(), self.ledger().await.expect("a ledger"));
         assert!(

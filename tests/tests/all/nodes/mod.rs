@@ -1,5 +1,5 @@
-//! Two servers on one PostgreSQL: who is active, who takes over, and what that neither loses nor doubles. What these tests
-//! share stands here.
+//! Two servers on one PostgreSQL: which one is active, which one takes over, and that nothing is lost or doubled by
+//! that. Parts that these tests share are here.
 
 mod consumers;
 mod ledger;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::Instant;
 
-/// How long a take-over may take.
+/// Time limit on a take-over.
 pub const BOUND: Duration = Duration::from_secs(10);
 /// Longer than the lease, and than what PostgreSQL leaves to a transaction that pauses.
 pub const FROZEN: Duration = Duration::from_secs(15);

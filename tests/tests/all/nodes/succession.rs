@@ -22,7 +22,7 @@ const JOBS: usize = 100;
 const CHANGES: usize = 40;
 /// Old jobs: removing them takes long enough to be killed at it.
 const OLD: u64 = 150_000;
-/// One of them, whose kind is that removal.
+/// Id of the first of these jobs, whose kind is that removal.
 const FIRST_JOB: &str = "00000000-0000-4000-8000-000000000000";
 
 sql! {
@@ -228,7 +228,7 @@ async fn prepare(database: &Db) {
     tx.commit().await.expect("committed");
 }
 
-/// Makes an API key; its name, once that is acknowledged.
+/// Makes an API key. Answers its name once that is acknowledged.
 async fn make_key(admin: &Api, name: &str) -> Option<String> {
     let body = json!({ "name": name, "scopes": ["torrents"] });
     let reply = admin
@@ -241,7 +241,7 @@ async fn make_key(admin: &Api, name: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Makes keys until the server is gone; those it was told of.
+/// Makes keys until the server is gone. Answers those that were acknowledged.
 async fn make_keys(admin: Api, worker: usize, count: Arc<AtomicUsize>) -> Vec<String> {
     let mut told = Vec::new();
     for number in 0.. {
@@ -256,7 +256,7 @@ async fn make_keys(admin: Api, worker: usize, count: Arc<AtomicUsize>) -> Vec<St
     told
 }
 
-/// Each key there is has one event, in places without gaps, whichever node stored it, and all that was acknowledged is there.
+/// Each key has one event, the positions have no gaps, whichever node stored them, and every acknowledged key is there.
 async fn events_are_whole(database: &Db, admin: &Api, told: &[String]) {
     let mut tx = database.begin_read().await.expect("a transaction");
     let rows = all!(&mut tx, (i64, String), STORED).await.expect("the events");
@@ -298,7 +298,7 @@ async fn ask_for_jobs(admin: &Api) -> Vec<String> {
     asked
 }
 
-/// How many jobs nobody has begun.
+/// The number of jobs that nobody has begun.
 async fn waiting(database: &Db) -> i64 {
     let mut tx = database.begin_read().await.expect("a transaction");
     value!(&mut tx, i64, WAITING).await.expect("a count")

@@ -20,7 +20,7 @@ const PLAYED: &str = "notifications::crash::played";
 /// The messages at which a server is killed, one server after the other: no more than each finds to send.
 const KILLS: [usize; 10] = [1, 2, 1, 2, 1, 2, 1, 2, 1, 2];
 
-/// No test of its own: the program of the servers.
+/// Not a test of its own: the program of the servers.
 #[test]
 #[ignore = "a server, which the test beside begins"]
 fn played() {
@@ -34,7 +34,8 @@ fn played() {
     });
 }
 
-/// How often each message arrived, by the channel and the message's id. What tried a channel is not among them.
+/// The number of times that each message arrived, by the channel and the message's id. Messages that only tried a
+/// channel are not counted.
 fn arrived(place: &Path) -> BTreeMap<(String, String), usize> {
     let journal = journal(place);
     let mut arrived = BTreeMap::new();

@@ -56,7 +56,7 @@ enum Point {
     Webhook(Moment),
     Telegram(Moment),
     Discord(Moment),
-    /// The mail server has the letter, and has not said so.
+    /// The mail server has the letter, and has not answered yet.
     Letter,
     /// The event of the inbox has come over the socket.
     Event,
@@ -98,7 +98,7 @@ impl Heard {
     }
 }
 
-/// Everything that does not die.
+/// Everything that is not killed.
 struct World {
     dir: tempfile::TempDir,
     database: String,
@@ -110,7 +110,7 @@ struct World {
     webhook: Receiver,
     telegram: Receiver,
     discord: Receiver,
-    /// What a person sends to their bot.
+    /// The code that a person sends to their bot.
     code: Arc<Mutex<String>>,
     heard: Arc<Heard>,
 }
@@ -159,7 +159,7 @@ fn hook(received: &Received) -> (&'static str, Value) {
 }
 
 impl World {
-    /// None: this machine has no mail server to send by.
+    /// Starts everything. `None`: this machine has no mail server to send by.
     async fn new(db: &TestDb) -> Option<World> {
         let options = Options {
             login: true,
@@ -376,7 +376,7 @@ impl World {
         data[end - 6..end].to_owned()
     }
 
-    /// How many letters tell of a download.
+    /// The number of letters that tell of a download.
     fn letters(&self, name: &str) -> usize {
         let letters = self.smtp.letters();
         let tells = |letter: &&Value| {
@@ -386,7 +386,7 @@ impl World {
         letters.iter().filter(tells).count()
     }
 
-    /// How often each channel brought the message of a download.
+    /// The number of times that each channel brought the message of a download.
     fn arrived(&self, name: &str) -> BTreeMap<&'static str, usize> {
         [
             ("chat_app_a", self.telegram.count(name)),
@@ -410,7 +410,7 @@ async fn grant(admin: &Api, plugin: &str, grants: &Value) {
     assert_eq!(granted.status, 200, "{}", granted.text());
 }
 
-/// How a message ended: its status, why it was given up, and what its owner is told.
+/// The end of a message: its status, the reason why it was given up, and the text that its owner is shown.
 type Delivery = (String, Option<String>, Option<String>);
 
 /// The messages of a download that have ended, by their channel.
@@ -442,7 +442,7 @@ async fn line(admin: &Api, rule: &str, hash: &str) -> Option<Value> {
     first
 }
 
-/// How often the inbox tells of a download.
+/// The number of entries in the inbox that tell of a download.
 async fn told(admin: &Api, name: &str) -> usize {
     let page = admin.get("/api/account/notifications/inbox?pageSize=200").await;
     let items = page["items"].as_array().expect("items");
@@ -488,7 +488,7 @@ both_databases! {
     }
 }
 
-/// Holds a download against what is promised; how many of its messages did not arrive.
+/// Checks a download against the promise. Answers the number of its messages that did not arrive.
 async fn came_once(
     world: &World,
     (stored, admin): (&Db, &Api),

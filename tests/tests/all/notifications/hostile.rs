@@ -1,5 +1,5 @@
-//! Channels that misbehave, as the components they are: what it costs stays theirs, is shown to whoever uses them, and
-//! nobody else waits for it.
+//! Channels that misbehave, as the components they are: the damage stays theirs, their users see it, and nobody else
+//! waits.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 const CHANNELS: &str = "/api/account/notifications/channels";
 const TOKEN: &str = "channel-token-5f1d3b7a9c2e";
-/// What a channel does wrong when it is to send, and what its owner is told.
+/// The misbehaviour of a channel when it should send, and the text that its owner is shown.
 const WRONGS: &[(&str, &str)] = &[
     ("sleep", "Courier did not answer in time"),
     ("answer", "Courier refused it: xxxxxxxx"),

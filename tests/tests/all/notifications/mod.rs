@@ -1,4 +1,4 @@
-//! Notifications over a whole server: who is told what, by which way, and what a kill does to it.
+//! Notifications over a whole server: the people who get a message, the channels it takes, and the effect of a kill.
 
 mod crash;
 mod everywhere;
@@ -11,14 +11,14 @@ use async_trait::async_trait;
 use qm_ports::channel::{ChannelConfig, ChannelError, ChannelKind, Channels, Destination, Message, Receipt};
 use serde_json::json;
 
-/// Two channels that do nothing but tell: `careful` can tell a message that it is given again, `plain` cannot.
+/// Two channels that only report their messages: `careful` can tell that it was given a message before, `plain` cannot.
 pub struct Telling {
     tell: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
 impl Telling {
-    /// Each message tells `channel id subject` once it has arrived, and is never answered where that is answered with
-    /// false.
+    /// Each message reports `channel id subject` once it has arrived. If `tell` answers false, the message is never
+    /// answered.
     pub fn new(tell: impl Fn(&str) -> bool + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { tell: Box::new(tell) })
     }

@@ -1,4 +1,4 @@
-//! What happens in the house, in the inboxes of those whom it concerns.
+//! Events of the server, as they arrive in the inboxes of the people they concern.
 
 use std::sync::{Arc, Mutex};
 

@@ -48,7 +48,7 @@ fn needing(method: &'static str, path: &str, body: Value, then: u16) -> Needing 
     }
 }
 
-/// Of every role a request that writes, and of some more.
+/// Requests that need a plugin: at least one for each role of plugins, and some more.
 fn requests(engine: &str) -> Vec<Needing> {
     let engine_path = format!("/api/engines/{engine}");
     let magnet = "magnet:?xt=urn:btih:0123456789abcdef0123456789abcdef01234567";

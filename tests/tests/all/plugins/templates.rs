@@ -1,5 +1,5 @@
-//! What `quartermaster plugin new` writes, in each role and language: the very files that `cargo xtask examples` has built by the
-//! commands of their README, and components that keep the contract.
+//! The files that `quartermaster plugin new` writes, in each role and language: they are the files that `cargo xtask
+//! examples` has built by the commands of their README, and the components keep the contract.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What sites, patterns and bundles get wrong, through the API: each is told in its own words, and costs nothing else.
+//! Errors in sites, patterns and bundles, through the API: each is reported in its own words, and harms nothing else.
 
 use std::collections::{BTreeSet, HashMap};
 

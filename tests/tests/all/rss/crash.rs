@@ -31,7 +31,7 @@ const KILLS: [Point; 5] = [
     Point::Told,
 ];
 
-/// How far a grab is when the server is killed.
+/// The point that a grab has reached when the server is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Point {
     /// It is in the database; the client knows nothing of it.
@@ -47,7 +47,7 @@ enum Point {
 }
 
 impl Point {
-    /// Whether the feed that is read first is the one that leads to a .torrent.
+    /// True if the feed that is read first is the one that leads to a .torrent.
     fn is_by_link(self) -> bool {
         matches!(self, Point::Fetching | Point::Asking | Point::Answered)
     }
@@ -57,7 +57,7 @@ impl Point {
 trait Client {
     /// The adapter's file and kind.
     const PLUGIN: (&'static str, &'static str);
-    /// What stands in a request that adds a torrent, and in no other.
+    /// A text that stands in every request that adds a torrent, and in no other.
     const ADDS: &'static str;
 
     fn port(&self) -> u16;
@@ -152,7 +152,7 @@ async fn items(admin: &Api, feed: &str) -> Vec<Value> {
 /// The feeds of a release: by its .torrent, and by magnet links.
 type Feeds = [String; 2];
 
-/// What the feeds' site shows, and the gate before where their .torrents lie.
+/// The site of the feeds with the releases it shows, and the gate before the server of their .torrents.
 struct Shown {
     samples: Vec<Sample>,
     links: Gate,

@@ -21,7 +21,7 @@ const SENTENCE: &str =
 const NEVER: &str = "resolves to a blocked internal address that is never dialled, such as a link-local one or a cloud's \
                      metadata, whatever SSRF_ALLOW_HOSTS lists";
 
-/// What the one link brings that leads nowhere inside.
+/// The info-hash of the only link that is taken: it redirects to a magnet link, for which no host is dialled.
 const HASH: &str = "00112233445566778899aabbccddeeff00112233";
 
 /// A service inside that nobody may reach, and a feed for whoever does.

@@ -11,7 +11,7 @@ use qm_testkit::{Api, TestServer, both_databases};
 use serde_json::{Value, json};
 
 sql! {
-    /// Of the roles with feeds all may insist, unless somebody has taken it from one.
+    /// Takes the right to insist on a rule from the power users. Every role with feeds has it at first.
     TAKE_OVERRIDE = "DELETE FROM role_permissions WHERE role_id = (SELECT id FROM roles WHERE name = 'POWER_USER') \
         AND permission_id = (SELECT id FROM permissions WHERE key = 'rss.show_status.override')";
 }

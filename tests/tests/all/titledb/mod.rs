@@ -56,7 +56,7 @@ async fn reaches(admin: &Api, id: &str, least: u64, rows: u64) -> Value {
     .await
 }
 
-/// What was imported: how much of each kind, and what is said of titles.
+/// Everything that was imported: the statistics, some titles, and the number of titles.
 async fn all(admin: &Api, import: &Value) -> Value {
     assert_eq!(import["status"], "completed", "{import}");
     let mut stats = import["stats"].clone();

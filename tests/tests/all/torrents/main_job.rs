@@ -112,7 +112,7 @@ struct Job {
     engine: String,
 }
 
-/// How the torrent comes to us.
+/// The way in which the torrent comes to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Upload,

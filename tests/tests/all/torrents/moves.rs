@@ -239,7 +239,7 @@ async fn a_move_that_is_killed_at_any_step_leaves_one_whole_copy(db: &TestDb, pr
     server.stop().await;
 }
 
-/// A torrent that is moved to and fro, and whoever moves it is killed over it.
+/// A torrent that is moved to and fro; the process that moves it is killed on the way.
 struct Scene {
     client: Client,
     relay: Relay,
@@ -277,7 +277,8 @@ impl Scene {
         let _ = asked.await;
     }
 
-    /// Waits until the torrent is in one place as it was, and is an ordinary torrent again. Which of the two it is.
+    /// Waits until the torrent is in one place as it was, and is an ordinary torrent again. Answers the number of that
+    /// place.
     async fn settled(&self, server: &Binary) -> usize {
         let (client, hash, name) = (&self.client, &self.sample.hash, &self.sample.name);
         let now = until("the move to be settled", || async {

@@ -1,4 +1,4 @@
-//! Where a client saves: what is told of a link, by the client itself.
+//! Places that a client saves to: the directory that the client itself tells when a link was given.
 
 use std::os::unix::fs::symlink;
 

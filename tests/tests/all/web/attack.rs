@@ -70,7 +70,7 @@ async fn send(api: &Api, operation: &Operation, path: &str, body: Option<String>
         .unwrap_or_else(|error| panic!("{}: {error}", operation.name()))
 }
 
-/// What an attack found; all of it is told at the end.
+/// Findings of an attack; all of them are reported at the end.
 #[derive(Default)]
 struct Findings {
     checked: usize,
@@ -279,7 +279,7 @@ both_databases! {
         findings.none();
     }
 
-    /// Ids in a path are looked up, never trusted: whatever stands there is an answer of the caller's making.
+    /// Ids in a path are looked up, never trusted: whatever the id is, the answer is the caller's fault and never ours.
     async fn hostile_ids_and_queries_are_no_fault_of_ours(db: &TestDb) {
         let target = target(db).await;
         let api = target.server.admin();

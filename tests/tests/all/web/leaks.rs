@@ -29,13 +29,14 @@ const ENGINE_PASSWORDS: [&str; 3] = [
 ];
 const CHANNEL_TOKEN: &str = "leak-channel-3e5a7c9b1d2f4860";
 const PROVIDER_KEY: &str = "leak-provider-7f9b1d3a5c2e4068";
-/// What areas keep beside those: one for an indexer, the link to an aggregator, a media server, the mail server, and the titles.
+/// Secrets that areas keep beside those: for an indexer, the link to an aggregator, a media server, the mail server,
+/// and the titles.
 const INDEXER_KEY: &str = "leak-indexer-9a1c3e5b7d2f4068";
 const LINK_KEY: &str = "leak-link-5d7f9b1a3c2e4860";
 const MEDIA_KEY: &str = "leak-media-1f3b5d7a9c2e4608";
 const MAIL_PASSWORD: &str = "leak-mail-8b0d2f4a6c1e3579";
 const TITLES_KEY: &str = "leak-titles-2e4a6c8f0b1d3597";
-/// Of a feed. Whoever sees feeds sees their addresses; nobody else hears of it.
+/// Keys in the addresses of feeds. A user who sees feeds sees their addresses; nobody else learns of them.
 const FEED_KEYS: [&str; 2] = ["leak-feed-6c8e0a2d4b1f3795", "leak-feed-0d2b4f6e8a1c3957"];
 /// Talkative about everything, most so about what is ours: a directive covers all targets that begin with its own.
 const FILTER: &str = "debug,quartermaster=trace,qm_=trace";
@@ -53,7 +54,7 @@ sql! {
     PUT_SETTING = "INSERT INTO settings (key, value, updated_at) VALUES ($1, $2, 0)";
 }
 
-/// What must not be seen, each with what it is.
+/// Secrets that must not be seen, each with a name of what it is.
 #[derive(Default)]
 struct Secrets(Vec<(String, String)>);
 
@@ -136,7 +137,7 @@ async fn start(dir: &Path, db: &TestDb, format: &'static str) -> Binary {
     Binary::start_with(dir, &with_password(db.url()), &env).await
 }
 
-/// What the operator's commands print.
+/// The output of the operator's commands.
 fn commands(dir: &Path, db: &TestDb, format: &'static str) -> String {
     let commands: [&[&str]; 3] = [&["user", "list"], &["secrets", "rotate"], &["migrate"]];
     let mut printed = String::new();
@@ -235,7 +236,7 @@ async fn seed(binary: &Binary, db: &Db, secrets: &mut Secrets) -> Api {
     admin
 }
 
-/// What the server signs in to elsewhere, each used once where nobody answers.
+/// Signs in to every outside service once, at an address where nobody answers.
 async fn outside(admin: &Api) {
     const NOBODY: &str = "http://127.0.0.1:9";
     let id = |made: Value| made["id"].as_str().expect("an id").to_owned();
@@ -366,7 +367,7 @@ async fn second_factor(anonymous: &Api, admin: &Api, secrets: &mut Secrets) {
     assert_eq!(reused.expect("an answer").status, 401);
 }
 
-/// What the database keeps of them is as little for anybody's eyes.
+/// The secrets as the database keeps them: they must not be seen either.
 async fn stored(db: &Db, secrets: &mut Secrets) {
     let mut tx = db.begin_read().await.expect("a read");
     type Row = (String, Option<String>, Json<Vec<String>>);

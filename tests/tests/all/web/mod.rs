@@ -1,4 +1,4 @@
-//! What every route has in common: bad input, headers, secrets that stay inside, the document, proxies in front.
+//! Checks that cover every route: bad input, headers, secrets that stay inside, the document, proxies in front.
 
 mod attack;
 mod certificates;

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 const AT_MOST: Duration = Duration::from_mins(3);
 
-/// What `cargo xtask setup test` installs.
+/// The program that `cargo xtask setup test` installs; `None` if it is missing.
 fn program() -> Option<PathBuf> {
     let path = plugins::built_directory()
         .with_file_name("schemathesis")

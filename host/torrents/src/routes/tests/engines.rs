@@ -1,4 +1,4 @@
-//! What is told of engines: their kinds, how it stands with each, and what of that their torrents carry.
+//! Answers about engines: their kinds, the state of each, and the part of that state that their torrents carry.
 
 use std::sync::atomic::Ordering;
 

@@ -30,7 +30,7 @@ impl<'a> By<'a> {
     }
 }
 
-/// How a move ended.
+/// The end of a move.
 #[derive(Clone, Copy)]
 enum End<'a> {
     /// The torrent is where it was.
@@ -98,7 +98,8 @@ impl Torrents {
         }
     }
 
-    /// The data is at its new place: the torrent follows. If its client will not have that, the data comes back.
+    /// Ends a move whose data is at its new place: the torrent is pointed at it. If its client refuses that, the data
+    /// comes back.
     pub(super) async fn arrive(
         &self,
         engine: &Engine,
@@ -140,7 +141,8 @@ impl Torrents {
         point(engine, row, &destination).await
     }
 
-    /// The data is at its old place: so is the torrent. Unless its client cannot be told now, that is the end of the move.
+    /// Ends a move whose data is at its old place: the torrent stays there. If its client cannot be told now, the move
+    /// is not over.
     pub(super) async fn stay(&self, engine: &Engine, row: &MoveRow) -> Result<(), TorrentsError> {
         match point(engine, row, &row.save_path).await {
             Ok(()) | Err(EngineError::NotFound(_)) => self.end_move(row, End::Stayed).await,
@@ -250,7 +252,8 @@ impl Torrents {
         tx.commit().await
     }
 
-    /// Does `work`, saying all the while that it is being worked on. Side by side: each may wait for the other's transaction.
+    /// Does `work`, and notes all the while that this process works on the move. Both run side by side: each may wait
+    /// for the other's transaction.
     pub(super) async fn beating<T>(&self, row: &MoveRow, work: impl Future<Output = T>) -> T {
         tokio::select! {
             biased;
@@ -259,7 +262,7 @@ impl Torrents {
         }
     }
 
-    /// Says, again and again, that this process works on the move.
+    /// Notes again and again that this process works on the move.
     async fn beat(&self, row: &MoveRow) -> Infallible {
         let mut beats = tokio::time::interval(BEAT);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -269,7 +272,7 @@ impl Torrents {
         }
     }
 
-    /// Says that this process works on the move. False: another one has taken it over.
+    /// Notes that this process works on the move. False: another one has taken it over.
     async fn is_ours(&self, row: &MoveRow) -> bool {
         let beat = async {
             let mut tx = self.db.begin_write().await?;
@@ -281,7 +284,7 @@ impl Torrents {
         beat.await.unwrap_or(true)
     }
 
-    /// Whether the move is not over; if so, nothing is done about it for now.
+    /// True if the move is not over; it is then marked as waiting, and nothing is done about it for now.
     pub(super) async fn rests(&self, row: &MoveRow) -> bool {
         let rests = async {
             let mut tx = self.db.begin_write().await?;

@@ -38,17 +38,17 @@ use crate::error::TorrentsError;
 use crate::repo::moves::MoveRow;
 use crate::sync::engine::Engine;
 
-/// How long a request waits for its move; a longer one goes on without it.
+/// Time that a request waits for its move; a longer one goes on without it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Between two signs of life of a move.
+/// Interval between two signs of life of a move.
 const BEAT: Duration = Duration::from_secs(2);
-/// After which a move counts as abandoned.
+/// Silence after which a move counts as abandoned.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Between two looks for moves that were abandoned.
+/// Interval between two looks for moves that were abandoned.
 const LOOK: Duration = qm_kernel::BEAT.saturating_mul(5);
-/// Between two warnings of one move that waits, for one reason.
+/// Shortest time between two warnings of one move that waits, for one reason.
 const AGAIN: Duration = Duration::from_hours(1);
-/// How long a shutdown waits for moves to be undone.
+/// Time that a shutdown waits for moves to be undone.
 const CLOSE: Duration = Duration::from_secs(5);
 
 /// Engine and hash.
@@ -56,17 +56,17 @@ type Key = (String, String);
 
 /// The moves of this process.
 pub struct Moves {
-    /// The process, in the rows.
+    /// The id of this process in the rows.
     owner: String,
-    /// Not an owner: the file manager knows this area too.
+    /// Weak, because the file manager refers to this area too.
     mover: OnceLock<Weak<dyn DataMover>>,
     busy: Arc<Mutex<Busy>>,
-    /// By the row's id: why it waits and when that was last said.
+    /// By the row's id: the reason why it waits, and when that was last logged.
     complaints: Mutex<HashMap<String, (String, Timestamp)>>,
     tasks: TaskTracker,
 }
 
-/// Torrents nothing else may be done to.
+/// Torrents to which nothing else may be done.
 #[derive(Default)]
 struct Busy {
     /// This process moves their data.
@@ -75,22 +75,22 @@ struct Busy {
     waiting: HashSet<Key>,
 }
 
-/// The torrent is this move's for as long as this lives.
+/// A torrent that this move has for itself, for as long as this lives.
 struct Hold {
     key: Key,
     busy: Arc<Mutex<Busy>>,
-    /// The row stays.
+    /// The move is not over: its row stays.
     unfinished: bool,
 }
 
-/// Who asked for a move.
+/// The user who asked for a move.
 #[derive(Clone)]
 struct Who {
     principal: Principal,
     client: ClientInfo,
 }
 
-/// On whose account a move is made.
+/// The origin of a move.
 #[derive(Clone, Copy)]
 enum By<'a> {
     Person(&'a Who),
@@ -124,7 +124,7 @@ impl Moves {
         lock(&self.busy)
     }
 
-    /// Refuses what would come between a torrent and its data that is under way.
+    /// Refuses an operation on a torrent whose data is being moved.
     pub fn refuse_busy(&self, engine: &Engine, hash: &str) -> Result<(), TorrentsError> {
         let key = (engine.id.to_string(), hash.to_owned());
         let busy = self.busy();
@@ -144,7 +144,8 @@ impl Moves {
         })
     }
 
-    /// Whether why a move waits is another reason than before, or was not said for long.
+    /// True if a move waits for another reason than the one last logged, or if that was logged `AGAIN` ago or earlier. It is
+    /// then noted as logged now.
     fn is_new_complaint(&self, id: &str, reason: &str, now: Timestamp) -> bool {
         let mut complaints = lock(&self.complaints);
         let said = complaints.get(id).filter(|(before, _)| before == reason);
@@ -156,12 +157,12 @@ impl Moves {
         true
     }
 
-    /// Of moves that are over.
+    /// Drops the complaints of moves that are over; `rows` are the moves that are not.
     fn forget_complaints(&self, rows: &[MoveRow]) {
         lock(&self.complaints).retain(|id, _| rows.iter().any(|row| row.id == *id));
     }
 
-    /// Waits until what runs has come to an end.
+    /// Waits until the moves that run have come to an end, for `CLOSE` at most.
     pub async fn close(&self) {
         self.tasks.close();
         if tokio::time::timeout(CLOSE, self.tasks.wait()).await.is_err() {
@@ -195,13 +196,13 @@ fn job_of(row: &MoveRow) -> DataMove {
 }
 
 impl Torrents {
-    /// Says who moves data. Until then no torrent of a client is moved that does not do it itself.
+    /// Sets the mover of data. Until then, only clients that move data themselves can move a torrent.
     pub fn use_mover(&self, mover: &Arc<dyn DataMover>) {
         // Wired once.
         let _ = self.moves.mover.set(Arc::downgrade(mover));
     }
 
-    /// Moves a torrent with its data. `Some`: it takes long and goes on as the file operation of that id.
+    /// Moves a torrent with its data. `Some`: it takes long and goes on as the file operation of this id.
     pub async fn relocate(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -212,7 +213,7 @@ impl Torrents {
         self.relocate_by(Some(caller), engine_id, hash, destination).await
     }
 
-    /// Moves a torrent with its data for `caller`; for none of a rule's, whose run is what is audited.
+    /// Moves a torrent with its data for `caller`; `None`: for a rule, whose run is audited instead.
     pub(in crate::service) async fn relocate_by(
         self: &Arc<Self>,
         caller: Option<Caller<'_>>,
@@ -294,7 +295,7 @@ impl Torrents {
     /// Name and interval of [`Torrents::moves_loop`].
     pub const MOVES: (&'static str, Duration) = ("torrent_moves", LOOK);
 
-    /// Settles what was cut short, now and whenever there is something to settle.
+    /// Settles interrupted moves, now and whenever there is something to settle.
     pub async fn moves_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut looks = Beats::every(LOOK);
         let mut changes = self.db.changes();

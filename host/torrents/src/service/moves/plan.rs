@@ -1,4 +1,5 @@
-//! Whether a torrent can be moved, judged before anything is changed: in the client, on disk, in the database.
+//! The plan of a move, made before anything is changed: can the torrent be moved in the client, on disk, in the
+//! database?
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::service::claims::Claim;
 use crate::service::{Caller, Torrents};
 use crate::sync::engine::Engine;
 
-/// What has to be done for a move.
+/// The steps that a move takes.
 pub(super) enum Plan {
     /// It is there already.
     Nothing,

@@ -17,7 +17,7 @@ use crate::sync::engine::Engine;
 /// Moves that are settled at the same time.
 const AT_ONCE: usize = 8;
 
-/// Whoever has not said since then that it works on a move does not.
+/// The instant after which a process must have given a sign of life; if it has not, it no longer works on its move.
 pub(super) fn silent_since(now: Timestamp) -> Timestamp {
     let silence = i64::try_from(SILENCE.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_ms(now.ms().saturating_sub(silence))
@@ -28,7 +28,7 @@ fn key(row: &MoveRow) -> Key {
 }
 
 impl Torrents {
-    /// Knows which torrents have a move under way. To be called before the first request.
+    /// Loads the moves that have a row, so that their torrents count as busy. To be called before the first request.
     pub(in crate::service) async fn load_moves(&self) -> Result<Vec<MoveRow>, DbError> {
         let mut tx = self.db.begin_read().await?;
         let rows = repo::moves::list(&mut tx).await?;
@@ -39,7 +39,7 @@ impl Torrents {
         Ok(rows)
     }
 
-    /// Whether there was anything to settle; it may be there still.
+    /// Settles the interrupted moves that have a row. True if there was a row; some may still be there.
     pub(super) async fn settle_moves(&self, stop: &CancellationToken) -> Result<bool, DbError> {
         let rows = self.load_moves().await?;
         let some = !rows.is_empty();

@@ -112,7 +112,8 @@ impl Torrents {
         Ok(true)
     }
 
-    /// Removes what a removal that was cut short left, unless somebody uses it by now. How many files stayed.
+    /// Removes what a removal that was cut short left, unless somebody uses it by now. Answers the number of files that
+    /// stayed.
     async fn finish_removal(&self, row: &RemovalRow, mover: &Arc<dyn DataMover>) -> usize {
         let seen: Vec<DataSeen> = serde_json::from_str(&row.seen).unwrap_or_default();
         let paths: Vec<String> = seen

@@ -23,7 +23,7 @@ impl Bench {
         self.work.tick().await;
     }
 
-    /// What the client says its list has, whatever gets here.
+    /// Makes the client say that its list has so many torrents, however many arrive here.
     fn says(&self, torrent_count: usize) {
         let torrent_count = torrent_count as u32;
         *self.client.stats.lock().unwrap() = Some(GlobalStats {
