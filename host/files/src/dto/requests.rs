@@ -1,4 +1,4 @@
-//! What the routes take. A path is text, relative to the root in effect; one that is not UTF-8 is named by its
+//! Requests of the routes. A path is text, relative to the root in effect; one that is not UTF-8 is named by its
 //! percent-encoded bytes instead, as answers show them.
 
 use qm_kernel::Permission;
@@ -184,7 +184,7 @@ pub struct Transfer {
     pub background: bool,
 }
 
-/// What becomes of the torrents whose data is deleted.
+/// Action for the torrents whose data is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum TorrentAction {
@@ -255,7 +255,7 @@ pub struct PathsBody {
     pub paths: Vec<WirePath>,
 }
 
-/// What may be done to several items at once.
+/// Operation for several items at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum BulkOperation {
@@ -329,7 +329,7 @@ pub struct Bulk {
     pub keep_shared: bool,
 }
 
-/// Whether items are to be moved or copied.
+/// Transfer of items: a move or a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum TransferKind {

@@ -1,4 +1,4 @@
-//! What of a folder may be cleaned up, by name and size.
+//! Entries of a folder that may be cleaned up, judged by name and size.
 
 use super::kind::extension;
 
@@ -92,7 +92,7 @@ impl Category {
     }
 }
 
-/// Whether a name is that of a video.
+/// True for a name with the extension of a video.
 pub fn is_video(name: &str) -> bool {
     matches!(
         extension(name).as_deref(),

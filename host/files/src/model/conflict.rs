@@ -2,7 +2,7 @@
 
 use qm_release::Release;
 
-/// What two files have in common.
+/// Similarity of two files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictKind {
     /// The same bytes, as far as a partial hash tells.
@@ -124,7 +124,7 @@ const DIMENSIONS: [(&str, u32); 5] = [
     ("channels", 5),
 ];
 
-/// What a release name says of the quality, a rank a dimension.
+/// Quality as a release name tells it: one rank for each dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quality([Rank; DIMENSIONS.len()]);
 

@@ -1,4 +1,4 @@
-//! What a file is, by the extension of its name: the kind of preview and the media type.
+//! Kind of preview and media type of a file, by the extension of its name.
 
 /// The part of a name behind its last dot, in lower case; a name whose only dot leads it has none.
 pub fn extension(name: &str) -> Option<String> {
@@ -6,7 +6,7 @@ pub fn extension(name: &str) -> Option<String> {
     (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())
 }
 
-/// How a file can be shown.
+/// Kind of preview for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Image,

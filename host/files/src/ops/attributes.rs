@@ -1,5 +1,5 @@
-//! What a file has besides its content, times and permission bits. Kept where both file systems have it; never a reason to
-//! fail. Attributes of the system's own, capabilities among them, are not touched.
+//! Extended attributes of a file: those of the user, and POSIX access lists. They are copied where both file systems have
+//! them; a failure here never fails the copy. The system's own attributes, such as capabilities, are not touched.
 
 use std::os::fd::AsFd;
 

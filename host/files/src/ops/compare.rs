@@ -1,5 +1,5 @@
-//! Whether a copy is all of its source, asked before the source is removed: every entry, its kind and size, that it was not
-//! changed meanwhile, and on demand the content by BLAKE3.
+//! Check that a copy is complete, made before its source is removed: every entry, its kind and size, and that it was not
+//! changed meanwhile; on demand the content, by BLAKE3.
 
 use std::fs::File;
 use std::io::Read;
@@ -29,7 +29,7 @@ impl<'a> Comparer<'a> {
     }
 }
 
-/// Whether `name` in `copy` is what `at` is.
+/// Compares the entry `name` in `copy` with `at`; an error tells the first difference.
 pub(super) fn compare_item(
     at: &At<'_>,
     copy: &Dir,

@@ -1,4 +1,4 @@
-//! How a long operation is watched and stopped.
+//! Progress and cancellation of a long operation.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::Notes;
 use super::notes::Noted;
 use qm_confined::{FsError, Place};
 
-/// How far an operation has come. Totals are of everything it was asked to do, once known.
+/// Progress of an operation. Totals are of everything it was asked to do, once known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     pub items: u64,

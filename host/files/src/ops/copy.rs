@@ -224,7 +224,7 @@ pub(super) struct Copier<'a> {
     to: Descent,
     /// The note of the top directory and what is below.
     noted: &'a Arc<Noted>,
-    /// What the directories on the way down are to look like once they are full; none where they were there before.
+    /// Metadata to give each open directory of the copy once it is full; `None` for one that was there before.
     looks: Vec<Option<Meta>>,
     manner: Manner,
     control: &'a Control,

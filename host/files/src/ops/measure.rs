@@ -1,4 +1,4 @@
-//! How much lies in a tree, and how much its removal would free.
+//! Size of a tree, and bytes that its removal would free.
 //!
 //! Bounds: [`MAX_SHARED`] files with several names are remembered; what comes after them counts as not freed.
 
@@ -18,7 +18,7 @@ pub struct Usage {
     pub files: u64,
     /// Sizes of its regular files; one with several names inside counts once.
     pub bytes: u64,
-    /// What removing it would free: files that have a name outside count nothing.
+    /// Bytes that removing it would free: files that have a name outside count nothing.
     pub frees: u64,
     /// Hard links of the item itself; 1 for a directory.
     pub links: u64,

@@ -39,7 +39,7 @@ fn rename_over_placeholder(from: &Dir, name: &Component, to: &Dir, new: &Compone
     })
 }
 
-/// What a rename may find at the new place.
+/// Entry that a rename may replace at the new place.
 #[derive(Clone, Copy)]
 pub(super) enum Over<'a> {
     Nothing,

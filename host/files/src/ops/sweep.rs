@@ -10,7 +10,7 @@ use super::erase::erase;
 use super::tree::{At, Failed, Visitor, each, walk};
 use qm_confined::{Dir, FsError, Kind, Place, RelPath, Roots};
 
-/// What a sweep of one note came to.
+/// Result of the sweep of one note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swept {
     pub removed: u64,

@@ -40,7 +40,7 @@ pub struct Transferred {
     pub usage: Usage,
 }
 
-/// What is transferred: an entry in an open directory.
+/// Source of a transfer: an entry in an open directory.
 pub(super) struct Source<'a> {
     pub dir: &'a Dir,
     /// The place of that directory.

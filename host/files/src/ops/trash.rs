@@ -166,8 +166,8 @@ pub fn purge(item: &TrashedItem, control: &Control) -> Result<(), FsError> {
     )
 }
 
-/// What lies in the trash directories of the hard roots and of `others`, as (storage root, trash path): to find what has no
-/// record. Names that are not text are none of ours.
+/// Entries of the trash directories of the hard roots and of `others`, as (storage root, trash path). The caller finds among
+/// them those without a record. Names that are not UTF-8 are skipped: the server never makes such names.
 pub fn stray(roots: &Roots, others: &BTreeSet<String>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (root, dir) in roots.handles(others) {

@@ -79,7 +79,7 @@ impl At<'_> {
     }
 }
 
-/// What a walk does with each entry it meets.
+/// Actions of a walk on the entries it meets.
 pub(super) trait Visitor {
     /// Anything but a directory. Called while its directory is being read.
     fn item(&mut self, at: &At<'_>, kind: Kind) -> Result<(), FsError>;
@@ -95,7 +95,7 @@ pub(super) trait Visitor {
         true
     }
 
-    /// Whether a directory that cannot be read, or vanished, is left out instead of ending the walk.
+    /// True: a directory that cannot be read, or vanished, is left out. False: it ends the walk.
     fn is_lenient(&self) -> bool {
         false
     }

@@ -25,7 +25,7 @@ pub const LOOKS: usize = 16;
 pub const WALKS: usize = 4;
 /// Walks at once of one user. A walk may take minutes and is not interrupted for others, so nobody ever has all places.
 pub const WALKS_OF_ONE: usize = 2;
-/// What waits in one lane for a place.
+/// Calls that may wait for a place in one lane.
 pub const WAITING: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

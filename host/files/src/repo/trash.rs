@@ -79,7 +79,7 @@ fn records(rows: Vec<Row>) -> Vec<TrashRecord> {
     rows.into_iter().map(TrashRecord::from).collect()
 }
 
-/// What lies in the trash, the latest first.
+/// Records of items in the trash, the latest deletion first.
 pub async fn list(tx: &mut Tx) -> Result<Vec<TrashRecord>, DbError> {
     qm_db::all!(tx, Row, LIST, false).await.map(records)
 }
@@ -91,7 +91,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<TrashRecord>, DbError>
         .map(TrashRecord::from))
 }
 
-/// What was deleted at or before `until`, the oldest first.
+/// Records of items deleted at or before `until`, the oldest first.
 pub async fn expired(tx: &mut Tx, until: Timestamp) -> Result<Vec<TrashRecord>, DbError> {
     qm_db::all!(tx, Row, EXPIRED, false, until.ms())
         .await

@@ -64,7 +64,7 @@ pub async fn file_properties(
     Ok(Json(app.properties(query, &looker).await?))
 }
 
-/// What a file holds: its kind, and of a text the first MiB.
+/// Preview of a file: its kind, and of a text the first MiB.
 #[utoipa::path(
     get, path = "/api/files/preview", tag = TAG,
     params(

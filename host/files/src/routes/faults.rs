@@ -10,7 +10,7 @@ use qm_confined::FsError;
 faults! {
     /// A path that is walked, and what is at its end.
     Read => read();
-    /// What would be changed, before anything is.
+    /// Preview of a change: nothing is changed yet.
     DeletePreview => before_change();
     Preview => with(read(), [E::PreviewsDirectory]);
     Download => with(read(), [E::DownloadsDirectory]);

@@ -25,10 +25,10 @@ const MAX_ENTRIES: usize = 1_000_000;
 const MAX_DEPTH: usize = 256;
 /// Every finding carries its whole path, however long.
 const MAX_FOUND_BYTES: usize = 512 * 1024 * 1024;
-/// What a component of a path costs besides its bytes, about.
+/// Approximate memory of one path component besides its text, in bytes.
 const COMPONENT_BYTES: usize = 48;
 const REASON: &str = "cleanup";
-/// Of a folder in which nothing is but what was found as well.
+/// Reason shown for a folder that holds nothing but items found by the cleanup.
 const EMPTY_THEN: &str = "Empty once all that is listed in it has been removed";
 
 impl Files {

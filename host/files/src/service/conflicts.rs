@@ -1,4 +1,4 @@
-//! What would meet another in a directory. Looks only.
+//! Conflicts that a transfer into a directory would have. Looks only.
 //! Bounds: at most [`MAX_SOURCES`](crate::dto::choices::MAX_SOURCES) are looked at, one after the other; the directory's
 //! entries are held once; of a file at most 16 MiB are read. A caller that hangs up ends it.
 
@@ -142,7 +142,7 @@ struct Place<'a> {
     control: &'a Control,
 }
 
-/// What a candidate would meet.
+/// Entry of the destination that a candidate conflicts with.
 struct Met {
     target: Candidate,
     /// It is the candidate itself, which is in the destination already.
@@ -197,7 +197,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether the item is an entry of this directory.
+    /// True when the item is an entry of this directory.
     fn holds(&self, item: &ConfinedPath) -> Result<bool, FsError> {
         let above = item.rel().parent().unwrap_or_default();
         let above = self.base.resolve(&above, Intent::Read)?;
@@ -263,7 +263,7 @@ impl Met {
     }
 }
 
-/// What two files have in common.
+/// Similarity of two files, from their size, a partial hash and their release names.
 fn kind_of(source: &Candidate, target: &Candidate, control: &Control) -> Result<ConflictKind, FsError> {
     let is_identical = source.meta.size == target.meta.size
         && match (partial_hash(source, control), partial_hash(target, control)) {

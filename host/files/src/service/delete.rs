@@ -25,7 +25,7 @@ use qm_confined::{Component, ConfinedPath, FsError, Intent, RelPath};
 const OPERATION: &str = "delete";
 const ACTION: &str = "file.deleted";
 
-/// How something is deleted.
+/// Options of a delete.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Manner {
     pub permanent: bool,

@@ -47,7 +47,7 @@ struct Running {
     id: String,
     job_id: String,
     subject: Subject,
-    /// Who asked for it; none when no person did.
+    /// Id of the user who asked for it; `None` when the server started it.
     user_id: Option<String>,
     started_at: Timestamp,
     cancel: CancellationToken,
@@ -76,7 +76,7 @@ impl Subject {
     }
 }
 
-/// How an operation ended, for the message.
+/// End of an operation, for the message.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub item_count: Option<u64>,
@@ -277,7 +277,7 @@ impl Operation {
         self.running.cancel.is_cancelled()
     }
 
-    /// What file system work reports to and is stopped by. All controls of one operation count together.
+    /// Control for file system work: takes its progress and cancels it. All controls of one operation count together.
     pub fn control(&self) -> Control {
         let (running, operations) = (Arc::clone(&self.running), Arc::clone(&self.operations));
         let before = running.seen().latest;

@@ -1,4 +1,4 @@
-//! What a crash left open, settled at the next start.
+//! Repair at start-up of deletes and restores that a crash left unfinished.
 //!
 //! A record without its item goes: the item is at its old place, or was on its way out. A pending record whose item has
 //! arrived becomes an ordinary one, with the audit row that was not written. An item without a record (a database restored

@@ -45,7 +45,7 @@ impl Retention {
         Some(Timestamp::from_ms(deleted_at.ms().saturating_add(stay)))
     }
 
-    /// What was deleted at or before this instant has expired.
+    /// Latest deletion time that has expired by now; `None` when items never expire.
     fn limit(self, now: Timestamp) -> Option<Timestamp> {
         let stay = (self.days? * DAY_MS) as i64;
         Some(Timestamp::from_ms(now.ms().saturating_sub(stay)))

@@ -59,7 +59,7 @@ pub fn job_of(caller: Option<&Caller>, subject: &Subject, carried: Option<&str>)
     }
 }
 
-/// How an operation ended: the result of its job.
+/// Job result of an operation: an error for a failure, never retried.
 pub fn result_of(outcome: &Outcome) -> Result<Done, JobError> {
     match &outcome.failure {
         None => Ok(done(outcome)),

@@ -92,7 +92,7 @@ impl Encoding {
     }
 }
 
-/// Whether `bytes` are no text: a NUL near their beginning, unless they say that they are UTF-16.
+/// True when `bytes` are not text: a NUL near their beginning, and no byte order mark of UTF-16.
 pub fn is_binary(bytes: &[u8]) -> bool {
     let utf16 = matches!(
         byte_order_mark(bytes),

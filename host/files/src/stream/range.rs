@@ -40,14 +40,14 @@ pub enum Asked {
     Nothing,
 }
 
-/// What identifies the bytes of a file.
+/// Validators of a file's bytes, for conditional requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validators {
     /// Strong, quoted.
     pub etag: String,
     /// Instant of the last change, as an HTTP date.
     pub last_modified: String,
-    /// Whether the last change is so long ago that another within the same second would be seen.
+    /// True when the last change is more than 1 s ago, so that `last_modified` tells every later change.
     pub settled: bool,
 }
 
@@ -62,7 +62,7 @@ impl Validators {
         }
     }
 
-    /// Whether `If-Range` names the file as it is now.
+    /// True when `If-Range` names the file as it is now.
     fn confirm(&self, if_range: &str) -> bool {
         let asked = if_range.trim();
         // A weak tag never confirms a range.

@@ -70,7 +70,7 @@ impl Tickets {
         (format!("{body}.{signature}"), expires)
     }
 
-    /// What a ticket says, if it is ours and still good. The signature is compared in constant time.
+    /// Claims of a ticket that this server signed and that has not expired. The signature is compared in constant time.
     pub fn verify(&self, token: &str, now: Timestamp) -> Option<Claims> {
         if token.is_empty() || token.len() > MAX_TOKEN {
             return None;
@@ -94,8 +94,8 @@ fn keyed(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()))
 }
 
-/// What tells a file from every other one that may take its name: the root in effect, the identity, and when it was made,
-/// because an inode's number is given out again.
+/// Fingerprint of a file that no later file of the same name has: hash of the root in effect, the identity, and the time of
+/// creation, because an inode's number is given out again.
 pub fn mark(root: &str, device: u64, inode: u64, made_ns: i128) -> String {
     let mut hash = Sha256::new();
     hash.update(device.to_be_bytes());

@@ -225,7 +225,7 @@ fn a_kill_at_any_moment_loses_no_file() {
     println!("{KILLS} kills, {left_behind} temporaries swept");
 }
 
-/// What a kill left in the trash goes back to the top, so that the next round has it too.
+/// Restores items that a kill left in the trash to the top, so that the next round has them too.
 fn restore_all(roots: &Roots) {
     for (root, path) in ops::stray(roots, &BTreeSet::new()) {
         let trashed = roots.trashed(&root, &path).unwrap();

@@ -61,7 +61,7 @@ impl Site {
     }
 }
 
-/// What lies below a directory, with what files hold; nothing of ours may be among it.
+/// Entries below a directory, files with their content; none may be a temporary of the server.
 fn tree(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     let mut left = vec![root.to_owned()];

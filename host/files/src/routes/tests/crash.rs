@@ -1,4 +1,4 @@
-//! What a crash leaves between the steps of a delete or a restore, and what the next start makes of it.
+//! States that a crash leaves between the steps of a delete or a restore, and their repair at the next start.
 
 use std::time::Duration;
 

@@ -99,7 +99,7 @@ impl TorrentPayloads for Torrents {
     }
 }
 
-/// Whether the user of every ticket may still see files.
+/// Fake port: one answer for every ticket's user, true when they may still see files.
 pub struct Users(pub Mutex<Result<bool, String>>);
 
 #[async_trait]
@@ -299,7 +299,7 @@ impl Site {
             .clone()
     }
 
-    /// What lies in the trash directory.
+    /// Names in the trash directory.
     pub fn payloads(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.at(".quartermaster-trash")) else {
             return Vec::new();
