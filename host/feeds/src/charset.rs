@@ -55,7 +55,7 @@ pub fn decode(body: &[u8], content_type: Option<&str>) -> (String, Option<String
     (text, odd)
 }
 
-/// Whether a text can be of the encoding that it, or its header, names.
+/// True when a text can be in the encoding that its header, or the text itself, names.
 fn suits(encoding: &'static Encoding, body: &[u8]) -> bool {
     if encoding != UTF_8
         && std::str::from_utf8(body)

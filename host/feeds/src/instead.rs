@@ -1,4 +1,4 @@
-//! What a site, or a proxy before it, answers instead of a feed.
+//! Detection of answers that a site, or a proxy before it, gives instead of a feed.
 
 use memchr::memmem;
 use qm_loose_xml::{Element, Node, clip};
@@ -9,7 +9,7 @@ use crate::xml::Walk;
 
 /// Bytes of a page that are looked at.
 const LOOKED_AT: usize = 64 << 10;
-/// Bytes in which it shows whether it is a page.
+/// Bytes at the beginning that decide if the text is a web page.
 const HEAD: usize = 4096;
 const MAX_NAME: usize = 100;
 
@@ -46,7 +46,7 @@ const SIGN_IN: &[&str] = &[
     "авторизация",
 ];
 
-/// What an answer is when it is not a feed; none when it may be one, as far as its beginning shows.
+/// Error for an answer that is not a feed; `None` when it may be one, as far as its beginning shows.
 pub fn instead_of_feed(bytes: &[u8], content_type: Option<&str>) -> Option<FeedError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Some(FeedError::Nothing);
@@ -139,7 +139,7 @@ fn lower(text: &str, most: usize) -> String {
     clip(text, most).to_ascii_lowercase()
 }
 
-/// Whether there is the beginning of a document that is read.
+/// True when the text has the root element of a feed, or an XML declaration.
 fn has_root(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["<rss", "<feed", "<rdf", "<channel", "<?xml"]
@@ -147,7 +147,7 @@ fn has_root(text: &str) -> bool {
         .any(|root| text.contains(root))
 }
 
-/// Whether a text is a web page rather than a document.
+/// True when a text is a web page rather than a feed.
 fn is_page(text: &str) -> bool {
     let head = lower(text, HEAD);
     let find = |names: &[&str]| names.iter().filter_map(|name| head.find(name)).min();

@@ -35,7 +35,7 @@ struct Draft {
     categories: Vec<String>,
     page: Option<String>,
     attributes: Vec<(String, String)>,
-    /// Of elements and attributes of their own.
+    /// Magnet link and info-hash from elements and attributes made for them.
     magnet: Option<String>,
     hash: Option<String>,
     /// That hash as a magnet link names it.

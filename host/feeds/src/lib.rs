@@ -39,7 +39,7 @@ pub const MAX_MAGNET: usize = 32 << 10;
 /// The warning of a feed that lists nothing.
 pub const NO_ITEMS: &str = "the feed lists no items";
 
-/// What a feed says.
+/// Content of a feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// Name that the feed gives itself: one line, at most [`MAX_TITLE`].
@@ -54,14 +54,14 @@ pub struct Document {
     /// It broke off within the last item, of which that is kept which could be read. Whoever remembers items by their guid
     /// leaves it for the next answer: of what is known already the rest would never be looked at.
     pub is_last_cut: bool,
-    /// What was odd about the document, each once, for whoever follows the feed. They hold no text of an item.
+    /// Faults of the document that did not stop reading, each once, for the user. They hold no text of an item.
     pub warnings: Vec<String>,
 }
 
 /// One item of a feed. No text is empty or holds a control character.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
-    /// What tells it from other items: `<guid>`, else `<id>`, else its link, else its title.
+    /// Id of the item within its feed: `<guid>`, else `<id>`, else its link, else its title.
     pub guid: String,
     /// Its guid is its link, which items of other titles may have too.
     pub is_told_by_link: bool,
@@ -89,7 +89,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// What a torrent client is handed: the magnet link, else the link.
+    /// Address for a torrent client: the magnet link, else the link.
     pub fn download(&self) -> Option<&str> {
         self.magnet.as_deref().or(self.link.as_deref())
     }

@@ -42,7 +42,7 @@ pub fn repair(text: &str) -> Repaired<'_> {
 
 struct Pass<'a> {
     text: &'a str,
-    /// What lies before it is in `out`, once something was changed.
+    /// Position in `text`, in bytes. All before it is in `out` once something was changed.
     kept: usize,
     out: String,
     no_more_instructions: bool,
