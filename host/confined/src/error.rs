@@ -1,5 +1,5 @@
-//! What a file system operation can answer instead of a result. One enum for this layer; every message names the thing
-//! and, where there is one, the way out.
+//! Errors of file system operations. One enum for this layer; every message names the thing and, where there is one, the
+//! way out.
 
 use qm_kernel::ErrorKind;
 use rustix::io::Errno;
@@ -185,7 +185,7 @@ impl FsError {
         }
     }
 
-    /// What stands in `code` of an answer; never changes.
+    /// Stable value of `code` in an answer; it never changes.
     pub fn code(&self) -> &'static str {
         match self {
             FsError::InvalidPath => "bad_request.path",

@@ -200,12 +200,12 @@ impl RelPath {
         self.0.pop()
     }
 
-    /// Whether this is `other` or lies below it.
+    /// True when this path is `other` or lies below it.
     pub fn starts_with(&self, other: &RelPath) -> bool {
         self.0.starts_with(&other.0)
     }
 
-    /// Whether a component is the trash directory or one of our temporaries.
+    /// True when a component is the trash directory or one of the server's temporaries.
     pub fn is_hidden(&self) -> bool {
         self.0.iter().any(Component::is_hidden)
     }

@@ -1,4 +1,4 @@
-//! What the walk hands out: an item, a destination, an item in the trash. Each holds the handle it was checked with.
+//! Results of the walk: an item, a destination, an item in the trash. Each holds the handle it was checked with.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::{Component, Dir, FsError, Identity, Meta, RelPath, TRASH_DIR};
 /// Directories that are created at once at most: a handle is held of each until all of them are there.
 const MAX_MISSING: usize = 128;
 
-/// What the caller is going to do with the path.
+/// Use that the caller has for the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// Read it. A link is followed, inside the roots. It must exist.

@@ -50,7 +50,7 @@ impl Root {
         self.canonical == absolute || self.configured == absolute
     }
 
-    /// What of `absolute` lies below this root, by either of its paths.
+    /// Components of `absolute` below this root, by either of its paths; `None` when it lies elsewhere.
     pub fn below(&self, absolute: &Path) -> Option<Vec<Component>> {
         let rest = absolute
             .strip_prefix(&self.canonical)
@@ -102,7 +102,7 @@ fn sent(path: &str) -> Result<PathBuf, FsError> {
     absolute(path).ok_or(FsError::InvalidPath)
 }
 
-/// Whether a path is a system directory, as a whole.
+/// True when the whole path is that of a system directory.
 pub fn is_system(path: &Path) -> bool {
     SYSTEM_DIRECTORIES.iter().any(|system| Path::new(system) == path)
 }

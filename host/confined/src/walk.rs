@@ -17,7 +17,7 @@ const MAX_LINKS: u32 = 40;
 /// Directories opened anew because links climb: far more than honest trees need, few enough to be quick.
 const MAX_REOPENED: usize = 65_536;
 
-/// Whether the last component is followed when it is a link.
+/// Treatment of the last component when it is a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
     Follow,
@@ -57,7 +57,7 @@ struct Walk<'a> {
     pending: VecDeque<Step>,
     links: u32,
     reopened: usize,
-    /// What messages name.
+    /// Path as error messages name it.
     shown: &'a dyn std::fmt::Display,
 }
 
