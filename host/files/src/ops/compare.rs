@@ -29,7 +29,7 @@ impl<'a> Comparer<'a> {
     }
 }
 
-/// Compares the entry `name` in `copy` with `at`; an error tells the first difference.
+/// Compares the entry `name` in `copy` with `at`: `Changed` for another kind, size or time, `Mismatch` for other content.
 pub(super) fn compare_item(
     at: &At<'_>,
     copy: &Dir,

@@ -53,7 +53,8 @@ pub fn find_told(roots: &Roots, path: &Path) -> Result<Option<ConfinedPath>, FsE
     }
 }
 
-/// Checks that `item` could be moved into `destination` now. Changes nothing; the error is that of the move.
+/// Checks that `item` could be moved into `destination` now. Changes nothing. Errors are those of the move: `Denied` for a
+/// missing right, `NoSpace` when a copy would not fit.
 pub fn check_move(item: &ConfinedPath, destination: &Destination, control: &Control) -> Result<(), FsError> {
     let name = item.entry()?;
     let meta = item.meta()?;
