@@ -117,7 +117,7 @@ fn sha256_of(file: &Path) -> Result<String, String> {
     Ok(hex::encode(Sha256::digest(&bytes)))
 }
 
-/// Who compiles for wasm.
+/// Toolchain that compiles for wasm.
 enum Toolchain {
     /// The active toolchain has the target, installed by rustup.
     Own,

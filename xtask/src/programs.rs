@@ -24,7 +24,7 @@ const ALONE: [&str; 3] = ["qm-plugin-host", "qm-plugin-roles", "qm-tests"];
 /// about half of its time. In one row what comes last by the alphabet would be waited for alone.
 const HALVED: (&str, &[&str]) = ("qm-tests all", &["files::", "notifications::", "torrents::"]);
 
-/// What cargo says of a program it has built; other messages have other fields.
+/// Message of cargo about a program it has built; other messages have other fields.
 #[derive(Deserialize)]
 struct Message {
     #[serde(default)]

@@ -10,7 +10,7 @@ const DOC_TESTS: &str = "   Doc-tests ";
 const RERUN: &str = "to rerun pass `";
 const LONG: &str = " has been running for over 60 seconds";
 
-/// What one program, or several of one kind, said in the end.
+/// Final result of one test program, or of several of one kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub passed: usize,

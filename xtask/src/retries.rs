@@ -12,7 +12,7 @@ const MOST_FLAKY: usize = 3;
 /// Second runs: with more failures the run fails whatever they show, and each may take minutes.
 const MOST_RETRIES: usize = 12;
 
-/// What failed once, and how it runs alone.
+/// Test that failed once, and the command that runs it alone.
 pub struct Suspect {
     /// Its program and its name; a program that named no test stands for itself.
     pub name: String,
@@ -20,16 +20,16 @@ pub struct Suspect {
     pub cause: String,
     /// Runs it alone, and nothing else.
     pub again: Command,
-    /// Whether that runs one test, rather than all of a program.
+    /// True when that runs one test, rather than all of a program.
     pub single: bool,
 }
 
-/// What all programs together came to.
+/// Result of all programs together.
 #[derive(Default)]
 pub struct Tally {
     pub passed: usize,
     pub suspects: Vec<Suspect>,
-    /// What cannot be run once more: a build, say.
+    /// Failures that cannot be run once more: a build, for example.
     pub broken: Vec<String>,
 }
 

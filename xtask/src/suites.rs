@@ -17,7 +17,7 @@ use crate::paths;
 pub const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// Says what a root was made of. Another recipe makes it anew.
 const STAMP: &str = "made-of";
-/// What of the packages no client needs.
+/// Parts of the packages that no client needs.
 const LEFT_OUT: [&str; 6] = [
     "./etc",
     "./var",
@@ -73,7 +73,7 @@ fn products(suite: Suite) -> Vec<Product> {
         .collect()
 }
 
-/// What a root is made of, and how.
+/// Recipe of a root: its version, and the programs in it.
 fn recipe(suite: Suite) -> String {
     let programs: Vec<&str> = products(suite).into_iter().map(Product::program).collect();
     format!("1 {}\n", programs.join(" "))
@@ -255,7 +255,7 @@ fn unpack(package: &Path, root: &Path) -> Result<(), String> {
     }
 }
 
-/// Of all programs only the clients are wanted.
+/// Removes all programs but the clients.
 fn keep_programs(root: &Path, products: &[Product]) -> Result<(), String> {
     let directory = root.join("usr/bin");
     let entries = std::fs::read_dir(&directory).map_err(|error| cannot("read", &directory, &error))?;

@@ -237,7 +237,7 @@ fn sql_stands_in_repositories_only() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What blocks, or makes a thread.
+/// Calls that block, or make a thread.
 const BLOCKING: &[&str] = &[
     "spawn_blocking",
     "block_in_place",
