@@ -35,7 +35,7 @@ pub fn url(token: &str, method: &str) -> String {
     format!("{ORIGIN}/bot{token}/{method}")
 }
 
-/// What every method answers.
+/// Envelope of every answer of the Bot API.
 #[derive(Deserialize)]
 struct Envelope {
     ok: bool,
@@ -73,7 +73,7 @@ impl From<Refusal> for PluginError {
     }
 }
 
-/// What a method gave. Telegram says in the body what went wrong, with the status beside it.
+/// Result of a method. For a failure Telegram gives the reason in the body, beside the HTTP status.
 pub fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     let envelope: Option<Envelope> = serde_json::from_slice(body).ok();
     let Some(envelope) = envelope else {

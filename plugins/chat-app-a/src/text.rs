@@ -39,7 +39,7 @@ pub fn html(card: Option<&Card>, text: &str, most: usize) -> String {
     marked(&spans, most)
 }
 
-/// Who watches what.
+/// Text of a playback card: its title, and the media being watched.
 fn watched(card: &Card) -> Vec<Span> {
     let mut spans = vec![(Style::Bold, card.title())];
     if let Some(media) = &card.media {
