@@ -11,7 +11,7 @@ const FIELDS: usize = 25;
 const NAME: usize = 256;
 const VALUE: usize = 1024;
 const FOOTER: usize = 2048;
-/// Of all texts of an embed together.
+/// Limit for all texts of an embed together, in UTF-16 code units.
 const ALL: usize = 6000;
 
 /// Stands between what would mention somebody, and for a text that is empty, which Discord refuses.
@@ -135,7 +135,7 @@ fn unmentioned(text: &str) -> String {
     safe
 }
 
-/// Whether a word behind the sign would call everybody.
+/// True when the text after an `@` would mention everybody: it begins with `everyone` or `here`.
 fn calls(next: &str) -> bool {
     ["everyone", "here"].iter().any(|word| {
         next.get(..word.len())
