@@ -28,7 +28,7 @@ pub fn address(text: &str) -> Result<&str, &'static str> {
     Ok(text)
 }
 
-/// What its owner sees: the first two characters, and where it is.
+/// Label shown to its owner: the first two characters of the address, dots for the others, and the domain.
 pub fn label(address: &str) -> String {
     let (local, domain) = address.split_once('@').unwrap_or((address, ""));
     let shown: String = local.chars().take(2).collect();
