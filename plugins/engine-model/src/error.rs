@@ -20,7 +20,7 @@ pub enum Error {
     Protocol(String),
 }
 
-/// What does not exist.
+/// Object that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     Torrent,

@@ -26,18 +26,18 @@ pub enum State {
 }
 
 impl State {
-    /// Whether it counts in [`GlobalStats::active_count`].
+    /// True when it counts in [`GlobalStats::active_count`].
     pub const fn is_active(self) -> bool {
         matches!(self, State::Downloading | State::Seeding)
     }
 }
 
-/// Who waits for the answer of a poll.
+/// Urgency of a poll: some user is looking at the torrents, or nobody is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// Whatever changed is told.
+    /// The answer holds every change.
     Watched,
-    /// What moves is told as ever; the rest may be told later, by 10 s.
+    /// The answer holds every torrent that transfers data or is checked; other changes may come up to 10 s late.
     Quiet,
 }
 
