@@ -44,14 +44,14 @@ impl Request {
     }
 }
 
-/// What came back.
+/// Answer of the media server.
 pub struct Answer {
     pub status: u16,
     pub location: Option<String>,
     pub body: Vec<u8>,
 }
 
-/// Whoever sends requests. Redirects are not followed.
+/// Sender of requests. Redirects are not followed.
 pub trait Net {
     fn ask(&self, request: Request) -> Result<Answer, Fault>;
 }

@@ -1,9 +1,9 @@
-//! What the plugins say, in words of their own.
+//! Records of the plugins, without bindings.
 
 use crate::access::Access;
 use crate::answer::Net;
 
-/// What a product offers.
+/// Features that a product offers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Abilities {
     pub libraries: bool,
@@ -16,14 +16,14 @@ pub struct Abilities {
     pub refresh_path: bool,
 }
 
-/// What a server says of itself.
+/// Name and version of a server, as it tells them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     pub name: Option<String>,
     pub version: Option<String>,
 }
 
-/// What is to be looked through.
+/// Part of the libraries to scan: one library, one path, or all when both are absent.
 #[derive(Clone, Debug, Default)]
 pub struct Extent {
     pub library: Option<String>,
