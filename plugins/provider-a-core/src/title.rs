@@ -110,7 +110,7 @@ fn tags(document: &Value) -> Vec<String> {
     tags
 }
 
-/// What a list of countries says of this one.
+/// Entries of one country in the list `name` of the document.
 fn of_country<'v>(document: &'v Value, name: &str, country: &str) -> impl Iterator<Item = &'v Value> {
     let all = document.get(name).map_or(&[][..], |value| list(value, "results"));
     let country = country.to_ascii_uppercase();
