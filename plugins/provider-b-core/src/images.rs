@@ -36,7 +36,7 @@ pub fn picture(value: &Value, name: &str) -> Option<Picture> {
     })
 }
 
-/// What a number of a kind of artwork means here; icons, actors' and seasons' images are left out.
+/// Image kind of an artwork type number of TheTVDB; icons, actors' and seasons' images are left out.
 fn kind(number: u32) -> Option<ImageKind> {
     match number {
         2 | 14 => Some(ImageKind::Poster),

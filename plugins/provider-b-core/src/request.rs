@@ -1,4 +1,4 @@
-//! What is asked: paths and queries.
+//! Requests to TheTVDB: paths and queries.
 
 use provider_model::json::is_id;
 use provider_model::{Fault, Kind, with_query};
