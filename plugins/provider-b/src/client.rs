@@ -11,7 +11,7 @@ pub type Document = serde_json::Value;
 const KEPT: &str = "session";
 const REFUSED: u16 = 401;
 
-/// Who is asked, and as whom.
+/// Client of the TheTVDB API, with its base URL and login.
 pub struct Client {
     base: String,
     session: core::Session,
