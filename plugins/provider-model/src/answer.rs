@@ -1,4 +1,4 @@
-//! Whether an answer is a document of the API: statuses, its own errors, web pages.
+//! Check that an answer is a document of the API: statuses, the API's own errors, web pages.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ const MAX_VALUES: usize = 500_000;
 /// Longest pause that is believed, in seconds.
 const MAX_PAUSE: u64 = 24 * 3600;
 
-/// Whose answer it is.
+/// Product that answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
     /// Its name, for people.

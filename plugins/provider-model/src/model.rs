@@ -88,7 +88,7 @@ pub enum Standing {
 /// All about one title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Title {
-    /// What a list would have of it.
+    /// Entry of this title in a list.
     pub hit: Hit,
     pub tagline: Option<String>,
     pub last_aired: Option<String>,
