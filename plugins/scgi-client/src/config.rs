@@ -12,12 +12,12 @@ const DEFAULT_IDLE_MS: u64 = 15_000;
 /// Shorter is a slip of the keyboard, longer is no bound any more.
 const IDLE_MS: std::ops::RangeInclusive<u64> = 100..=600_000;
 
-/// What the operator entered.
+/// Configuration that the operator entered.
 pub struct Settings {
     pub endpoint: Endpoint,
     /// The `Authorization` of each request, where a web server asks for one.
     pub authorization: Option<String>,
-    /// How long rTorrent may be silent.
+    /// Time for which rTorrent may be silent, in milliseconds.
     pub idle_ms: u32,
 }
 
