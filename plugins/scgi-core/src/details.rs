@@ -10,7 +10,7 @@ use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Response, Value};
 use engine_model::{File, Peer, SessionStats, Torrent, Tracker, TrackerStatus};
 
-/// What one torrent is asked for, in the order of the list's first element, without the hash and the message.
+/// Fields asked of one torrent, in the order of the list's first element, without the hash and the message.
 const NUMBERS: [&str; 16] = [
     "d.size_bytes",
     "d.completed_bytes",

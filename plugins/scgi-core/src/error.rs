@@ -2,7 +2,7 @@
 
 pub use engine_model::{Error, Subject};
 
-/// Whether the connection failed, as opposed to one request being refused: the next request would fail as well.
+/// True when the connection failed, not just one request: the next request would fail as well.
 pub const fn is_transport(error: &Error) -> bool {
     matches!(
         error,

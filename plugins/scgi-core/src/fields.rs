@@ -1,4 +1,4 @@
-//! What the list asks of each torrent, and how the answers become a [`Torrent`].
+//! Fields that the list asks of each torrent, and the reading of the answers into a [`Torrent`].
 //!
 //! rTorrent's cost is by field, so a poll asks two kinds of them: what moves by itself or by a user's command, every
 //! time; the rest only now and then, and for torrents of which something important changed. Numbers travel joined into
@@ -26,8 +26,8 @@ pub const RESTING: &str = "cat=$d.is_multi_file=,\" \",$d.is_private=,\" \",$d.t
 /// Fourth to sixth.
 pub const TEXTS: [&str; 3] = ["d.name=", "d.custom1=", "d.base_path="];
 
-/// Of all torrents, while nobody looks: what somebody can do to a torrent that does not move. Then [`DIRECTORY`] and the
-/// label.
+/// Fields asked of all torrents while nobody looks: those that a user can change in a torrent that does not move. [`DIRECTORY`]
+/// and the label follow.
 pub const ESSENTIAL: &str = "cat=$d.hash=,\" \",$d.state=,\" \",$d.is_active=,\" \",$d.complete=,\" \",$d.is_open=,\" \",\
                              $d.hashing=,\" \",$d.priority=,\" \",$d.wanted_chunks=,\" \",$d.message=";
 /// The torrents that move, or soon may.
@@ -64,7 +64,7 @@ pub struct Moving {
     pub directory: String,
 }
 
-/// What the state is made of.
+/// Flags that make up the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// `d.state`: started by its user.
@@ -168,7 +168,7 @@ impl Moving {
         })
     }
 
-    /// Whether [`BUSY`] picks it.
+    /// True when [`BUSY`] picks it.
     pub fn is_busy(&self) -> bool {
         self.down_rate > 0 || self.up_rate > 0 || self.flags.hashing
     }

@@ -179,7 +179,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
         }
     }
 
-    /// Whether any torrent is limited by a group.
+    /// True when any torrent is limited by a group.
     fn uses_groups(&self) -> Result<bool, Error> {
         let list = self.call(
             "d.multicall2",

@@ -21,12 +21,12 @@ use crate::wire::{Clock, Transport};
 use crate::xml::{self, Param, text};
 use engine_model::{Attention, GlobalStats, Torrent};
 
-/// How old the fields that rest may get.
+/// Longest age of the resting fields, in milliseconds.
 const FULL_READ_EVERY_MS: u64 = 30_000;
 /// The same while nobody looks: what somebody can change is asked for more often then.
 const QUIET_FULL_READ_EVERY_MS: u64 = 60_000;
-/// How old the labels may get, of all that rests the only thing that others change without anything else: with ticks 2 s
-/// apart, what is told within 10 s.
+/// Longest age of the labels, in milliseconds. Labels are the only resting field that others change without any other change:
+/// with ticks 2 s apart, a new label is told within 10 s.
 const LABELS_EVERY_MS: u64 = 8_000;
 /// Torrents asked about one by one; when more of them changed, the whole list is cheaper.
 pub(crate) const MAX_SINGLES: usize = 50;
@@ -35,7 +35,7 @@ pub(crate) const MAX_FIRST: usize = MAX_CALLS;
 /// More would not fit into a guest.
 const MAX_TORRENTS: usize = 100_000;
 
-/// What a poll says besides the torrents that changed.
+/// Answer of a poll, without the torrents that changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Comes back in the next poll.
@@ -47,7 +47,7 @@ pub struct Summary {
     pub stats: GlobalStats,
 }
 
-/// What is remembered of one torrent.
+/// Memory of one torrent between polls.
 pub(crate) struct Entry {
     pub(crate) hash: [u8; 20],
     /// The part of the row that moves; of no text when it was not seen as a row.
@@ -411,7 +411,7 @@ impl Entry {
         }
     }
 
-    /// Whether this is what is known of it.
+    /// True when nothing of it differs from what is remembered.
     pub(crate) fn has(&self, essential: &Essential, directory: &str, label: &str) -> bool {
         self.flags == essential.flags
             && self.priority == essential.priority
@@ -427,7 +427,7 @@ impl Entry {
         self.is_busy = true;
     }
 
-    /// Whether the resting part may have changed along with this.
+    /// True when the moving part changed in a way that may have changed the resting part too.
     fn is_doubtful(&self, moving: &Moving) -> bool {
         self.flags != moving.flags
             || self.size != moving.size

@@ -16,11 +16,11 @@ use crate::wire::{Clock, Transport};
 use crate::xml::text;
 use engine_model::{GlobalStats, Torrent};
 
-/// How old what is known of resting torrents may get: with ticks 2 s apart, what is told within 10 s.
+/// Longest time between two looks at resting torrents, in milliseconds: with ticks 2 s apart, a change is told within 10 s.
 const SWEEP_EVERY_MS: u64 = 8_000;
 
 impl Poller {
-    /// What a quiet poll finds out, and whether it saw the whole list.
+    /// Reads for a quiet poll: totals, and true when it saw the whole list.
     pub(crate) fn read_quietly<T: Transport, C: Clock>(
         &mut self,
         client: &Client<T, C>,

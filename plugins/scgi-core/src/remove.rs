@@ -18,7 +18,7 @@ const WAIT_MS: u32 = 400;
 /// One torrent on its way out.
 struct Leaving {
     target: String,
-    /// What to delete once it is gone.
+    /// Path of the data to delete once the torrent is gone; `None` to keep it.
     data: Option<String>,
     outcome: Option<Outcome>,
 }

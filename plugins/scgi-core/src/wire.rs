@@ -72,7 +72,7 @@ pub trait Transport {
     fn post(&self, url: &str, idle_ms: u32, body: Vec<u8>) -> Result<(u16, Self::Reply), NetError>;
 }
 
-/// What comes back. Dropping it closes the connection.
+/// Reply, read piece by piece. Dropping it closes the connection.
 pub trait Reply {
     /// The next piece, of any size the network likes; empty at the end.
     fn read(&mut self) -> Result<Vec<u8>, NetError>;
@@ -187,7 +187,7 @@ impl<R: Reply> Exchange<R> {
     }
 }
 
-/// What a status other than 2xx says of the web server in front of rTorrent.
+/// Error for an HTTP status other than 2xx, from the web server in front of rTorrent.
 fn accept_status(endpoint: &Endpoint, status: u16) -> Result<(), Error> {
     match status {
         200..=299 => Ok(()),

@@ -155,7 +155,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// What follows is this operation.
+    /// Begins the operation `name`: the requests that follow belong to it.
     fn operation(&self, name: &str) -> &Client<Tape, TapeClock> {
         let mut operation = self.tape.operation.borrow_mut();
         let left = operation.bytes.len() - operation.at;

@@ -23,7 +23,7 @@ pub struct Daemon {
     pub peer_port: u16,
 }
 
-/// How rTorrent is reached; it opens one or the other.
+/// Kind of socket that rTorrent opens.
 pub enum Listen {
     Tcp,
     Unix,
