@@ -12,7 +12,7 @@ pub struct Card {
     pub icon: String,
     pub headline: Headline,
     pub summary: Summary,
-    /// What is watched.
+    /// Media being watched.
     pub media: Option<Media>,
     /// One more line.
     pub context: Option<String>,
