@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What is done to the torrent of the run.
+/// Step done to the torrent of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     Move { destination: String },
@@ -70,7 +70,7 @@ pub const ALL: [Listed; 5] = [
     },
 ];
 
-/// What `action` does with `params`, a JSON object.
+/// Step of `action` with `params`, a JSON object.
 pub fn step(action: &str, params: &str) -> Result<Step, Refusal> {
     match action {
         "move" => destination(params).map(|destination| Step::Move { destination }),
