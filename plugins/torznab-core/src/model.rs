@@ -1,14 +1,14 @@
-//! What an indexer says, as plain values.
+//! Records read from an indexer, without bindings.
 
-/// What an indexer can do.
+/// Capabilities of an indexer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caps {
     pub server: Option<Server>,
     pub tv_search: bool,
     pub movie_search: bool,
-    /// Of a search for an episode.
+    /// Parameters that a search for an episode takes.
     pub supported_params: Vec<String>,
-    /// Those on top.
+    /// Top-level categories; subcategories are left out.
     pub categories: Vec<Category>,
     pub limits: Option<Limits>,
     pub warnings: Vec<String>,

@@ -1,4 +1,4 @@
-//! What is asked.
+//! Parameters of the requests.
 
 use crate::model::Query;
 
