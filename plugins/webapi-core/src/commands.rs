@@ -1,5 +1,5 @@
-//! What users ask of torrents. The client ignores unknown hashes in silence where it takes several, so there they are
-//! looked up first; where it takes one, its 404 says it.
+//! Commands of users to torrents. Calls that take several hashes ignore unknown ones in silence, so the hashes are looked up
+//! first; calls that take one hash answer 404 for an unknown one.
 
 use crate::details::{files, trackers};
 use crate::encode::percent;
@@ -195,7 +195,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         }))
     }
 
-    /// Whether the client knows by itself what changed. One that does not reckons its whole list to find out.
+    /// True when the client keeps track of changes itself. One that does not computes its whole list to find them.
     pub(crate) fn tells_differences(&mut self) -> Result<bool, Error> {
         // All 5.x do, and no 4.5.
         self.has_new_verbs()
@@ -247,7 +247,7 @@ struct Verb {
     on_conflict: Conflict,
 }
 
-/// What a 409 means.
+/// Meaning of a 409.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Conflict {
     Fails,

@@ -7,7 +7,7 @@ const EXCERPT_CHARS: usize = 200;
 
 pub use engine_model::{Error, Subject};
 
-/// Whether the client itself is out of reach, so that trying the next torrent is pointless.
+/// True when the client itself is out of reach, so that trying the next torrent is pointless.
 pub(crate) fn is_transport(error: &Error) -> bool {
     matches!(error, Error::Unreachable(_) | Error::Timeout(_) | Error::Auth(_))
 }

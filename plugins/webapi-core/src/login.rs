@@ -9,7 +9,7 @@ use crate::http::Answer;
 
 const FIRST_WAIT_MS: u64 = 30_000;
 
-/// What the client made of a login, or of the session it gave.
+/// Reason why a login, or the session it gave, was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Credentials,
@@ -29,7 +29,7 @@ impl Refusal {
         }
     }
 
-    /// How long to leave the client alone after the `n`th refusal in a row, from 1.
+    /// Pause before the next login after the `n`th refusal in a row, from 1; in milliseconds.
     fn wait_ms(self, n: u32) -> u64 {
         let (factor, most): (u64, u64) = match self {
             Refusal::Credentials => (8, 3_600_000),

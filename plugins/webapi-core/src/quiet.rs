@@ -33,7 +33,7 @@ const TURN: usize = 100;
 /// Hashes that one comparison of categories names; with more of them it takes several.
 const MAX_NAMED: usize = 50_000;
 
-/// What is remembered from one quiet poll to the next.
+/// Memory kept from one quiet poll to the next.
 #[derive(Default)]
 pub(crate) struct Quiet {
     /// The last line of the log that was seen.
@@ -45,9 +45,9 @@ pub(crate) struct Quiet {
     compared_ms: Option<u64>,
     /// The category that the next comparison begins with.
     next_category: usize,
-    /// What was busy at the poll before; `None` after a read of everything, which knows better.
+    /// Torrents that were busy at the poll before; `None` after a read of everything, which knows better.
     busy: Option<Vec<Id>>,
-    /// Who is still to come in this turn.
+    /// Torrents still to be asked about in this round.
     turn: Vec<Id>,
 }
 
@@ -113,7 +113,7 @@ impl Sink for Lines {
 }
 
 impl<H: Http, C: Clock> Session<H, C> {
-    /// What changed, as far as that is cheap to know; nothing when the whole list is due.
+    /// Reads changes as far as that is cheap; `None` when the whole list is due.
     pub(crate) fn read_quietly(&mut self) -> Result<Option<Merged>, Error> {
         let news = self.read_log()?;
         let now = self.link.clock.monotonic_ms();
@@ -158,7 +158,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         Ok(Some(merged))
     }
 
-    /// Whether the log has lines that were not seen before.
+    /// Reads the log; true when it has lines that were not seen before.
     fn read_log(&mut self) -> Result<bool, Error> {
         let seen = self.quiet.line;
         // The last line seen comes again; when it does not, this is another log.

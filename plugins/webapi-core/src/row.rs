@@ -69,9 +69,9 @@ impl Shared {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// What the client calls it: for a hybrid torrent the beginning of its v2 hash.
+    /// Hash by which the client names it: for a hybrid torrent the beginning of its v2 hash.
     pub(crate) id: Id,
-    /// The v1 hash where there is one: what everybody else calls it.
+    /// The v1 hash where there is one: everybody else names it by that.
     pub(crate) v1: Option<Id>,
     pub(crate) state: State,
     pub(crate) downloaded: u64,

@@ -72,7 +72,7 @@ impl Client {
         answer
     }
 
-    /// What `torrents/info` says of one torrent by the client's name for it.
+    /// Entry of one torrent in `torrents/info`, by the client's name for it.
     pub fn torrent(&self, id: &str) -> Option<Value> {
         let list = self.ask(&format!("/torrents/info?hashes={id}")).json();
         list.as_array().expect("a list").first().cloned()

@@ -144,7 +144,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// What became of each hash.
+/// Result of a command for each hash: `None` for success.
 pub fn run(session: &mut TestSession, hashes: &[&str], command: Command) -> Vec<Option<Error>> {
     let hashes: Vec<String> = hashes.iter().map(|hash| (*hash).to_owned()).collect();
     let outcomes = session
