@@ -12,7 +12,7 @@ use qm_confined::FsError;
 pub enum FilesError {
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// Why a Default Root Path is refused.
+    /// Refused Default Root Path; holds the reason.
     #[error("{0}")]
     Root(String),
     #[error("A path is required")]

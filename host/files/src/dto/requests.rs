@@ -28,14 +28,14 @@ impl WirePath {
         }
     }
 
-    /// As it came, for answers that repeat what was asked.
+    /// Path as it came, for answers that repeat the request.
     pub fn as_given(&self) -> &str {
         match self {
             WirePath::Text(text) | WirePath::Raw(text) => text,
         }
     }
 
-    /// As it came, for audit rows and messages: cut where no path is as long.
+    /// Path as it came, for audit rows and messages: cut if it is longer than any real path.
     pub fn shown(&self) -> String {
         shorten(self.as_given())
     }
@@ -213,7 +213,7 @@ impl TorrentAction {
         }
     }
 
-    /// Those that need one, by name.
+    /// Actions that need a permission: (name, permission).
     pub fn permissions() -> impl Iterator<Item = (&'static str, Permission)> {
         let all = TorrentAction::ALL.into_iter();
         all.filter_map(|action| Some((TorrentAction::NAMES[action as usize], action.permission()?)))

@@ -81,7 +81,7 @@ impl Resolution {
     }
 }
 
-/// Which of two is the better one.
+/// Comparison of two releases by quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     SourceBetter,

@@ -304,7 +304,7 @@ impl Visitor for Fitting {
     }
 }
 
-/// As [`copy_item`], over a file or link that may be there: prepared aside, renamed in one step.
+/// Same as [`copy_item`], over a file or link that may be there: prepared aside, renamed in one step.
 pub(super) fn replace_item(
     at: &At<'_>,
     kind: Kind,

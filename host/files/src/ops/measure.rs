@@ -44,7 +44,7 @@ pub fn measure_all(
     Ok(sum.usage)
 }
 
-/// As [`measure`], of an entry that is not a confined path: one in the trash.
+/// Same as [`measure`], for an entry that is not a confined path: one in the trash.
 pub(super) fn measure_entry(
     dir: &Dir,
     name: &Component,
@@ -58,7 +58,7 @@ pub(super) fn measure_entry(
     Ok(sum.usage)
 }
 
-/// As [`measure`], refused when something is mounted in the tree: it would be emptied too.
+/// Same as [`measure`], refused when something is mounted in the tree: the mount would be emptied too.
 pub(super) fn measure_for_removal(item: &ConfinedPath, control: &Control) -> Result<Usage, FsError> {
     let meta = item.meta()?;
     let mut sum = Sum {

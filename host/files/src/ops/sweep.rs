@@ -14,8 +14,8 @@ use qm_confined::{Dir, FsError, Kind, Place, RelPath, Roots};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swept {
     pub removed: u64,
-    /// Nothing is left to do there. Not so when somebody works on a temporary, when one refuses to go, or when the disk may
-    /// be away: nothing is there at all, as in the directory a disk is mounted on.
+    /// True when nothing is left to do there. False when a temporary is in use or cannot be removed, or when the directory is
+    /// empty: then its disk may be away, and this is the directory it is mounted on.
     pub settled: bool,
 }
 

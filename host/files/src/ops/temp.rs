@@ -101,19 +101,19 @@ impl Temp {
         &self.name
     }
 
-    /// To be removed when dropped.
+    /// Marks the temporary to be removed when it is dropped.
     pub fn doomed(mut self) -> Self {
         self.kept = false;
         self
     }
 
-    /// It stays where it is, for the next sweep.
+    /// Leaves the temporary where it is, for the next sweep.
     pub fn left_behind(mut self) {
         self.noted.leave();
         self.kept = true;
     }
 
-    /// It lies under its own name now: nothing is left to remove.
+    /// Marks the temporary as renamed to its final name: nothing is left to remove.
     pub fn published(mut self) {
         self.kept = true;
     }

@@ -18,7 +18,7 @@ use qm_confined::{
     Component, ConfinedPath, Dir, FsError, MAX_NAME_BYTES, Meta, RelPath, Roots, TRASH_DIR, TrashedItem,
 };
 
-/// Where an item will lie in the trash: the fields of its record. A name that is not UTF-8 is whole in
+/// Place that an item will have in the trash: the fields of its record. A name that is not UTF-8 is whole in
 /// [`original`](Self::original) alone: keep its [`encoded`](RelPath::encoded) form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrashPlace {

@@ -1,4 +1,4 @@
-//! Where file system work runs: never on the async threads, and in lanes of its own, so that a hung mount stops the file
+//! Threads for file system work: never the async threads, and in lanes of its own, so that a hung mount stops the file
 //! manager alone.
 //!
 //! Looks have lanes of their own: however many there are, and however long, no change waits for one.
@@ -33,7 +33,7 @@ pub enum Lane<'a> {
     Quick,
     Long,
     Look,
-    /// For the user of this id.
+    /// Walk for the user of this id.
     Walk(&'a str),
 }
 

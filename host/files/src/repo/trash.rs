@@ -29,7 +29,7 @@ pub struct TrashRecord {
     pub storage_root: String,
     /// Below the storage root, as people see it.
     pub original_path: String,
-    /// Its percent-encoded bytes, where they are not UTF-8.
+    /// Percent-encoded bytes of the path, when they are not UTF-8.
     pub original_raw: Option<String>,
     pub name: String,
     /// Absolute.

@@ -13,7 +13,7 @@ use crate::stream::{Media, Plan, asked, disposition};
 
 /// Value of `Cache-Control` for an answer that no cache may store.
 const NOT_KEPT: HeaderValue = HeaderValue::from_static("private, max-age=0, no-store");
-/// In front of an SVG's policy: it may hold scripts.
+/// Beginning of the content security policy for an SVG, which may hold scripts.
 const SVG_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox; ";
 
 /// A ticket to stream one file for four hours, for players that cannot send a bearer token.

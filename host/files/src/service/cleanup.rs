@@ -206,15 +206,15 @@ struct Tree {
 }
 
 struct Directory {
-    /// Its name and the directory it is in; none for the folder itself. Whole paths are put together when asked for: kept,
-    /// those of a deep tree take more memory than there is.
+    /// Index of the parent directory, and the name; `None` for the folder itself. Whole paths are built only when needed: kept
+    /// for all, those of a deep tree would take more memory than there is.
     place: Option<(usize, Component)>,
     /// Below the folder itself.
     depth: usize,
     /// Entries seen in it, and how many of them may go.
     entries: usize,
     may_go: usize,
-    /// Its contents were walked to the end.
+    /// True when all its contents were walked.
     complete: bool,
     has_video: bool,
 }

@@ -137,7 +137,7 @@ struct Place<'a> {
     directory: &'a ConfinedPath,
     handle: Dir,
     meta: Meta,
-    /// Its files by release identity, the first of each; read once somebody asks.
+    /// Files of the directory by release identity, the first of each; read when first needed.
     releases: Option<HashMap<String, Component>>,
     control: &'a Control,
 }
@@ -145,7 +145,7 @@ struct Place<'a> {
 /// Entry of the destination that a candidate conflicts with.
 struct Met {
     target: Candidate,
-    /// It is the candidate itself, which is in the destination already.
+    /// True when it is the candidate itself, which is in the destination already.
     itself: bool,
 }
 
@@ -161,8 +161,8 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// Whatever has the candidate's name, because the transfer would be refused; else the first release of the same
-    /// thing.
+    /// Entry of the candidate's name, because the transfer would be refused; else the first release of the same episode or
+    /// movie.
     fn meets(&mut self, candidate: &Candidate) -> Result<Option<Met>, FsError> {
         let Some(name) = candidate.item.name() else {
             return Ok(None);

@@ -15,7 +15,7 @@ use qm_confined::{ConfinedPath, FsError, Intent, RelPath};
 /// Item found at a path.
 enum Found {
     Item(ConfinedPath),
-    /// Nothing; the absolute path it would have.
+    /// No item; holds the absolute path it would have.
     Nothing(String),
 }
 

@@ -262,7 +262,7 @@ fn store_now_and_then(hosted: &Hosted, running: &Arc<Running>) -> DropGuard {
 pub struct Operation {
     operations: Arc<Operations>,
     running: Arc<Running>,
-    /// Its job, until that ends.
+    /// Job of the operation, until the job ends.
     hosted: Option<Hosted>,
     _storing: DropGuard,
     _place: OwnedSemaphorePermit,
@@ -385,7 +385,7 @@ impl Operations {
     }
 }
 
-/// To everybody who may see files.
+/// Sends a realtime message to all users who may see files.
 pub fn emit(hub: &Hub, event: &'static str, message: &impl Serialize) {
     hub.emit_json(Room::Perm(Permission::FilesView), event, message);
 }

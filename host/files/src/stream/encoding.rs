@@ -7,7 +7,7 @@ use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
-    /// That of release notes, which no browser knows.
+    /// Code page 437, the encoding of many NFO files; browsers do not know it.
     Cp437,
     Latin1,
     Utf16Le,
@@ -22,7 +22,7 @@ const SNIFFED: usize = 8192;
 const MIN_EVIDENCE: usize = 8;
 
 impl Encoding {
-    /// Those that may be asked for by their names.
+    /// Encodings that a request may name.
     const NAMED: [Encoding; 5] = [
         Encoding::Utf8,
         Encoding::Cp437,

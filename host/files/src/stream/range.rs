@@ -36,7 +36,7 @@ pub enum Asked {
     One(Span),
     /// Two or more, ascending and apart from each other.
     Several(Vec<Span>),
-    /// Nothing of what was asked for exists: 416.
+    /// No requested range exists in the file: 416.
     Nothing,
 }
 

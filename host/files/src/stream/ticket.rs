@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 /// Lifetime of a ticket.
 pub const LIFETIME: Duration = Duration::from_hours(4);
 const MAX_TOKEN: usize = 4096;
-/// In bytes, percent-encoded.
+/// Limit of a percent-encoded path, in bytes.
 const MAX_PATH: usize = 2048;
 /// Label that the signing key is derived with.
 const LABEL: &[u8] = b"quartermaster media ticket";
@@ -149,7 +149,7 @@ mod tests {
         assert!(tickets.verify(&token, expires).is_none());
     }
 
-    /// As tickets were signed before they had a key of their own, and access tokens are.
+    /// Ticket signed in the old way, by the secret itself, as access tokens still are.
     fn signed_by_the_secret_itself(body: &str) -> String {
         let mut mac = keyed(b"secret");
         mac.update(body.as_bytes());

@@ -27,10 +27,10 @@ fn roots_of(near: &Path, far: &Path) -> Roots {
     Roots::open(&[near.to_str().unwrap(), far.to_str().unwrap()])
 }
 
-/// Where things are moved to and fro; `other` leads to another file system.
+/// Directories between which items are moved; `other` leads to another file system.
 const PLACES: &[&str] = &["/", "a", "a/b", "c/new", "other", "other/d"];
 
-/// Where the worker notes what it makes temporaries in.
+/// Path of the file in which the worker notes the places of its temporaries.
 fn notes_of(near: &Path) -> PathBuf {
     near.with_file_name("notes")
 }

@@ -26,7 +26,7 @@ impl Site {
         self.far.as_ref().expect("it spans two").path().to_owned()
     }
 
-    /// From below the root to an absolute directory.
+    /// Move of data from a path below the root to an absolute directory.
     fn job(&self, source: &str, directory: &Path) -> DataMove {
         DataMove {
             id: format!("move of {source}"),
