@@ -1,4 +1,4 @@
-//! From bytes to text: the encoding of the mark at the beginning, of the header, of the declaration, or the one the bytes look like.
+//! Decoding of bytes to text, by the encoding of the byte order mark, the header, the declaration, or the one the bytes look like.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};

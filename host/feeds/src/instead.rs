@@ -79,7 +79,7 @@ pub fn instead_of_torrent(bytes: &[u8]) -> String {
     format!("the site answered {what} where a .torrent file was expected")
 }
 
-/// As [`instead_of_feed`], of a text.
+/// Same as [`instead_of_feed`], for a text.
 pub fn of_text(text: &str) -> Option<FeedError> {
     let begins = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     if begins.is_empty() {
@@ -236,7 +236,7 @@ pub fn told(element: &Element) -> FeedError {
     }
 }
 
-/// As [`told`], where the error says itself in elements or text: `<error><code>…`.
+/// Same as [`told`], for an error given in child elements or text: `<error><code>…`.
 pub fn told_in(walk: &mut Walk<'_>, element: &Element) -> FeedError {
     if element.attribute("code").is_some() || element.attribute("description").is_some() {
         return told(element);

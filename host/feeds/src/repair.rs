@@ -88,7 +88,7 @@ impl Pass<'_> {
         start + 1 + end
     }
 
-    /// Nothing of a document type is used; its entities least of all.
+    /// Removes a document type, above all its entities: the reader uses none of it.
     fn document_type(&mut self, start: usize) -> Option<usize> {
         let bytes = &self.text.as_bytes()[start..];
         let Some(first) = memchr::memchr2(b'[', b'>', bytes) else {
