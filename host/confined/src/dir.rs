@@ -117,7 +117,7 @@ impl Dir {
         }
     }
 
-    /// Whatever `name` is, opened without touching its content.
+    /// Handle of the entry `name`, of any kind, opened without touching its content.
     pub fn node(&self, name: &Component) -> Result<Node> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, name.as_os(), flags, Mode::empty())?;

@@ -108,12 +108,12 @@ impl RelPath {
         Self::default()
     }
 
-    /// From request text. Leading slashes are stripped: an absolute path is read as relative to the root.
+    /// Parses the text of a request. Leading slashes are stripped: an absolute path is read as relative to the root.
     pub fn from_text(text: &str) -> Result<Self, FsError> {
         Self::normalise(text.as_bytes())
     }
 
-    /// From the percent-encoded form: `%` and two hexadecimal digits is a byte, everything else itself.
+    /// Parses the percent-encoded form: `%` and two hexadecimal digits is a byte, all other characters stand for themselves.
     pub fn from_raw(raw: &str) -> Result<Self, FsError> {
         Self::normalise(&decode(raw)?)
     }

@@ -40,7 +40,7 @@ pub struct OwnPlace {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnKind {
-    /// Everything in it is the server's own.
+    /// A directory; all in it is the server's own.
     Directory,
     /// An SQLite file, and what SQLite keeps beside it.
     Database,

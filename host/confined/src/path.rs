@@ -243,7 +243,7 @@ impl ConfinedPath {
         &self.root.canonical
     }
 
-    /// Its place below [`storage_root`](Self::storage_root).
+    /// Path below [`storage_root`](Self::storage_root).
     pub fn within_root(&self) -> RelPath {
         RelPath::from_components(self.real.clone())
     }
@@ -269,7 +269,7 @@ impl ConfinedPath {
         Ok(self.root.open()?.0)
     }
 
-    /// Its name in [`parent`](Self::parent); the root has none and is protected.
+    /// Name in [`parent`](Self::parent); the root has none and is protected.
     pub fn entry(&self) -> Result<&Component, FsError> {
         self.entry
             .as_ref()

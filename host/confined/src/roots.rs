@@ -114,7 +114,7 @@ pub struct Roots {
     own: Arc<Own>,
 }
 
-/// Why a directory cannot be the Default Root Path.
+/// Reason why a directory cannot be the Default Root Path.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseError {
     #[error("The root path must be an absolute path")]
@@ -191,8 +191,8 @@ impl Roots {
             .collect()
     }
 
-    /// Where requests go: below `default_root` when that is set and usable, else below the hard roots. The error says why
-    /// a set value was passed over.
+    /// Boundary for requests: `default_root` when that is set and usable, else the hard roots. The error tells why a set value
+    /// was not used.
     pub fn base(&self, default_root: Option<&str>) -> (Base, Option<BaseError>) {
         match default_root.map(|path| self.narrow(path)) {
             None => (self.whole(), None),
@@ -365,11 +365,11 @@ impl PathInspection {
     }
 }
 
-/// Where a request may go, at one moment. Made for a request and dropped with it.
+/// Boundary of one request, as of one moment. Made for a request and dropped with it.
 #[derive(Clone, Debug)]
 pub struct Base {
     pub(super) hard: Arc<[Root]>,
-    /// Where paths begin (the first) and where links may lead.
+    /// Roots that links may lead into; paths begin at the first.
     pub(super) roots: Arc<[Root]>,
 }
 

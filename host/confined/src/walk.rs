@@ -24,7 +24,7 @@ pub(super) enum Last {
     Keep,
 }
 
-/// Where a walk ended.
+/// Result of a walk: the place where it ended.
 pub(super) struct Walked {
     /// Index of the root it ended in.
     pub root: usize,
