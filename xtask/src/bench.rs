@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::{foreign, paths, plugins, run, setup};
 
-/// Everything after the builds is `qm-bench`'s: it starts the clients and the server, and prints the figures.
+/// Builds the programs and runs `qm-bench`, which starts the clients and the server, and prints the figures.
 pub fn run(args: &[String]) -> Result<(), String> {
     setup::run(setup::Purpose::Bench)?;
     plugins::run()?;

@@ -44,9 +44,9 @@ const ONE_OF_A_KIND: [&str; 4] = ["--bin", "--test", "--example", "--bench"];
 struct Words {
     /// The command, which crates, and how they are built.
     base: Vec<String>,
-    /// Which programs of them.
+    /// Words that select test programs of the crates.
     targets: Vec<String>,
-    /// Which tests.
+    /// Filter on the names of tests.
     filter: Option<String>,
     /// Words behind `--`.
     rest: Vec<String>,

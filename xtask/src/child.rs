@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// End of a child.
 pub enum End {
     Status(ExitStatus),
-    /// It was ended, for it had been silent for so long.
+    /// Killed, because it printed nothing for this long.
     Hung(Duration),
     NotStarted(String),
 }

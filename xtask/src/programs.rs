@@ -50,12 +50,12 @@ struct Profile {
 /// A program with tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Program {
-    /// Its package and its target, e.g. `qm-db db`.
+    /// Name of its package and its target, e.g. `qm-db db`.
     name: String,
     executable: PathBuf,
     /// Folder of its package, in which cargo runs it.
     folder: PathBuf,
-    /// Which of its tests: as the test program takes it.
+    /// Arguments that select tests, as the test program takes them.
     args: Vec<String>,
 }
 
@@ -204,8 +204,8 @@ impl Program {
     }
 }
 
-/// Its tests: those that passed, and those that failed. `gathered`: what it says is printed once it has ended, for others
-/// talk too.
+/// Runs a program's tests and counts those that passed and failed. `gathered`: its output is printed once it has ended,
+/// because other programs print too.
 fn run_one(program: &Program, environment: &[(OsString, OsString)], gathered: bool) -> Tally {
     let begun = Instant::now();
     println!("     Running {}", program.name);

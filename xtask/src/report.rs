@@ -18,7 +18,7 @@ pub struct Report {
     pub failures: Vec<(String, String)>,
     /// Tests that took long and were not over when it ended.
     pub unfinished: Vec<String>,
-    /// It counted its tests in the end: one that crashed does not.
+    /// True when it printed its counts at the end: a program that crashed does not.
     pub complete: bool,
 }
 

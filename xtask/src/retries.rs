@@ -14,7 +14,7 @@ const MOST_RETRIES: usize = 12;
 
 /// Test that failed once, and the command that runs it alone.
 pub struct Suspect {
-    /// Its program and its name; a program that named no test stands for itself.
+    /// Names of the program and the test; for a program that named no test, of the program alone.
     pub name: String,
     /// The first line of its failure.
     pub cause: String,

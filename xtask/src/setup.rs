@@ -240,7 +240,7 @@ pub fn distribution_std_source() -> bool {
         .is_some_and(|root| root.join("lib/rustlib/src/rust/library/std/Cargo.toml").exists())
 }
 
-/// Where a compiler keeps its libraries and tools.
+/// Folder in which a compiler keeps its libraries and tools.
 pub fn sysroot(rustc: &str) -> Option<PathBuf> {
     let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
     Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))

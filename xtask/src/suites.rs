@@ -15,7 +15,7 @@ use crate::paths;
 
 /// Signs every release; the package `debian-archive-keyring` has it.
 pub const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Says what a root was made of. Another recipe makes it anew.
+/// Name of the file that holds the recipe of a root. With another recipe the root is built again.
 const STAMP: &str = "made-of";
 /// Parts of the packages that no client needs.
 const LEFT_OUT: [&str; 6] = [
@@ -146,7 +146,7 @@ fn download(suite: Suite, new: &Path) -> Result<(), String> {
     Err(failures.join("\n"))
 }
 
-/// Where this machine's apt gets Debian from, in its order. Nothing is downloaded to know that.
+/// Mirrors from which this machine's apt gets Debian, in its order. Nothing is downloaded for this.
 fn mirrors(new: &Path) -> Result<Vec<String>, String> {
     if let Some(mirror) = std::env::var(MIRROR).ok().filter(|mirror| !mirror.is_empty()) {
         return Ok(vec![mirror]);

@@ -35,7 +35,7 @@ fn crates_depend_on_lower_tiers_only() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Which path may say a word: (word, the paths that may).
+/// Words that only some paths may contain: (word, those paths).
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("sqlx::", &["host/db/", "/repo", "host/server/src/error"]),
     ("wasmtime::", &["host/plugin-host/", "host/plugin-roles/"]),
