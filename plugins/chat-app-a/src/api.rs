@@ -4,7 +4,7 @@ use sdk_channel::PluginError;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Where the API is.
+/// Base URL of the API.
 pub const ORIGIN: &str = "https://api.telegram.org";
 /// Characters of a token.
 const MAX_TOKEN: usize = 256;
@@ -56,7 +56,7 @@ struct Parameters {
     migrate_to_chat_id: Option<i64>,
 }
 
-/// Why a method was not done.
+/// Failure of a method.
 #[derive(Debug, PartialEq)]
 pub enum Refusal {
     /// The group is another one by now.
@@ -116,7 +116,7 @@ pub fn username(me: &Value) -> Option<&str> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Chat {
     pub id: i64,
-    /// For its owner: the name of whoever it is with, or the kind of chat.
+    /// Label shown to the owner: the name of the other person, or the kind of chat.
     pub label: String,
 }
 
