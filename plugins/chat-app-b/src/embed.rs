@@ -67,7 +67,7 @@ pub fn embed(card: Option<&Card>, subject: &str, text: &str) -> Embed {
     }
 }
 
-/// Nobody is called by a message, whatever it says.
+/// Body of a message with one embed. It mentions nobody, whatever its text is.
 fn around(embed: Value) -> Value {
     json!({ "embeds": [embed], "allowed_mentions": { "parse": [] } })
 }
@@ -121,7 +121,7 @@ fn plain(text: &str) -> Vec<String> {
     pieces
 }
 
-/// Where no markup is read.
+/// Text without mentions, for fields in which Discord reads no markup.
 fn unmentioned(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -147,7 +147,7 @@ fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// As many pieces as fit, with a sign that there were more.
+/// Text of as many pieces as fit, with a sign that there were more.
 fn cut(pieces: &[String], most: usize) -> String {
     let all: usize = pieces.iter().map(|piece| units(piece)).sum();
     if all <= most {
