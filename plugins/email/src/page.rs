@@ -10,7 +10,7 @@ const MAX_SUBJECT: usize = 180;
 /// Bytes of the page: less than the host takes.
 const MAX_PAGE: usize = 200 << 10;
 
-/// Why a text is no address, as a sentence.
+/// Message for a text that is not an address.
 const RULE: &str = "the address must be one like jo@example.org, of no more than 254 characters";
 
 /// An address as a person entered it.
