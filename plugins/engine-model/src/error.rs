@@ -1,4 +1,4 @@
-//! Why a call failed: the cases of the plugin contract's `plugin-error`.
+//! Errors of a call: the cases of the plugin contract's `plugin-error`.
 
 /// Every case is an ordinary answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -201,7 +201,7 @@ pub enum Command {
     Resume,
     ForceStart(bool),
     Recheck,
-    /// With its data when true.
+    /// Removes the torrent, with its data when true.
     Remove(bool),
     Move(String),
     /// Let go of the files, and remember how it ran.
