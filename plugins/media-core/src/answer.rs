@@ -83,7 +83,7 @@ impl Answer {
         }
     }
 
-    /// Its document.
+    /// JSON document of the answer; `Unparsable` when the body is not JSON.
     pub fn json(&self, product: &str) -> Result<Value, Fault> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let start = self.body.iter().position(|byte| !byte.is_ascii_whitespace());
@@ -104,7 +104,7 @@ impl Answer {
     }
 }
 
-/// Where it leads, without what may be a secret.
+/// Message about a redirect, with its origin only: path and query may hold a secret.
 fn elsewhere(product: &str, location: Option<&str>) -> String {
     let origin = location.and_then(|location| {
         let (scheme, rest) = location.split_once("://")?;

@@ -30,7 +30,7 @@ pub struct Extent {
     pub path: Option<String>,
 }
 
-/// Somebody who is watching or listening.
+/// Playback session of a user who is watching or listening.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Playing {
     pub id: String,
@@ -61,7 +61,7 @@ pub struct Playing {
     pub external_ids: Vec<(&'static str, String)>,
 }
 
-/// Why a call failed: a sentence for whoever configured the server, without a secret.
+/// Failure of a call: a sentence for the person who configured the server, without a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Unreachable(String),
@@ -78,11 +78,11 @@ pub enum Fault {
 
 /// A product that plays media.
 pub trait Product {
-    /// The kind that integrations are stored with.
+    /// Stored kind of the product's integrations.
     fn id(&self) -> &'static str;
-    /// Its name for people.
+    /// Name of the product for people.
     fn label(&self) -> &'static str;
-    /// Its name as its servers are listed with.
+    /// Name of the product in the list of servers.
     fn platform(&self) -> &'static str;
     fn abilities(&self) -> Abilities;
     /// JSON Schema of a configuration.
