@@ -3,7 +3,7 @@
 use provider_model::json::is_id;
 use provider_model::{Fault, Kind, with_query};
 
-/// Where the API is, unless the operator says otherwise.
+/// Default base URL of the API; the operator may set another.
 pub const BASE: &str = "https://api.themoviedb.org/3";
 /// The most of a title that is searched for. Characters.
 const MAX_TITLE: usize = 300;
