@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::words;
 
-/// Where images are that come as a path; they want no key.
+/// Base URL of images that are given as a path; they need no key.
 const IMAGES: &str = "https://artworks.thetvdb.com";
 /// The most of a kind.
 const MOST: usize = 100;

@@ -5,7 +5,7 @@ use provider_model::{Fault, Kind, with_query};
 
 use crate::words;
 
-/// Where the API is, unless the operator says otherwise.
+/// Default base URL of the API; the operator may set another.
 pub const BASE: &str = "https://api4.thetvdb.com/v4";
 /// Titles of a page of a search.
 pub const PAGE: u32 = 50;
