@@ -7,7 +7,7 @@ use sdk_provider::{ProviderError, clock, kv};
 /// A document of the API.
 pub type Document = serde_json::Value;
 
-/// Where the token is kept, sealed.
+/// Key under which the sealed token is stored.
 const KEPT: &str = "session";
 const REFUSED: u16 = 401;
 
