@@ -16,7 +16,7 @@ const MAX_PAUSE: u64 = 24 * 3600;
 /// Product that answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
-    /// Its name, for people.
+    /// Name for people.
     pub name: &'static str,
     /// Code and description of an error of its API, where a document is one.
     pub error: fn(&Value) -> Option<(String, String)>,

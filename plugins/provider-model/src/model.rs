@@ -134,7 +134,7 @@ pub struct Image {
     pub votes: Option<u32>,
 }
 
-/// Why there is no answer to read; each text is a sentence about the product, without a URL.
+/// Failure of a request; each text is a sentence about the product, without a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Auth(String),
