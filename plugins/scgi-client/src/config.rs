@@ -1,4 +1,4 @@
-//! Where rTorrent is, as the operator entered it.
+//! Address of rTorrent, as the operator entered it.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
