@@ -48,7 +48,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
         Ok(found.map(|(moving, resting)| fields::torrent(&moving, &resting)))
     }
 
-    /// Both parts of several torrents; none for one that does not exist.
+    /// Reads both parts of several torrents; `None` for one that does not exist.
     pub(crate) fn look(&self, targets: &[String]) -> Result<Vec<Option<(Moving, Resting)>>, Error> {
         let methods: Vec<&str> = NUMBERS
             .iter()

@@ -1,4 +1,4 @@
-//! Why an operation failed, and what rTorrent's faults mean.
+//! Errors of an operation, and the meaning of rTorrent's faults.
 
 pub use engine_model::{Error, Subject};
 

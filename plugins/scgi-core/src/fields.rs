@@ -173,7 +173,7 @@ impl Moving {
         self.down_rate > 0 || self.up_rate > 0 || self.flags.hashing
     }
 
-    /// Everything that is wanted is there: all of it, or all of the files that were not left out.
+    /// True when all wanted data is there: the whole torrent, or all files that were not deselected.
     pub fn is_whole(&self) -> bool {
         let is_partly = self.wanted_chunks == 0 && self.completed > 0 && !self.flags.hashing;
         self.flags.complete || is_partly
@@ -266,7 +266,7 @@ fn is_magnet(hash: &[u8; 20], name: &str) -> bool {
         .is_some_and(|name| name.eq_ignore_ascii_case(&hex(hash)))
 }
 
-/// Both parts as one torrent.
+/// Torrent from both parts.
 pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
     let left = moving.left(resting.chunk_size);
     let eta = match (left, moving.down_rate) {

@@ -66,7 +66,7 @@ pub(crate) struct Entry {
     flags: Flags,
     priority: u8,
     is_active: bool,
-    /// It has a rate or is being hashed.
+    /// True when it has a rate or is being hashed.
     pub(crate) is_busy: bool,
     /// The read that saw it last.
     pub(crate) seen: u64,
@@ -91,7 +91,7 @@ pub struct Poller {
     labels_read_at: u64,
     /// The poll before was a quiet one.
     was_quiet: bool,
-    /// When all torrents were looked at last, in whatever depth.
+    /// Time of the last look at all torrents, in any depth.
     pub(crate) swept_at: u64,
     /// This rTorrent does not pick out torrents for us.
     pub(crate) cannot_filter: bool,
@@ -596,12 +596,12 @@ impl Sink for FullReader<'_> {
     }
 }
 
-/// Which torrents a list has.
+/// Choice of torrents for a list.
 #[derive(Clone, Copy)]
 pub(crate) enum List {
     /// All.
     Main,
-    /// Those that this command picks.
+    /// Torrents that this command picks.
     Filtered(&'static str),
 }
 

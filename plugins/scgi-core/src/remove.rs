@@ -185,7 +185,7 @@ fn settle(leaving: &mut [Leaving], listed: &HashSet<String>) -> bool {
     leaving.iter().all(|torrent| torrent.outcome.is_some())
 }
 
-/// Where a torrent's data lies.
+/// Place of a torrent's data.
 struct Place {
     hash: String,
     name: String,

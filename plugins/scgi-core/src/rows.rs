@@ -34,7 +34,7 @@ pub struct Rows {
 enum Stage {
     /// Before the list.
     Head,
-    /// In the list, between rows.
+    /// Inside the list, between rows.
     List,
     /// Behind the list.
     Tail,

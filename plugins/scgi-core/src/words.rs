@@ -22,7 +22,7 @@ impl<'a> Words<'a> {
         Ok(self.cut(text, end))
     }
 
-    /// Everything that is left.
+    /// Rest of the text.
     pub fn rest(&mut self) -> Result<&'a str, Error> {
         let text = self.left()?;
         self.0 = None;

@@ -24,7 +24,7 @@ use scgi_core::{Client, Clock, Endpoint, Error, NetError, Poller, Reply, Subject
 use support::daemon::{Daemon, Listen};
 use support::metainfo::{self, Metainfo};
 
-/// Where the recorded rTorrent lived; its paths are in the bytes.
+/// Home folder of the recorded rTorrent; its paths are in the bytes.
 const HOME: &str = "/tmp/qm-recorded";
 
 /// The network, recording or replaying.

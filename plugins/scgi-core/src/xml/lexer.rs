@@ -72,7 +72,7 @@ struct Tag<'a> {
 }
 
 impl Lexer {
-    /// For a whole reply.
+    /// Lexer for a whole reply.
     pub fn response() -> Self {
         Self {
             at: 0,
@@ -81,7 +81,7 @@ impl Lexer {
         }
     }
 
-    /// For a piece of a reply that begins with `<value>`; it has no end of its own.
+    /// Lexer for a piece of a reply that begins with `<value>`; it has no end of its own.
     pub fn fragment() -> Self {
         Self {
             at: 0,
