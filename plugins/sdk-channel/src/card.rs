@@ -67,7 +67,7 @@ impl Card {
         serde_json::from_str(presentation).ok()
     }
 
-    /// Both parts of the headline.
+    /// Title from both parts of the headline.
     pub fn title(&self) -> String {
         format!("{} {}", self.headline.lead, self.headline.trail)
             .trim()
