@@ -1,4 +1,4 @@
-//! From an action's id and parameters to what is done: no bindings, so it is tested natively.
+//! Parsing of an action's id and parameters into a step: no bindings, so it is tested natively.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub enum Step {
     Delete { with_data: bool },
 }
 
-/// Why nothing is done.
+/// Reason why nothing is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// There is no such action here.
