@@ -21,7 +21,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// That of an absolute http(s) URL without a user name.
+    /// Origin of an absolute http(s) URL without a user name.
     pub fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.trim().split_once("://")?;
         let scheme = scheme.to_ascii_lowercase();
@@ -51,7 +51,7 @@ impl Origin {
         (!host.is_empty()).then_some(Self { scheme, host, port })
     }
 
-    /// As an address that somebody can enter.
+    /// Text of the origin, as a user can enter it.
     pub fn text(&self) -> String {
         let Self { scheme, host, port } = self;
         match (scheme.as_str(), port) {
@@ -85,7 +85,7 @@ pub fn endpoint(base: &str) -> String {
     }
 }
 
-/// With a query behind what the URL has.
+/// URL with these parameters added to its query.
 pub fn with_params(url: &str, params: &[(&str, String)]) -> String {
     let mut whole = url.to_owned();
     let mut glue = if url.contains('?') { '&' } else { '?' };
