@@ -58,7 +58,7 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 }
 
-/// Why an answer of 2xx is none.
+/// Reason for a refusal in an answer of 2xx; `None` when it tells of no refusal.
 fn refusal(body: &[u8]) -> Option<String> {
     if body.trim_ascii() == b"Fails." {
         return Some("the client does not accept this torrent".into());

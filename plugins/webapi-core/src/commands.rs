@@ -11,7 +11,7 @@ use crate::row::Id;
 use crate::session::{BATCH, Session, joined};
 use engine_model::Command;
 
-/// From this version of the Web API on, `resume` and `pause` are called `start` and `stop`.
+/// First version of the Web API in which `resume` and `pause` are called `start` and `stop`.
 const NEW_VERBS: (u32, u32, u32) = (2, 11, 0);
 /// Pauses before each look whether something took effect; 2 s in all.
 const LOOKS_MS: [u32; 6] = [0, 100, 200, 300, 600, 800];
@@ -113,7 +113,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         }
     }
 
-    /// Those of a removed batch that the client still lists after a while.
+    /// Torrents of a removed batch that the client still lists after a while, each with its error.
     fn still_there(&mut self, batch: &[Id]) -> Vec<(Id, Error)> {
         let mut left = batch.to_vec();
         for pause in LOOKS_MS {

@@ -1,4 +1,4 @@
-//! Why a call failed, in the words every engine plugin uses, and how the client's statuses become one of them.
+//! Errors of a call, in the words every engine plugin uses, and how the client's statuses become one of them.
 
 use crate::http::{Answer, NetError};
 

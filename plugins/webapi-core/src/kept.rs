@@ -132,7 +132,7 @@ impl Kept {
         })
     }
 
-    /// Everything, as a full delta.
+    /// Full delta with all torrents.
     pub(crate) fn everything(&self, cursor: u64) -> Delta {
         let changed = self.rows.values().map(Row::torrent).collect();
         Delta {
@@ -216,7 +216,7 @@ impl Merging<'_> {
         self.seen_in(|_| true)
     }
 
-    /// Those of them in such a state.
+    /// Torrents mentioned so far whose state fulfils `such`.
     pub(crate) fn seen_in(&self, such: impl Fn(State) -> bool) -> impl Iterator<Item = Id> {
         let tick = self.kept.tick;
         let rows = self.kept.rows.values();
@@ -346,7 +346,7 @@ impl Merged {
         }
     }
 
-    /// Nothing changed that shows.
+    /// True when there is no change to report.
     pub(crate) fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.gone.is_empty()
     }

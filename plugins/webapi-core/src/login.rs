@@ -14,7 +14,7 @@ const FIRST_WAIT_MS: u64 = 30_000;
 pub(crate) enum Refusal {
     Credentials,
     Banned,
-    /// It answered in a way that gives no session, or forgot the session at once.
+    /// The answer gave no session, or the client forgot the session at once.
     NoSession,
 }
 
@@ -64,7 +64,7 @@ impl Login {
         self.cookie = None;
     }
 
-    /// Says no while a back-off runs.
+    /// Fails with `Auth` while the pause after a refused login lasts.
     pub(crate) fn may_try(&self, now_ms: u64) -> Result<(), Error> {
         match self.refused {
             Some(waiting) if now_ms < waiting.until_ms => {

@@ -11,7 +11,7 @@ const MAX_PIECE: usize = 1 << 20;
 /// The most a member's name may hold; an info-hash has 40.
 const MAX_KEY: usize = 128;
 
-/// Where a piece stood.
+/// Place of a piece in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place<'a> {
     /// A member of the outer object.

@@ -25,8 +25,8 @@ use crate::session::{Session, joined, read_pieces};
 use crate::values::Num;
 use engine_model::State;
 
-/// Between two reads of everything that lines of the log cause, and between two comparisons: with ticks 2 s apart, what
-/// is told within 10 s.
+/// Shortest time between two full reads after new log lines, and between two comparisons, in milliseconds: with ticks 2 s
+/// apart, a change is told within 10 s.
 const EVERY_MS: u64 = 8_000;
 /// Torrents of the turn in one poll.
 const TURN: usize = 100;
@@ -38,9 +38,9 @@ const MAX_NAMED: usize = 50_000;
 pub(crate) struct Quiet {
     /// The last line of the log that was seen.
     line: Option<Line>,
-    /// The log told of something that was not read yet.
+    /// True when the log had new lines since the last read of everything.
     owed: bool,
-    /// When everything was read last.
+    /// Time of the last read of everything.
     read_ms: Option<u64>,
     compared_ms: Option<u64>,
     /// The category that the next comparison begins with.
@@ -52,7 +52,7 @@ pub(crate) struct Quiet {
 }
 
 impl Quiet {
-    /// Everything was read.
+    /// Records that everything was read.
     pub(crate) fn read_all(&mut self, now: u64) {
         self.read_ms = Some(now);
         self.owed = false;
@@ -206,7 +206,7 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 }
 
-/// For each category the torrents that we know in another one. A category also lists what is in those below it.
+/// Torrents that we know in another category, for each category. A category also lists the torrents of those below it.
 fn compare<'a>(kept: &Kept, categories: &'a [String]) -> Vec<(&'a str, String)> {
     let of = |category: &'a String| {
         let below = format!("{category}/");

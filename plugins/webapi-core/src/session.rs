@@ -122,7 +122,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         }
     }
 
-    /// Somebody else's question went through `sync/maindata`: the client has lost track of what we know.
+    /// Forces a full list at the next poll: the differences that the client would tell no longer fit the list kept here.
     pub(crate) fn lose_track(&mut self) {
         self.rid = 0;
     }

@@ -180,7 +180,7 @@ fn a_restarted_client_is_logged_in_to_again_and_nothing_is_lost(program: &Progra
     ));
 }
 
-/// Nobody looks, and another program changes things: each is told by one of the next five polls.
+/// Quiet polls while another program changes things: each change is told by one of the next five polls.
 fn quiet_polls_tell_what_others_do(program: &Program) {
     let client = Client::start(program, 0);
     let mut session = session(&client, PASSWORD);

@@ -51,7 +51,7 @@ impl Client {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Where it runs and saves; what a record must not contain.
+    /// Folder in which the client runs and saves; a record must not contain it.
     pub fn home(&self) -> String {
         self.home.path().display().to_string()
     }

@@ -23,7 +23,7 @@ pub struct Given {
     pub version: String,
     pub two: Made,
     pub hybrid: Made,
-    /// Where the next poll goes on.
+    /// Cursor for the next poll.
     cursor: Cell<Option<u64>>,
 }
 
