@@ -15,7 +15,7 @@ pub(super) fn keep_users(from: impl AsFd, to: impl AsFd) {
     keep(from, to, |name| name.starts_with(USER));
 }
 
-/// Access control lists: of the file, and the one a directory gives to what is made in it.
+/// Copies access control lists: that of the file, and the default list that a directory gives to new entries.
 pub(super) fn keep_lists(from: impl AsFd, to: impl AsFd) {
     keep(from, to, |name| LISTS.contains(&name));
 }

@@ -65,7 +65,7 @@ fn was_touched(source: &Meta, made: &Meta) -> bool {
     source > made && !is_coarse
 }
 
-/// BLAKE3 of a file, from the disk where the system lets go of what it remembers.
+/// BLAKE3 of a file, read from the disk instead of the page cache where the system allows it.
 fn hash(at: &At<'_>, dir: &Dir, name: &Component, control: &Control) -> Result<blake3::Hash, FsError> {
     let (mut file, _): (File, Meta) = dir.read(name).map_err(|e| at.failed(e))?;
     let _ = fadvise(&file, 0, None, Advice::DontNeed);

@@ -219,10 +219,10 @@ fn dress_directory(from: &Dir, to: &OwnedFd, meta: &Meta, manner: Manner) -> rus
     Ok(())
 }
 
-/// Copies what a walk comes by into another directory.
+/// Visitor that copies each entry of a walk into another directory.
 pub(super) struct Copier<'a> {
     to: Descent,
-    /// The note of the top directory and what is below.
+    /// Note of the top directory and the tree below it.
     noted: &'a Arc<Noted>,
     /// Metadata to give each open directory of the copy once it is full; `None` for one that was there before.
     looks: Vec<Option<Meta>>,

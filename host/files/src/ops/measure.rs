@@ -1,6 +1,6 @@
 //! Size of a tree, and bytes that its removal would free.
 //!
-//! Bounds: [`MAX_SHARED`] files with several names are remembered; what comes after them counts as not freed.
+//! Bounds: [`MAX_SHARED`] files with several names are remembered; further ones count as not freed.
 
 use std::collections::HashMap;
 

@@ -14,7 +14,7 @@ fn is_unsupported(errno: Errno) -> bool {
     matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
 }
 
-/// Renames where nothing is; `EEXIST` when something is, whoever was quicker.
+/// Renames to a free name; `EEXIST` when an entry has it, even one made at the same moment.
 pub(super) fn rename_new(from: &Dir, name: &Component, to: &Dir, new: &Component) -> Result<()> {
     match from.rename_with(name, to, new, RenameFlags::NOREPLACE) {
         Err(errno) if is_unsupported(errno) => rename_over_placeholder(from, name, to, new),
@@ -86,7 +86,7 @@ fn replace_in_two_steps(
     Ok(Replaced::Aside(old.doomed()))
 }
 
-/// The place of what was replaced.
+/// Place of the replaced entry.
 pub(super) enum Replaced {
     Gone,
     /// Under the name the new one came from.

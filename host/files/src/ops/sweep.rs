@@ -1,4 +1,4 @@
-//! Removes what killed processes left under temporary names, where they noted it.
+//! Removal of the temporaries that killed processes left in noted directories.
 
 use std::os::fd::OwnedFd;
 
@@ -19,7 +19,7 @@ pub struct Swept {
     pub settled: bool,
 }
 
-/// Looks into one noted directory, or with `whole_tree` below it, and removes the temporaries that nobody works on.
+/// Looks into one noted directory, or with `whole_tree` below it, and removes the temporaries that no process has locked.
 pub fn sweep(
     roots: &Roots,
     place: &Place,

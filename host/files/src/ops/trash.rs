@@ -57,7 +57,7 @@ impl TrashPlace {
     }
 }
 
-/// Moves the item to its place in the trash. Answers what it holds.
+/// Moves the item to its place in the trash. Returns its size and counts.
 pub fn trash(item: &ConfinedPath, place: &TrashPlace, control: &Control) -> Result<Usage, FsError> {
     let name = item.entry()?;
     let meta = item.meta()?;

@@ -23,7 +23,7 @@ pub const LONG: usize = 4;
 pub const LOOKS: usize = 16;
 /// Long looks at once: whatever walks a tree or reads much to tell about it.
 pub const WALKS: usize = 4;
-/// Walks at once of one user. A walk may take minutes and is not interrupted for others, so nobody ever has all places.
+/// Walks at once of one user. A walk may take minutes and is not interrupted for others, so no user ever has all places.
 pub const WALKS_OF_ONE: usize = 2;
 /// Calls that may wait for a place in one lane.
 pub const WAITING: usize = 256;

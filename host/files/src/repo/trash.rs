@@ -1,4 +1,4 @@
-//! Table `file_trash`: what lies in the trash directories. A record is written before its item is moved there, as
+//! Table `file_trash`: items in the trash directories. A record is written before its item is moved there, as
 //! `pending`, and settled after; the other way round when an item leaves.
 
 use qm_db::{Affected, DbError, FromRow, Tx, sql};

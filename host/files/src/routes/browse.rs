@@ -1,4 +1,4 @@
-//! Looking: `/api/files` and what tells about files and paths.
+//! Routes that read: `/api/files`, and those that tell about files and paths.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params};

@@ -1,4 +1,4 @@
-//! Looking before leaping: delete previews, conflicts, cleanups; and doing what was chosen.
+//! Previews of deletes, conflicts and cleanups; and the routes that carry out the choice made after them.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created};

@@ -1,4 +1,4 @@
-//! One operation on several items: one after the other, each by itself; what fails stops no other.
+//! One operation on several items, one after the other; a failed item does not stop the others.
 
 use serde_json::json;
 

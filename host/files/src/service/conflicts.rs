@@ -70,7 +70,7 @@ pub(super) fn destination(base: &Base, rel: &RelPath) -> Result<ConfinedPath, Fi
     }
 }
 
-/// An item and what its name says.
+/// Item with the release that its name tells.
 struct Candidate {
     item: ConfinedPath,
     meta: Meta,

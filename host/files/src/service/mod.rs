@@ -115,10 +115,10 @@ pub struct Files {
     aliases: Vec<(PathBuf, PathBuf)>,
     workers: Workers,
     operations: Arc<Operations>,
-    /// The server ends: what no caller can cancel stops as well.
+    /// Cancelled when the server stops: ends work that no caller can cancel.
     stopping: CancellationToken,
     journal: Arc<Journal>,
-    /// Held by whoever sweeps the trash: one sweep at a time.
+    /// Lock held during a sweep of the trash: one sweep at a time.
     sweeping: tokio::sync::Mutex<()>,
     /// The reason why the Default Root Path was passed over, as last logged.
     passed_over: Arc<Mutex<Option<String>>>,

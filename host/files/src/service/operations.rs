@@ -138,7 +138,7 @@ impl Operations {
         self.begin_as(None, false, Some(caller), subject).await
     }
 
-    /// Begins an operation that nobody waits for, of `caller` or of nobody: its job stands before this returns. `id`: one
+    /// Begins an operation in the background, for `caller` or for none. Its job is stored before this returns. `id`: one
     /// that was chosen before.
     pub async fn begin_apart(
         self: &Arc<Self>,

@@ -77,7 +77,7 @@ impl Files {
         Ok(result)
     }
 
-    /// Answers what was done, in words.
+    /// Resolves one conflict; returns a sentence that tells the result.
     async fn resolve_item(
         &self,
         caller: &Caller,

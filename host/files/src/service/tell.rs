@@ -34,7 +34,7 @@ pub const EVENTS: &[EventSpec] = &[EventSpec::of::<FileMoved>(), EventSpec::of::
 /// Change of a file, for the audit trail.
 pub struct Fact {
     pub action: &'static str,
-    /// `file`, `folder` or `setting`; `None` for what concerns no single one.
+    /// Kind of the object: `file`, `folder` or `setting`; `None` when the change is about several.
     pub object_type: Option<&'static str>,
     pub object_id: Option<String>,
     pub result: AuditResult,

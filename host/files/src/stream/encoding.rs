@@ -78,7 +78,7 @@ impl Encoding {
         }
     }
 
-    /// The text of `bytes`, without a byte order mark; what cannot be read is U+FFFD.
+    /// Text of `bytes`, without a byte order mark; bytes that cannot be decoded become U+FFFD.
     pub fn decode(self, bytes: &[u8]) -> String {
         let text = match self {
             Encoding::Cp437 => return cp437(bytes),

@@ -7,7 +7,7 @@ use qm_kernel::Timestamp;
 
 /// Ranges in one header.
 pub const MAX_PARTS: usize = 32;
-/// Two ranges no farther apart become one: the header of a part is longer than what lies between.
+/// Largest gap over which two ranges become one, in bytes: the header of a part would be longer than the gap.
 const GAP: u64 = 128;
 
 /// Bytes `start..end` of a file; never empty.
