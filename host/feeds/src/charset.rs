@@ -8,7 +8,7 @@ const HEAD: usize = 512;
 /// Letters beyond ASCII that do not come about by chance as UTF-8 in a text of another encoding.
 const CERTAIN: usize = 4;
 
-/// The text of a document, and what was odd about its encoding. What cannot be read becomes U+FFFD.
+/// Text of a document, and a warning about its encoding. Bytes that cannot be decoded become U+FFFD.
 pub fn decode(body: &[u8], content_type: Option<&str>) -> (String, Option<String>) {
     if let Some((encoding, mark)) = Encoding::for_bom(body) {
         return lossy(encoding, &body[mark..]);

@@ -62,7 +62,7 @@ pub fn instead_of_feed(bytes: &[u8], content_type: Option<&str>) -> Option<FeedE
     of_text(&text)
 }
 
-/// A sentence for what a site answers instead of a .torrent file. It repeats nothing of a page.
+/// Sentence about an answer that came instead of a .torrent file. It repeats no text of a page.
 pub fn instead_of_torrent(bytes: &[u8]) -> String {
     let what = match instead_of_feed(bytes, None) {
         Some(FeedError::Nothing) => "nothing at all",

@@ -1,4 +1,4 @@
-//! One item: what its elements say, and what is made of that.
+//! Reader of one item: the values of its elements, and the choice among them.
 
 use qm_loose_xml::{Element, Node, clip};
 use qm_metainfo::info_hash;

@@ -27,7 +27,7 @@ pub use read::{read, read_at, read_text};
 pub const MAX_BYTES: usize = 5 << 20;
 /// The most items of a document that are read.
 pub const MAX_ITEMS: usize = 10_000;
-/// The most levels of elements; what lies deeper is passed over.
+/// Limit of nested elements; deeper ones are skipped.
 pub const MAX_DEPTH: usize = 64;
 /// The most bytes of a title, which is cut there.
 pub const MAX_TITLE: usize = 1024;

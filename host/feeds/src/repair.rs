@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-/// A text as it may be read, and what was odd about it.
+/// Repaired text, and warnings about its faults.
 pub struct Repaired<'a> {
     pub text: Cow<'a, str>,
     pub warnings: Vec<&'static str>,
