@@ -243,7 +243,8 @@ impl Dir {
         fs::renameat_with(&self.fd, name.as_os(), &to.fd, new.as_os(), how)
     }
 
-    /// Makes what was renamed, created or removed in here survive a power cut. File systems that cannot are left alone.
+    /// Syncs the directory, so that renames, new entries and removals in it survive a power cut. File systems that cannot are
+    /// skipped.
     pub fn sync(&self) -> Result<()> {
         match fs::fsync(self.readable()?) {
             Ok(()) | Err(Errno::INVAL | Errno::NOTSUP | Errno::ROFS) => Ok(()),

@@ -51,7 +51,7 @@ pub enum OwnKind {
 pub struct ServerPlaces {
     /// `FILE_MANAGER_ROOTS`
     pub roots: Vec<String>,
-    /// Places of the server's own, which lie in nobody's files.
+    /// Places of the server's own, hidden from users' files.
     pub own: Vec<OwnPlace>,
     /// `DATA_DIR`
     pub data_dir: PathBuf,

@@ -380,7 +380,7 @@ impl Destination {
         self.base.refuse_protected(at, there, shown)
     }
 
-    /// Creates what is missing and answers the directory. On failure what it created is gone again.
+    /// Creates missing directories and returns the directory. On failure those it created are removed again.
     pub fn create(&self) -> Result<Created, FsError> {
         let failed = |errno| FsError::os(errno, &self.rel);
         let mut created = Created {
@@ -397,7 +397,7 @@ impl Destination {
     }
 }
 
-/// A destination that exists, and what was created for it.
+/// Destination that exists, and the directories that were created for it.
 pub struct Created {
     dir: Dir,
     /// Directories created, from the top: where, and under which name.
@@ -425,7 +425,7 @@ impl Created {
         &self.dir
     }
 
-    /// Removes what was created, as far as it is still empty.
+    /// Removes the created directories that are still empty.
     pub fn undo(&self) {
         for (dir, name) in self.made.iter().rev() {
             if dir.remove_dir(name).is_err() {

@@ -60,7 +60,7 @@ impl Root {
     }
 }
 
-/// The real path of what exists of `path`, and the rest as it is.
+/// Path with the links of its existing part resolved; the missing rest is added as it is.
 pub(super) fn canonical(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = std::fs::canonicalize(ancestor) {
@@ -94,7 +94,7 @@ fn absolute(path: &str) -> Option<PathBuf> {
     whole.is_absolute().then_some(whole)
 }
 
-/// [`absolute`] of a path that somebody sent.
+/// Same as [`absolute`], for a path in a request.
 fn sent(path: &str) -> Result<PathBuf, FsError> {
     if path.len() > MAX_PATH_BYTES {
         return Err(FsError::NameTooLong(format!("a path of {} bytes", path.len())));
