@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds what is measured in release, times that build, and runs the measuring program.
+//! `cargo xtask bench`: builds the server and the guests in release, times that build, and runs the measuring program.
 
 use std::process::Command;
 

@@ -175,7 +175,7 @@ struct Module {
     file: PathBuf,
 }
 
-/// The part of cargo's messages that names what was built.
+/// Part of cargo's messages that names the built files.
 #[derive(Deserialize)]
 struct Message {
     reason: String,

@@ -105,7 +105,7 @@ fn halves(whole: Program) -> [Program; 2] {
     [first, second]
 }
 
-/// The place of a program in the queue: what takes longest begins first, so that no lane waits for it at the end.
+/// Place of a program in the queue: the slowest begin first, so that no lane waits for one at the end.
 fn rank(name: &str) -> usize {
     const LONGEST: [&str; 4] = ["qm-jobs", "qm-files", "qm-identity", "qm-torrents"];
     LONGEST
@@ -168,7 +168,7 @@ fn package(id: &str) -> &str {
     }
 }
 
-/// Runs them, `lanes` at a time, and prints what each said in one piece.
+/// Runs the programs, `lanes` at a time, and prints the output of each in one piece.
 fn side_by_side(command: &impl Fn(&[&str]) -> Command, programs: Vec<Program>, lanes: usize) -> Tally {
     // What the programs find in their environment is what cargo would have given them.
     let model = command(&[]);

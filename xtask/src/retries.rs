@@ -1,4 +1,4 @@
-//! Second runs: what failed runs once more, alone, when all else is over. What passes then is flaky: a defect, but none of
+//! Second runs: failed tests run once more, alone, when all else is over. Those that pass then are flaky: a defect, but none of
 //! the change that is tested, so a run bears a few of them ([ADR 58](../../docs/adr/058-what-fails-once-runs-once-more.md)).
 
 use std::process::Command;
@@ -47,7 +47,7 @@ impl Tally {
         self.broken.extend(other.broken);
     }
 
-    /// Runs what failed once more and prints what it all came to.
+    /// Runs the failed tests once more and prints the final result.
     ///
     /// # Errors
     /// Something failed twice, or more failed once than is borne.

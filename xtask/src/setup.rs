@@ -176,7 +176,7 @@ pub fn knows(name: &str) -> bool {
     PACKAGES.iter().any(|package| package.name == name)
 }
 
-/// Installs what is wanted and missing, and looks whether it is there then.
+/// Installs the missing packages among the wanted ones, then checks that they are there.
 fn bring(wanted: impl Fn(&Package) -> bool) -> Result<(), String> {
     let missing = |package: &&Package| wanted(package) && !(package.present)();
     let names: Vec<&str> = PACKAGES.iter().filter(missing).map(|p| p.name).collect();
