@@ -105,7 +105,7 @@ pub fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     }))
 }
 
-/// The bot's name, of what `getMe` gave.
+/// Name of the bot, from the result of `getMe`.
 pub fn username(me: &Value) -> Option<&str> {
     me.get("username")
         .and_then(Value::as_str)
@@ -120,7 +120,7 @@ pub struct Chat {
     pub label: String,
 }
 
-/// The chat of the newest message whose first word of six digits is `code`, among what `getUpdates` gave.
+/// Chat of the newest message whose first word of six digits is `code`, among the results of `getUpdates`.
 pub fn sender(updates: &Value, code: &str) -> Option<Chat> {
     let updates = updates.as_array()?;
     updates.iter().rev().find_map(|update| {
