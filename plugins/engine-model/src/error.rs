@@ -9,7 +9,7 @@ pub enum Error {
     Timeout(String),
     /// The client, or a web server in front of it, refuses the credentials.
     Auth(String),
-    /// The endpoint is not what the operator granted.
+    /// The endpoint is not the one that the operator granted.
     InvalidConfig(String),
     NotFound(Subject),
     /// A sentence for the user.

@@ -77,7 +77,7 @@ pub struct Torrent {
     pub completed_at: Option<u64>,
     /// Host name of the first tracker, without port.
     pub tracker_host: Option<String>,
-    /// None while it has no tracker, or nobody knows.
+    /// Standing with all its trackers; `None` while it has no tracker, or while none is known.
     pub tracker_standing: Option<Standing>,
     /// Text of the tracker that the standing comes from.
     pub tracker_message: Option<String>,
