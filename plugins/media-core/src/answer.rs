@@ -1,10 +1,10 @@
-//! One request, and what its answer is worth.
+//! Requests to a media server, and the check of their answers.
 
 use serde_json::Value;
 
 use crate::model::Fault;
 
-/// Bytes of an answer; what has more is not read to its end.
+/// Limit of an answer, in bytes; a longer one is not read to its end.
 pub const MAX_BODY: u64 = 8 << 20;
 
 /// A request to a server.

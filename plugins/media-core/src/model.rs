@@ -87,7 +87,7 @@ pub trait Product {
     fn abilities(&self) -> Abilities;
     /// JSON Schema of a configuration.
     fn schema(&self) -> &'static str;
-    /// Refuses a configuration that lacks what every call needs.
+    /// Refuses a configuration that lacks a value needed by every call.
     fn check(&self, access: &Access) -> Result<(), Fault>;
     fn test(&self, access: &Access, net: &dyn Net) -> Result<About, Fault>;
     fn refresh(&self, access: &Access, extent: &Extent, net: &dyn Net) -> Result<(), Fault>;
