@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::Fault;
 
-/// The most of an answer. Bytes.
+/// Limit of an answer, in bytes.
 pub const MAX_BODY: u64 = 4 << 20;
 /// The most values in an answer: each costs more memory than its text has bytes.
 const MAX_VALUES: usize = 500_000;
