@@ -248,7 +248,7 @@ impl Columns<'_> {
         self.0.get(at).map_or(0, Value::uint)
     }
 
-    /// A count, of which 0 says that rTorrent does not know.
+    /// Count; `None` for 0, by which rTorrent says that it does not know.
     fn count(&self, at: usize) -> Option<u32> {
         u32::try_from(self.uint(at)).ok().filter(|count| *count > 0)
     }

@@ -33,13 +33,13 @@ pub const ESSENTIAL: &str = "cat=$d.hash=,\" \",$d.state=,\" \",$d.is_active=,\"
 /// The torrents that move, or soon may.
 pub const BUSY: &str = "or={d.up.rate=,d.down.rate=,d.hashing=}";
 
-/// Elements of a row with what is essential.
+/// Elements of a row with the essential fields.
 pub const ESSENTIAL_COLUMNS: usize = 3;
 /// Elements of a row with everything.
 pub const FULL_COLUMNS: usize = 7;
-/// Elements of a row with what moves.
+/// Elements of a row with the moving fields.
 pub const LIGHT_COLUMNS: usize = 2;
-/// Elements of a row with what moves and the label.
+/// Elements of a row with the moving fields and the label.
 pub const LABELLED_COLUMNS: usize = 3;
 
 /// The part of a torrent that moves.
@@ -75,7 +75,7 @@ pub struct Flags {
     pub hashing: bool,
 }
 
-/// The part that somebody can change of a torrent that does not move, but for directory and label.
+/// Fields that a user can change in a torrent that does not move, but for directory and label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Essential {
     pub hash: [u8; 20],
@@ -179,7 +179,7 @@ impl Moving {
         self.flags.complete || is_partly
     }
 
-    /// Bytes of what is wanted that are still to come. Chunks of a check that goes on are no measure.
+    /// Wanted bytes that are still to download. During a check the count of chunks does not tell.
     fn left(&self, chunk_size: u64) -> u64 {
         let left = self.size.saturating_sub(self.completed);
         if self.is_whole() {

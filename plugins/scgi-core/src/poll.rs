@@ -23,7 +23,7 @@ use engine_model::{Attention, GlobalStats, Torrent};
 
 /// Longest age of the resting fields, in milliseconds.
 const FULL_READ_EVERY_MS: u64 = 30_000;
-/// The same while nobody looks: what somebody can change is asked for more often then.
+/// Same age while nobody looks: the fields that a user can change are asked for more often then.
 const QUIET_FULL_READ_EVERY_MS: u64 = 60_000;
 /// Longest age of the labels, in milliseconds. Labels are the only resting field that others change without any other change:
 /// with ticks 2 s apart, a new label is told within 10 s.
@@ -104,7 +104,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// Reads what is new and hands every torrent that changed to `tell`. After an error what was told is void.
+    /// Reads changes and hands every torrent that changed to `tell`. After an error, drop the torrents told so far.
     pub fn poll<T: Transport, C: Clock>(
         &mut self,
         client: &Client<T, C>,
@@ -299,7 +299,7 @@ impl Poller {
         Ok(())
     }
 
-    /// Takes in what a row said. Without `resting` the remembered one stays.
+    /// Stores the values of a row. Without `resting` the remembered ones stay.
     pub(crate) fn remember(
         &mut self,
         at: Option<usize>,
@@ -436,7 +436,7 @@ impl Entry {
     }
 }
 
-/// Takes rows of what moves.
+/// Reader of rows with the moving fields.
 pub(crate) struct LightReader<'a> {
     poller: &'a mut Poller,
     next: usize,

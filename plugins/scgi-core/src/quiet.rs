@@ -1,4 +1,4 @@
-//! The poll while nobody looks: rTorrent reads each field of each torrent for every list, so it is asked for fewer.
+//! Poll while nobody looks: rTorrent reads each field of each torrent for every list, so it is asked for fewer.
 //!
 //! Every time: the torrents that have a rate or are being hashed, which rTorrent itself picks out
 //! (`d.multicall.filtered`), and one by one those that were so the last time. Every 8 s: of all torrents what a user or
@@ -115,7 +115,7 @@ impl Poller {
     }
 }
 
-/// Takes rows of what is essential.
+/// Reader of rows with the essential fields.
 struct EssentialReader<'a> {
     poller: &'a mut Poller,
     next: usize,

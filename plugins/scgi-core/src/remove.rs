@@ -53,7 +53,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .collect()
     }
 
-    /// Decides what to delete of each, and refuses those whose data is not theirs alone.
+    /// Finds the path to delete for each, and refuses torrents whose data is not theirs alone.
     fn find_data(&self, leaving: &mut [Leaving]) -> Result<(), Error> {
         let list = self.call(
             "d.multicall2",

@@ -180,7 +180,7 @@ impl Rows {
         Ok(true)
     }
 
-    /// Refuses at once what can become no row, so that garbage is not gathered.
+    /// Refuses at once bytes that cannot begin a row, so that garbage is not gathered.
     fn row_may_begin(rest: &[u8]) -> Result<(), Error> {
         const OPEN: &[u8] = b"<value>";
         const END: &[u8] = b"</data>";
