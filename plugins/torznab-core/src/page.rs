@@ -1,4 +1,4 @@
-//! Web pages where an answer was expected: what they are, for people.
+//! Detection of web pages that came instead of an answer.
 
 /// Bytes of a page that are looked at.
 const LOOKED_AT: usize = 64 << 10;
