@@ -314,7 +314,7 @@ fn rename_file<H: Http, C: Clock>(
     }
 }
 
-/// Looks until it is so, for 2 s at most: the client answers before it has done what it was told.
+/// Polls until `is_so` is true, for 2 s at most: the client answers before it has carried out a command.
 fn eventually<H: Http, C: Clock>(
     link: &mut Link<H, C>,
     mut is_so: impl FnMut(&mut Link<H, C>) -> Result<bool, Error>,

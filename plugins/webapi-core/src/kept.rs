@@ -156,7 +156,7 @@ impl Kept {
         self.rows.get_mut(&id)
     }
 
-    /// Takes in what the trackers of a torrent said; true when that is news.
+    /// Stores the answer about a torrent's trackers; true when it changes something.
     pub(crate) fn hear(&mut self, id: Id, heard: Heard) -> bool {
         self.discount(id);
         let is_news = self.rows.get_mut(&id).is_some_and(|row| row.hear(heard));

@@ -11,7 +11,7 @@ pub(crate) const SMALL: u64 = 1 << 20;
 /// Limit of a list, in bytes; the host allows no more.
 pub(crate) const LARGE: u64 = 64 << 20;
 
-/// Milliseconds a farewell may take: whoever closes an engine does not wait for a client that hangs.
+/// Time limit of a logout, in milliseconds: closing an engine does not wait for a client that hangs.
 const LOGOUT_MS: u32 = 1000;
 
 const FORM: &str = "application/x-www-form-urlencoded";

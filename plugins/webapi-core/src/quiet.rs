@@ -1,4 +1,4 @@
-//! The poll while nobody looks, for clients that reckon their whole list anew to tell that nothing changed.
+//! Poll while nobody looks, for clients that compute their whole list again to tell that nothing changed.
 //!
 //! A 4.x client renders every torrent for each `sync/maindata`, and for each row of `torrents/info`; at 5,000 torrents that
 //! is a third of a second of its time. But choosing the rows is cheap, and so is its log. So a quiet poll asks for

@@ -283,7 +283,7 @@ impl Row {
         self.is_asked_about()
     }
 
-    /// Takes in what its trackers said; true when that shows.
+    /// Stores the answer about its trackers; true when the change is visible.
     pub(crate) fn hear(&mut self, heard: Heard) -> bool {
         let before = (self.standing(), self.tracker_message());
         self.heard = Some(Box::new(heard));
