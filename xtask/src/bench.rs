@@ -1,10 +1,10 @@
-//! `cargo xtask bench`: builds what is measured in release, times that build, and runs the measuring program.
+//! `cargo xtask bench`: builds the server and the guests in release, times that build, and runs the measuring program.
 
 use std::process::Command;
 
 use crate::{foreign, paths, plugins, run, setup};
 
-/// Everything after the builds is `qm-bench`'s: it starts the clients and the server, and prints the figures.
+/// Builds the programs and runs `qm-bench`, which starts the clients and the server, and prints the figures.
 pub fn run(args: &[String]) -> Result<(), String> {
     setup::run(setup::Purpose::Bench)?;
     plugins::run()?;

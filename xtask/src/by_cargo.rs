@@ -44,15 +44,15 @@ const ONE_OF_A_KIND: [&str; 4] = ["--bin", "--test", "--example", "--bench"];
 struct Words {
     /// The command, which crates, and how they are built.
     base: Vec<String>,
-    /// Which programs of them.
+    /// Words that select test programs of the crates.
     targets: Vec<String>,
-    /// Which tests.
+    /// Filter on the names of tests.
     filter: Option<String>,
-    /// What stands behind `--`.
+    /// Words behind `--`.
     rest: Vec<String>,
 }
 
-/// Runs `cargo test`, prints what it says as it comes, and answers what came of it.
+/// Runs `cargo test`, prints its output as it comes, and returns the counts and failures.
 pub fn run(command: impl Fn(&[&str]) -> Command, words: &[String]) -> Tally {
     let start = |words: &[String]| command(&words.iter().map(String::as_str).collect::<Vec<_>>());
     let (said, end) = child::run(&mut start(words), true, SILENCE);
@@ -99,7 +99,7 @@ impl Section {
     }
 }
 
-/// What failed of a program: name, cause, the words by which cargo runs it alone, and whether that is one test.
+/// Failures of a program: name, cause, the words by which cargo runs it alone, and true when that is a single test.
 fn suspects(words: &Words, section: Section) -> Vec<(String, String, Vec<String>, bool)> {
     let Some(again) = &section.again else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! A child that tests: what it says, how it ended, and its end when it says nothing more.
+//! Child process that runs tests: its output, its end, and the kill when it is silent too long.
 
 use std::io::{self, Read as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// End of a child.
 pub enum End {
     Status(ExitStatus),
-    /// It was ended, for it had been silent for so long.
+    /// Killed, because it printed nothing for this long.
     Hung(Duration),
     NotStarted(String),
 }
@@ -108,7 +108,7 @@ fn show_lines(said: &[u8], shown: usize) -> usize {
     shown + end + 1
 }
 
-/// Ends a child and what it started: cargo's own children are the tests.
+/// Ends a child and the processes it started: cargo's own children are the tests.
 fn end_with_children(child: &mut Child) {
     let below = descendants(child.id());
     let _ = child.kill();

@@ -13,9 +13,9 @@ pub struct Krate {
     pub folder: String,
     /// The manifest's `description`: one line.
     pub about: String,
-    /// It may depend on lower tiers only.
+    /// Tier of the crate: it may depend on lower tiers only.
     pub tier: u64,
-    /// Its modules are the layers of an area.
+    /// True when its modules are the layers of an area.
     pub has_layers: bool,
     /// Needs of its tests; `None`: everything that can be set up.
     pub needs: Option<Needs>,

@@ -9,7 +9,7 @@ use crate::{paths, setup};
 struct Example {
     /// Name of the component, without its ending.
     name: &'static str,
-    /// Where its source is, below the root.
+    /// Folder of its source, below the root.
     source: &'static str,
     /// The folder of the role's WIT, below the root, and the world.
     wit: &'static str,
@@ -81,7 +81,7 @@ pub fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// Everything a component is made of, one after the other: what is compared to know whether it must be made anew.
+/// Content of all inputs of a component, one after the other: compared to know if it must be built again.
 fn inputs(example: &Example) -> Result<Vec<u8>, String> {
     let tool = paths::root().join(example.tool);
     let unreadable = |error| format!("cannot read {}: {error}", tool.display());
@@ -156,7 +156,7 @@ fn javascript(example: &Example, to: &Path) -> Result<(), String> {
     )
 }
 
-/// Where the tools for JavaScript are.
+/// Folder of the tools for JavaScript.
 pub fn node_home() -> PathBuf {
     paths::cache().join("componentize-js")
 }

@@ -1,4 +1,4 @@
-//! Where things are: the workspace, and the cache that outlives a checkout.
+//! Paths of the workspace, and of the cache that outlives a checkout.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ pub fn root() -> PathBuf {
         .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// Beside the target directory when one is set, else in the user's cache: built plugins and guest objects live here,
-/// so that a fresh clone does not build them anew.
+/// Cache of built plugins and guest objects: beside the target directory when one is set, else in the user's cache, so that a
+/// fresh clone does not build them again.
 pub fn cache() -> PathBuf {
     if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
         let target = PathBuf::from(target);

@@ -117,7 +117,7 @@ fn sha256_of(file: &Path) -> Result<String, String> {
     Ok(hex::encode(Sha256::digest(&bytes)))
 }
 
-/// Who compiles for wasm.
+/// Toolchain that compiles for wasm.
 enum Toolchain {
     /// The active toolchain has the target, installed by rustup.
     Own,
@@ -175,7 +175,7 @@ struct Module {
     file: PathBuf,
 }
 
-/// The part of cargo's messages that names what was built.
+/// Part of cargo's messages that names the built files.
 #[derive(Deserialize)]
 struct Message {
     reason: String,

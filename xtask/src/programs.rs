@@ -24,7 +24,7 @@ const ALONE: [&str; 3] = ["qm-plugin-host", "qm-plugin-roles", "qm-tests"];
 /// about half of its time. In one row what comes last by the alphabet would be waited for alone.
 const HALVED: (&str, &[&str]) = ("qm-tests all", &["files::", "notifications::", "torrents::"]);
 
-/// What cargo says of a program it has built; other messages have other fields.
+/// Message of cargo about a program it has built; other messages have other fields.
 #[derive(Deserialize)]
 struct Message {
     #[serde(default)]
@@ -50,12 +50,12 @@ struct Profile {
 /// A program with tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Program {
-    /// Its package and its target, e.g. `qm-db db`.
+    /// Name of its package and its target, e.g. `qm-db db`.
     name: String,
     executable: PathBuf,
     /// Folder of its package, in which cargo runs it.
     folder: PathBuf,
-    /// Which of its tests: as the test program takes it.
+    /// Arguments that select tests, as the test program takes them.
     args: Vec<String>,
 }
 
@@ -105,7 +105,7 @@ fn halves(whole: Program) -> [Program; 2] {
     [first, second]
 }
 
-/// The place of a program in the queue: what takes longest begins first, so that no lane waits for it at the end.
+/// Place of a program in the queue: the slowest begin first, so that no lane waits for one at the end.
 fn rank(name: &str) -> usize {
     const LONGEST: [&str; 4] = ["qm-jobs", "qm-files", "qm-identity", "qm-torrents"];
     LONGEST
@@ -168,7 +168,7 @@ fn package(id: &str) -> &str {
     }
 }
 
-/// Runs them, `lanes` at a time, and prints what each said in one piece.
+/// Runs the programs, `lanes` at a time, and prints the output of each in one piece.
 fn side_by_side(command: &impl Fn(&[&str]) -> Command, programs: Vec<Program>, lanes: usize) -> Tally {
     // What the programs find in their environment is what cargo would have given them.
     let model = command(&[]);
@@ -204,8 +204,8 @@ impl Program {
     }
 }
 
-/// Its tests: those that passed, and those that failed. `gathered`: what it says is printed once it has ended, for others
-/// talk too.
+/// Runs a program's tests and counts those that passed and failed. `gathered`: its output is printed once it has ended,
+/// because other programs print too.
 fn run_one(program: &Program, environment: &[(OsString, OsString)], gathered: bool) -> Tally {
     let begun = Instant::now();
     println!("     Running {}", program.name);

@@ -1,4 +1,4 @@
-//! Report of a test program: how many of its tests passed, which failed, and by what.
+//! Report of a test program: count of tests that passed, and the tests that failed with their causes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ const DOC_TESTS: &str = "   Doc-tests ";
 const RERUN: &str = "to rerun pass `";
 const LONG: &str = " has been running for over 60 seconds";
 
-/// What one program, or several of one kind, said in the end.
+/// Final result of one test program, or of several of one kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub passed: usize,
@@ -18,11 +18,11 @@ pub struct Report {
     pub failures: Vec<(String, String)>,
     /// Tests that took long and were not over when it ended.
     pub unfinished: Vec<String>,
-    /// It counted its tests in the end: one that crashed does not.
+    /// True when it printed its counts at the end: a program that crashed does not.
     pub complete: bool,
 }
 
-/// A part of what `cargo test` said: that of one program.
+/// Output of one program within that of `cargo test`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Section {
     /// The program, or the crate of tests of documentation.
@@ -33,7 +33,7 @@ pub struct Section {
     pub report: Report,
 }
 
-/// Reads what a test program said.
+/// Reads the output of a test program.
 pub fn read(said: &str) -> Report {
     let mut report = Report::default();
     let mut causes: BTreeMap<String, String> = BTreeMap::new();
@@ -77,7 +77,7 @@ pub fn read(said: &str) -> Report {
     report
 }
 
-/// Reads what `cargo test` said of several programs.
+/// Splits the output of `cargo test` into the sections of its programs.
 pub fn sections(said: &str) -> Vec<Section> {
     let mut sections: Vec<(Section, String)> = Vec::new();
     for line in said.lines() {
@@ -123,7 +123,7 @@ fn counted(counts: &str, word: &str) -> usize {
         .unwrap_or_default()
 }
 
-/// The first line of a failure: of a panic with its place, else what the test answered, else what it said first.
+/// First line of a failure: of a panic with its place, else of the error the test returned, else of its output.
 fn cause(block: &[&str]) -> String {
     let mut lines = block.iter().filter(|line| !line.trim().is_empty());
     let panicked =

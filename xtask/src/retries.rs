@@ -1,4 +1,4 @@
-//! Second runs: what failed runs once more, alone, when all else is over. What passes then is flaky: a defect, but none of
+//! Second runs: failed tests run once more, alone, when all else is over. Those that pass then are flaky: a defect, but none of
 //! the change that is tested, so a run bears a few of them ([ADR 58](../../docs/adr/058-what-fails-once-runs-once-more.md)).
 
 use std::process::Command;
@@ -12,24 +12,24 @@ const MOST_FLAKY: usize = 3;
 /// Second runs: with more failures the run fails whatever they show, and each may take minutes.
 const MOST_RETRIES: usize = 12;
 
-/// What failed once, and how it runs alone.
+/// Test that failed once, and the command that runs it alone.
 pub struct Suspect {
-    /// Its program and its name; a program that named no test stands for itself.
+    /// Names of the program and the test; for a program that named no test, of the program alone.
     pub name: String,
     /// The first line of its failure.
     pub cause: String,
     /// Runs it alone, and nothing else.
     pub again: Command,
-    /// Whether that runs one test, rather than all of a program.
+    /// True when that runs one test, rather than all of a program.
     pub single: bool,
 }
 
-/// What all programs together came to.
+/// Result of all programs together.
 #[derive(Default)]
 pub struct Tally {
     pub passed: usize,
     pub suspects: Vec<Suspect>,
-    /// What cannot be run once more: a build, say.
+    /// Failures that cannot be run once more: a build, for example.
     pub broken: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl Tally {
         self.broken.extend(other.broken);
     }
 
-    /// Runs what failed once more and prints what it all came to.
+    /// Runs the failed tests once more and prints the final result.
     ///
     /// # Errors
     /// Something failed twice, or more failed once than is borne.

@@ -54,7 +54,7 @@ pub fn build_server_in(root: &Path, profile: &str) -> Result<PathBuf, String> {
     Ok(target().join(dir).join("quartermaster"))
 }
 
-/// Where cargo puts what it builds.
+/// Target directory of cargo.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| paths::root().join("target"), PathBuf::from)
 }

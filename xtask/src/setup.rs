@@ -9,14 +9,14 @@ use std::sync::OnceLock;
 
 use crate::{cargo, foreign, paths, suites};
 
-/// What is about to be done, each including the ones before it.
+/// Purpose of the set-up. Each includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Purpose {
     /// Build and start the server.
     Run,
     /// Run all tests, real torrent clients and both databases included.
     Test,
-    /// What `.ci/run` checks beside the tests.
+    /// Run the checks of `.ci/run` beside the tests.
     Ci,
     /// Measure.
     Bench,
@@ -170,13 +170,13 @@ pub fn packages(names: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a package of this name can be brought.
+/// True when a package of this name is among those that can be installed.
 #[cfg(test)]
 pub fn knows(name: &str) -> bool {
     PACKAGES.iter().any(|package| package.name == name)
 }
 
-/// Installs what is wanted and missing, and looks whether it is there then.
+/// Installs the missing packages among the wanted ones, then checks that they are there.
 fn bring(wanted: impl Fn(&Package) -> bool) -> Result<(), String> {
     let missing = |package: &&Package| wanted(package) && !(package.present)();
     let names: Vec<&str> = PACKAGES.iter().filter(missing).map(|p| p.name).collect();
@@ -209,14 +209,14 @@ pub fn postgres_bin() -> Option<PathBuf> {
     versions.pop().map(|(_, bin)| bin)
 }
 
-/// Whether the active toolchain can build for wasm by itself, asking rustup for the target if need be. Asked once: where
+/// True when the active toolchain can build for wasm by itself; rustup is asked for the target if need be. Asked once: where
 /// rustup cannot help, it takes its time to say so.
 pub fn wasm_target() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| rustup_target("wasm32-unknown-unknown"))
 }
 
-/// Whether the active toolchain can build for `target`, asking rustup for it if need be.
+/// True when the active toolchain can build for `target`; rustup is asked for it if need be.
 pub fn rustup_target(target: &str) -> bool {
     let has_target =
         || sysroot("rustc").is_some_and(|root| root.join("lib/rustlib").join(target).join("lib").is_dir());
@@ -234,13 +234,13 @@ pub fn rustup_target(target: &str) -> bool {
 /// The compiler of the distribution, which comes with the sources of its standard library.
 pub const DISTRIBUTION_RUSTC: &str = "/usr/bin/rustc";
 
-/// Whether those sources are there.
+/// True when those sources are there.
 pub fn distribution_std_source() -> bool {
     sysroot(DISTRIBUTION_RUSTC)
         .is_some_and(|root| root.join("lib/rustlib/src/rust/library/std/Cargo.toml").exists())
 }
 
-/// Where a compiler keeps its libraries and tools.
+/// Folder in which a compiler keeps its libraries and tools.
 pub fn sysroot(rustc: &str) -> Option<PathBuf> {
     let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
     Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
@@ -343,7 +343,7 @@ fn npm() -> Result<(), String> {
     )
 }
 
-/// Whether Python can make an environment with an installer in it: distributions ship that apart.
+/// True when Python can make an environment with an installer in it: distributions ship that apart.
 fn has_venv() -> bool {
     let status = Command::new("python3")
         .args(["-c", "import ensurepip, venv"])

@@ -15,9 +15,9 @@ use crate::paths;
 
 /// Signs every release; the package `debian-archive-keyring` has it.
 pub const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Says what a root was made of. Another recipe makes it anew.
+/// Name of the file that holds the recipe of a root. With another recipe the root is built again.
 const STAMP: &str = "made-of";
-/// What of the packages no client needs.
+/// Parts of the packages that no client needs.
 const LEFT_OUT: [&str; 6] = [
     "./etc",
     "./var",
@@ -73,7 +73,7 @@ fn products(suite: Suite) -> Vec<Product> {
         .collect()
 }
 
-/// What a root is made of, and how.
+/// Recipe of a root: its version, and the programs in it.
 fn recipe(suite: Suite) -> String {
     let programs: Vec<&str> = products(suite).into_iter().map(Product::program).collect();
     format!("1 {}\n", programs.join(" "))
@@ -146,7 +146,7 @@ fn download(suite: Suite, new: &Path) -> Result<(), String> {
     Err(failures.join("\n"))
 }
 
-/// Where this machine's apt gets Debian from, in its order. Nothing is downloaded to know that.
+/// Mirrors from which this machine's apt gets Debian, in its order. Nothing is downloaded for this.
 fn mirrors(new: &Path) -> Result<Vec<String>, String> {
     if let Some(mirror) = std::env::var(MIRROR).ok().filter(|mirror| !mirror.is_empty()) {
         return Ok(vec![mirror]);
@@ -255,7 +255,7 @@ fn unpack(package: &Path, root: &Path) -> Result<(), String> {
     }
 }
 
-/// Of all programs only the clients are wanted.
+/// Removes all programs but the clients.
 fn keep_programs(root: &Path, products: &[Product]) -> Result<(), String> {
     let directory = root.join("usr/bin");
     let entries = std::fs::read_dir(&directory).map_err(|error| cannot("read", &directory, &error))?;

@@ -1,5 +1,5 @@
-//! What `quartermaster plugin new` writes, built by the commands its README names: the tests hold the components against the
-//! contract. Each is built again when something in its folder, or the tool, has changed.
+//! Components built from the templates of `quartermaster plugin new`, by the commands that the README of each names. The tests
+//! check them against the contract. Each is built again when something in its folder, or the tool, has changed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,7 +52,7 @@ fn make(role: Role, language: Language) -> Result<(), String> {
     })
 }
 
-/// What a component is made with: another one makes another component.
+/// Content of the file that pins the tool: with another one the component is built again.
 fn tool(language: Language) -> Result<Vec<u8>, String> {
     let read = |file: &str| {
         let file = paths::root().join(file);

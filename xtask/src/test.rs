@@ -101,7 +101,7 @@ fn cargo(args: &[&str], target: Option<&std::path::Path>) -> Result<(), String> 
     setup::ended("cargo", args, &mut command(args, target))
 }
 
-/// Cargo with what tests find in their environment.
+/// Cargo with the environment that tests need.
 fn command(args: &[&str], target: Option<&std::path::Path>) -> Command {
     let mut command = crate::cargo::cargo();
     command.args(args).current_dir(paths::root());

@@ -35,7 +35,7 @@ fn crates_depend_on_lower_tiers_only() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Which path may say a word: (word, the paths that may).
+/// Words that only some paths may contain: (word, those paths).
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("sqlx::", &["host/db/", "/repo", "host/server/src/error"]),
     ("wasmtime::", &["host/plugin-host/", "host/plugin-roles/"]),
@@ -237,7 +237,7 @@ fn sql_stands_in_repositories_only() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What blocks, or makes a thread.
+/// Calls that block, or make a thread.
 const BLOCKING: &[&str] = &[
     "spawn_blocking",
     "block_in_place",

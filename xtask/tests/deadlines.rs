@@ -98,7 +98,7 @@ fn short(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Whether a loop looks again and again, with a pause, until it gives up within a minute.
+/// True when a loop looks again and again, with a pause, until it gives up within a minute.
 fn loops_shortly(lines: &[&str]) -> bool {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let rounds = after(lines[0], "0..").map(|rest| rest.trim_end_matches([' ', '{']).replace('_', ""));
@@ -134,7 +134,7 @@ fn before_comma<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     Some(rest.split_once(", ").map_or(rest, |(first, _)| first))
 }
 
-/// Whether a text begins with a duration that is under a minute.
+/// True when a text begins with a duration that is under a minute.
 fn is_short(text: &str) -> bool {
     millis(text).is_some_and(|millis| millis < LEAST.as_millis() as f64)
 }

@@ -4,7 +4,7 @@
 //! Handles are `O_PATH`: they can be stepped through without the right to list. Calls answer the bare errno; callers know
 //! which path to blame.
 //!
-//! What is the server's own ([`OwnPlace`](super::OwnPlace)) is not there, whatever it is called: it cannot be opened, looked
+//! Places of the server's own ([`OwnPlace`](super::OwnPlace)) are hidden, under any name: they cannot be opened, looked
 //! at, listed or replaced through a handle.
 
 use std::fs::File;
@@ -102,7 +102,7 @@ impl Dir {
         Ok(())
     }
 
-    /// Whether an entry of that inode number may be hidden: [`stat`](Self::stat) tells.
+    /// True when an entry of that inode number may be hidden; [`stat`](Self::stat) answers for certain.
     pub fn may_hide(&self, inode: u64) -> bool {
         self.hidden.iter().any(|hidden| hidden.inode == inode)
     }
@@ -117,7 +117,7 @@ impl Dir {
         }
     }
 
-    /// Whatever `name` is, opened without touching its content.
+    /// Handle of the entry `name`, of any kind, opened without touching its content.
     pub fn node(&self, name: &Component) -> Result<Node> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, name.as_os(), flags, Mode::empty())?;
@@ -150,7 +150,7 @@ impl Dir {
         Ok(Meta::of(&fs::fstat(&self.fd)?))
     }
 
-    /// Whether a rename from here to there can work, as far as can be told beforehand: not across file systems, nor across
+    /// True when a rename from here to `other` can work, as far as can be told beforehand: not across file systems, nor across
     /// mounts of one.
     pub fn is_one_with(&self, other: &Dir) -> Result<bool> {
         let mount = |dir: &Dir| {
@@ -177,7 +177,7 @@ impl Dir {
         fs::openat(&self.fd, ".", flags, Mode::empty())
     }
 
-    /// Whether the server's user may list and enter, and may change it.
+    /// Rights of the server's user: first to list and enter, second to change the directory.
     pub fn access(&self) -> (bool, bool) {
         let may = |what| fs::accessat(&self.fd, ".", what, AtFlags::EACCESS).is_ok();
         (
@@ -186,7 +186,7 @@ impl Dir {
         )
     }
 
-    /// Whether the server's user may write to the entry `name` (a link: to the link's own permissions, which are none).
+    /// True when the server's user may write to the entry `name` (a link: to the link's own permissions, which are none).
     pub fn may_write(&self, name: &Component) -> bool {
         let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
         fs::accessat(&self.fd, name.as_os(), fs::Access::WRITE_OK, flags).is_ok()
@@ -243,7 +243,8 @@ impl Dir {
         fs::renameat_with(&self.fd, name.as_os(), &to.fd, new.as_os(), how)
     }
 
-    /// Makes what was renamed, created or removed in here survive a power cut. File systems that cannot are left alone.
+    /// Syncs the directory, so that renames, new entries and removals in it survive a power cut. File systems that cannot are
+    /// skipped.
     pub fn sync(&self) -> Result<()> {
         match fs::fsync(self.readable()?) {
             Ok(()) | Err(Errno::INVAL | Errno::NOTSUP | Errno::ROFS) => Ok(()),

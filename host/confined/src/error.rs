@@ -1,5 +1,5 @@
-//! What a file system operation can answer instead of a result. One enum for this layer; every message names the thing
-//! and, where there is one, the way out.
+//! Errors of file system operations. One enum for this layer; every message names the thing and, where there is one, the
+//! way out.
 
 use qm_kernel::ErrorKind;
 use rustix::io::Errno;
@@ -43,7 +43,7 @@ pub enum FsError {
     NotEmpty(String),
     #[error("Cannot move or copy an item into itself")]
     IntoItself,
-    /// With overwrite the source would be deleted together with what it replaces.
+    /// Overwriting would delete the source together with the entry that it replaces.
     #[error("The destination contains the item itself: choose another folder")]
     ContainsSource,
     #[error("Not a directory")]
@@ -88,7 +88,7 @@ pub enum FsError {
     TrashUnusable(String),
     #[error("Cancelled")]
     Cancelled,
-    /// Where its temporaries are could not be written down.
+    /// The place of its temporaries could not be noted in the database.
     #[error("The database does not answer, and nothing was changed at {0}: try again later")]
     NotNoted(String),
     /// All workers of this kind are taken: a slow or hung mount.
@@ -185,7 +185,7 @@ impl FsError {
         }
     }
 
-    /// What stands in `code` of an answer; never changes.
+    /// Stable value of `code` in an answer; it never changes.
     pub fn code(&self) -> &'static str {
         match self {
             FsError::InvalidPath => "bad_request.path",

@@ -11,9 +11,9 @@
 //! that leaves the roots and would come back through another link outside them is refused. With a Default Root Path, a link
 //! must stay below that; without one it may lead into another hard root.
 //!
-//! What another program is told goes the same way ([`Roots::told`]): it is judged where it leads, not as it reads.
+//! Paths for another program go the same way ([`Roots::told`]): each is judged where it leads, not as it reads.
 //!
-//! What is the server's own is not there for any of this, wherever it comes to lie ([`OwnPlace`]).
+//! Places of the server's own are hidden from all of this, wherever they come to lie ([`OwnPlace`]).
 //!
 //! Never: joins strings to open them; opens the content of anything but a regular file.
 //!

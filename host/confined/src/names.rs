@@ -108,12 +108,12 @@ impl RelPath {
         Self::default()
     }
 
-    /// From request text. Leading slashes are stripped: an absolute path is read as relative to the root.
+    /// Parses the text of a request. Leading slashes are stripped: an absolute path is read as relative to the root.
     pub fn from_text(text: &str) -> Result<Self, FsError> {
         Self::normalise(text.as_bytes())
     }
 
-    /// From the percent-encoded form: `%` and two hexadecimal digits is a byte, everything else itself.
+    /// Parses the percent-encoded form: `%` and two hexadecimal digits is a byte, all other characters stand for themselves.
     pub fn from_raw(raw: &str) -> Result<Self, FsError> {
         Self::normalise(&decode(raw)?)
     }
@@ -200,12 +200,12 @@ impl RelPath {
         self.0.pop()
     }
 
-    /// Whether this is `other` or lies below it.
+    /// True when this path is `other` or lies below it.
     pub fn starts_with(&self, other: &RelPath) -> bool {
         self.0.starts_with(&other.0)
     }
 
-    /// Whether a component is the trash directory or one of our temporaries.
+    /// True when a component is the trash directory or one of the server's temporaries.
     pub fn is_hidden(&self) -> bool {
         self.0.iter().any(Component::is_hidden)
     }

@@ -20,7 +20,7 @@ pub(crate) const HOLD: OFlags = OFlags::PATH
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Flags to open content: what is no file holds nobody up.
+/// Flags to open content. They never block, even if the entry is not a file.
 pub(crate) const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
@@ -40,7 +40,7 @@ pub fn open_directory(absolute: &Path) -> Result<OwnedFd, Errno> {
     Ok(dir)
 }
 
-/// Opens the directory at an absolute path, and makes what is missing of it on the way. No link is followed, as with
+/// Opens the directory at an absolute path, and creates missing directories on the way. No link is followed, as with
 /// [`open_directory`].
 pub fn make_directory(absolute: &Path) -> Result<OwnedFd, Errno> {
     let mut dir = fs::openat(fs::CWD, "/", HOLD, Mode::empty())?;

@@ -1,4 +1,4 @@
-//! What is the server's own: its data, its plugins, its database. No root may overlap it when the server starts, and should
+//! Places of the server's own: its data, its plugins, its database. No root may overlap one when the server starts, and should
 //! it come to lie below one later (renamed, mounted there), it is hidden by identity, whatever path leads to it.
 //!
 //! The directories and the database are held open, so that they are known wherever they are moved to and their inode
@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 4096;
 /// Endings of the names of a database's files: of the database itself, and of what SQLite keeps beside it.
 const BESIDE_DATABASE: &[&str] = &["", "-wal", "-shm", "-journal"];
 
-/// What of the data directory is known by name: should one of them be mounted or linked elsewhere on its own.
+/// Entries of the data directory that are hidden by name too, in case one of them is mounted or linked elsewhere.
 const IN_DATA: &[&str] = &["secrets.json", "backups", "cache", "cache/plugins"];
 
 const PATH_ONLY: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
@@ -40,7 +40,7 @@ pub struct OwnPlace {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnKind {
-    /// Everything in it is the server's own.
+    /// A directory; all in it is the server's own.
     Directory,
     /// An SQLite file, and what SQLite keeps beside it.
     Database,
@@ -51,7 +51,7 @@ pub enum OwnKind {
 pub struct ServerPlaces {
     /// `FILE_MANAGER_ROOTS`
     pub roots: Vec<String>,
-    /// Places of the server's own, which lie in nobody's files.
+    /// Places of the server's own, hidden from users' files.
     pub own: Vec<OwnPlace>,
     /// `DATA_DIR`
     pub data_dir: PathBuf,
@@ -143,7 +143,7 @@ impl Own {
         }
     }
 
-    /// What is hidden, as of the last look.
+    /// Identities that are hidden, as of the last look.
     pub fn hidden(&self) -> Hidden {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -257,7 +257,7 @@ impl Way {
         self.canonical == other.canonical || (self.own.is_some() && self.own == other.own)
     }
 
-    /// Whether `other` is on this way.
+    /// True when `other` is on this way.
     fn passes(&self, other: &Way) -> bool {
         self.canonical.starts_with(&other.canonical)
             || other

@@ -1,4 +1,4 @@
-//! What the walk hands out: an item, a destination, an item in the trash. Each holds the handle it was checked with.
+//! Results of the walk: an item, a destination, an item in the trash. Each holds the handle it was checked with.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::{Component, Dir, FsError, Identity, Meta, RelPath, TRASH_DIR};
 /// Directories that are created at once at most: a handle is held of each until all of them are there.
 const MAX_MISSING: usize = 128;
 
-/// What the caller is going to do with the path.
+/// Use that the caller has for the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// Read it. A link is followed, inside the roots. It must exist.
@@ -243,7 +243,7 @@ impl ConfinedPath {
         &self.root.canonical
     }
 
-    /// Its place below [`storage_root`](Self::storage_root).
+    /// Path below [`storage_root`](Self::storage_root).
     pub fn within_root(&self) -> RelPath {
         RelPath::from_components(self.real.clone())
     }
@@ -269,7 +269,7 @@ impl ConfinedPath {
         Ok(self.root.open()?.0)
     }
 
-    /// Its name in [`parent`](Self::parent); the root has none and is protected.
+    /// Name in [`parent`](Self::parent); the root has none and is protected.
     pub fn entry(&self) -> Result<&Component, FsError> {
         self.entry
             .as_ref()
@@ -380,7 +380,7 @@ impl Destination {
         self.base.refuse_protected(at, there, shown)
     }
 
-    /// Creates what is missing and answers the directory. On failure what it created is gone again.
+    /// Creates missing directories and returns the directory. On failure those it created are removed again.
     pub fn create(&self) -> Result<Created, FsError> {
         let failed = |errno| FsError::os(errno, &self.rel);
         let mut created = Created {
@@ -397,7 +397,7 @@ impl Destination {
     }
 }
 
-/// A destination that exists, and what was created for it.
+/// Destination that exists, and the directories that were created for it.
 pub struct Created {
     dir: Dir,
     /// Directories created, from the top: where, and under which name.
@@ -425,7 +425,7 @@ impl Created {
         &self.dir
     }
 
-    /// Removes what was created, as far as it is still empty.
+    /// Removes the created directories that are still empty.
     pub fn undo(&self) {
         for (dir, name) in self.made.iter().rev() {
             if dir.remove_dir(name).is_err() {

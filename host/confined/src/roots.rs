@@ -50,7 +50,7 @@ impl Root {
         self.canonical == absolute || self.configured == absolute
     }
 
-    /// What of `absolute` lies below this root, by either of its paths.
+    /// Components of `absolute` below this root, by either of its paths; `None` when it lies elsewhere.
     pub fn below(&self, absolute: &Path) -> Option<Vec<Component>> {
         let rest = absolute
             .strip_prefix(&self.canonical)
@@ -60,7 +60,7 @@ impl Root {
     }
 }
 
-/// The real path of what exists of `path`, and the rest as it is.
+/// Path with the links of its existing part resolved; the missing rest is added as it is.
 pub(super) fn canonical(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = std::fs::canonicalize(ancestor) {
@@ -94,7 +94,7 @@ fn absolute(path: &str) -> Option<PathBuf> {
     whole.is_absolute().then_some(whole)
 }
 
-/// [`absolute`] of a path that somebody sent.
+/// Same as [`absolute`], for a path in a request.
 fn sent(path: &str) -> Result<PathBuf, FsError> {
     if path.len() > MAX_PATH_BYTES {
         return Err(FsError::NameTooLong(format!("a path of {} bytes", path.len())));
@@ -102,7 +102,7 @@ fn sent(path: &str) -> Result<PathBuf, FsError> {
     absolute(path).ok_or(FsError::InvalidPath)
 }
 
-/// Whether a path is a system directory, as a whole.
+/// True when the whole path is that of a system directory.
 pub fn is_system(path: &Path) -> bool {
     SYSTEM_DIRECTORIES.iter().any(|system| Path::new(system) == path)
 }
@@ -114,7 +114,7 @@ pub struct Roots {
     own: Arc<Own>,
 }
 
-/// Why a directory cannot be the Default Root Path.
+/// Reason why a directory cannot be the Default Root Path.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseError {
     #[error("The root path must be an absolute path")]
@@ -191,8 +191,8 @@ impl Roots {
             .collect()
     }
 
-    /// Where requests go: below `default_root` when that is set and usable, else below the hard roots. The error says why
-    /// a set value was passed over.
+    /// Boundary for requests: `default_root` when that is set and usable, else the hard roots. The error tells why a set value
+    /// was not used.
     pub fn base(&self, default_root: Option<&str>) -> (Base, Option<BaseError>) {
         match default_root.map(|path| self.narrow(path)) {
             None => (self.whole(), None),
@@ -365,11 +365,11 @@ impl PathInspection {
     }
 }
 
-/// Where a request may go, at one moment. Made for a request and dropped with it.
+/// Boundary of one request, as of one moment. Made for a request and dropped with it.
 #[derive(Clone, Debug)]
 pub struct Base {
     pub(super) hard: Arc<[Root]>,
-    /// Where paths begin (the first) and where links may lead.
+    /// Roots that links may lead into; paths begin at the first.
     pub(super) roots: Arc<[Root]>,
 }
 

@@ -47,7 +47,8 @@ impl Roots {
         Ok(names().fold(root.to_owned(), |path, name| path.join(name.as_os())))
     }
 
-    /// Whether the root that a path lies below is on this machine.
+    /// True when the root that a path lies below is on this machine. Errors: the path is outside all roots, or a root cannot be
+    /// opened for another reason.
     fn is_here(&self, path: &Path) -> Result<bool, FsError> {
         let opened = self.open_root_of(path).ok_or(FsError::Outside)?;
         match opened {

@@ -17,14 +17,14 @@ const MAX_LINKS: u32 = 40;
 /// Directories opened anew because links climb: far more than honest trees need, few enough to be quick.
 const MAX_REOPENED: usize = 65_536;
 
-/// Whether the last component is followed when it is a link.
+/// Treatment of the last component when it is a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
     Follow,
     Keep,
 }
 
-/// Where a walk ended.
+/// Result of a walk: the place where it ended.
 pub(super) struct Walked {
     /// Index of the root it ended in.
     pub root: usize,
@@ -57,7 +57,7 @@ struct Walk<'a> {
     pending: VecDeque<Step>,
     links: u32,
     reopened: usize,
-    /// What messages name.
+    /// Path as error messages name it.
     shown: &'a dyn std::fmt::Display,
 }
 

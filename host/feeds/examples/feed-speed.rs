@@ -1,4 +1,5 @@
-//! How fast feeds are read, and whether what is made to be slow costs more than its length: `cargo run --release -p qm-feeds --example feed-speed`.
+//! Speed of reading feeds, also of documents made to be slow; time should grow only with their length:
+//! `cargo run --release -p qm-feeds --example feed-speed`.
 
 use std::fmt::Write as _;
 use std::time::Instant;

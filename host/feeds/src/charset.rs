@@ -1,4 +1,4 @@
-//! From bytes to text: the encoding of the mark at the beginning, of the header, of the declaration, or the one the bytes look like.
+//! Decoding of bytes to text, by the encoding of the byte order mark, the header, the declaration, or the one the bytes look like.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -8,7 +8,7 @@ const HEAD: usize = 512;
 /// Letters beyond ASCII that do not come about by chance as UTF-8 in a text of another encoding.
 const CERTAIN: usize = 4;
 
-/// The text of a document, and what was odd about its encoding. What cannot be read becomes U+FFFD.
+/// Text of a document, and a warning about its encoding. Bytes that cannot be decoded become U+FFFD.
 pub fn decode(body: &[u8], content_type: Option<&str>) -> (String, Option<String>) {
     if let Some((encoding, mark)) = Encoding::for_bom(body) {
         return lossy(encoding, &body[mark..]);
@@ -55,7 +55,7 @@ pub fn decode(body: &[u8], content_type: Option<&str>) -> (String, Option<String
     (text, odd)
 }
 
-/// Whether a text can be of the encoding that it, or its header, names.
+/// True when a text can be in the encoding that its header, or the text itself, names.
 fn suits(encoding: &'static Encoding, body: &[u8]) -> bool {
     if encoding != UTF_8
         && std::str::from_utf8(body)

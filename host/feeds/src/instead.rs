@@ -1,4 +1,4 @@
-//! What a site, or a proxy before it, answers instead of a feed.
+//! Detection of answers that a site, or a proxy before it, gives instead of a feed.
 
 use memchr::memmem;
 use qm_loose_xml::{Element, Node, clip};
@@ -9,7 +9,7 @@ use crate::xml::Walk;
 
 /// Bytes of a page that are looked at.
 const LOOKED_AT: usize = 64 << 10;
-/// Bytes in which it shows whether it is a page.
+/// Bytes at the beginning that decide if the text is a web page.
 const HEAD: usize = 4096;
 const MAX_NAME: usize = 100;
 
@@ -46,7 +46,7 @@ const SIGN_IN: &[&str] = &[
     "авторизация",
 ];
 
-/// What an answer is when it is not a feed; none when it may be one, as far as its beginning shows.
+/// Error for an answer that is not a feed; `None` when it may be one, as far as its beginning shows.
 pub fn instead_of_feed(bytes: &[u8], content_type: Option<&str>) -> Option<FeedError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Some(FeedError::Nothing);
@@ -62,7 +62,7 @@ pub fn instead_of_feed(bytes: &[u8], content_type: Option<&str>) -> Option<FeedE
     of_text(&text)
 }
 
-/// A sentence for what a site answers instead of a .torrent file. It repeats nothing of a page.
+/// Sentence about an answer that came instead of a .torrent file. It repeats no text of a page.
 pub fn instead_of_torrent(bytes: &[u8]) -> String {
     let what = match instead_of_feed(bytes, None) {
         Some(FeedError::Nothing) => "nothing at all",
@@ -79,7 +79,7 @@ pub fn instead_of_torrent(bytes: &[u8]) -> String {
     format!("the site answered {what} where a .torrent file was expected")
 }
 
-/// As [`instead_of_feed`], of a text.
+/// Same as [`instead_of_feed`], for a text.
 pub fn of_text(text: &str) -> Option<FeedError> {
     let begins = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     if begins.is_empty() {
@@ -139,7 +139,7 @@ fn lower(text: &str, most: usize) -> String {
     clip(text, most).to_ascii_lowercase()
 }
 
-/// Whether there is the beginning of a document that is read.
+/// True when the text has the root element of a feed, or an XML declaration.
 fn has_root(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["<rss", "<feed", "<rdf", "<channel", "<?xml"]
@@ -147,7 +147,7 @@ fn has_root(text: &str) -> bool {
         .any(|root| text.contains(root))
 }
 
-/// Whether a text is a web page rather than a document.
+/// True when a text is a web page rather than a feed.
 fn is_page(text: &str) -> bool {
     let head = lower(text, HEAD);
     let find = |names: &[&str]| names.iter().filter_map(|name| head.find(name)).min();
@@ -236,7 +236,7 @@ pub fn told(element: &Element) -> FeedError {
     }
 }
 
-/// As [`told`], where the error says itself in elements or text: `<error><code>…`.
+/// Same as [`told`], for an error given in child elements or text: `<error><code>…`.
 pub fn told_in(walk: &mut Walk<'_>, element: &Element) -> FeedError {
     if element.attribute("code").is_some() || element.attribute("description").is_some() {
         return told(element);

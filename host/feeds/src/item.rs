@@ -1,4 +1,4 @@
-//! One item: what its elements say, and what is made of that.
+//! Reader of one item: the values of its elements, and the choice among them.
 
 use qm_loose_xml::{Element, Node, clip};
 use qm_metainfo::info_hash;
@@ -35,15 +35,15 @@ struct Draft {
     categories: Vec<String>,
     page: Option<String>,
     attributes: Vec<(String, String)>,
-    /// Of elements and attributes of their own.
+    /// Magnet link and info-hash from elements and attributes made for them.
     magnet: Option<String>,
     hash: Option<String>,
-    /// That hash as a magnet link names it.
+    /// Hash in the form that a magnet link names it.
     topic: Option<String>,
     /// A guid that is a link.
     permalink: Option<String>,
     sizes: Sizes,
-    /// Found in a text.
+    /// Magnet link found in a text.
     mentioned: Option<String>,
     too_long: bool,
 }
@@ -54,7 +54,7 @@ struct Sizes {
     attribute: Option<u64>,
     content: Option<u64>,
     element: Option<u64>,
-    /// In words.
+    /// Size written in words, such as "1.5 GiB".
     about: Option<u64>,
     mentioned: Option<u64>,
 }

@@ -27,7 +27,7 @@ pub use read::{read, read_at, read_text};
 pub const MAX_BYTES: usize = 5 << 20;
 /// The most items of a document that are read.
 pub const MAX_ITEMS: usize = 10_000;
-/// The most levels of elements; what lies deeper is passed over.
+/// Limit of nested elements; deeper ones are skipped.
 pub const MAX_DEPTH: usize = 64;
 /// The most bytes of a title, which is cut there.
 pub const MAX_TITLE: usize = 1024;
@@ -39,38 +39,38 @@ pub const MAX_MAGNET: usize = 32 << 10;
 /// The warning of a feed that lists nothing.
 pub const NO_ITEMS: &str = "the feed lists no items";
 
-/// What a feed says.
+/// Content of a feed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// Name that the feed gives itself: one line, at most [`MAX_TITLE`].
     pub title: Option<String>,
-    /// In the order of the document, at most [`MAX_ITEMS`].
+    /// Items in the order of the document, at most [`MAX_ITEMS`].
     pub items: Vec<Item>,
     /// Count of the items beyond [`MAX_ITEMS`].
     pub left_out: usize,
-    /// Reading broke off: there may be more items, and the next answer may have them. Whoever keeps validators for
-    /// conditional requests keeps none of such a document.
+    /// True when reading stopped early: there may be more items, and the next answer may have them. Do not keep the validators
+    /// for conditional requests of such a document.
     pub torn: bool,
-    /// It broke off within the last item, of which that is kept which could be read. Whoever remembers items by their guid
-    /// leaves it for the next answer: of what is known already the rest would never be looked at.
+    /// True when reading stopped inside the last item, which has only the parts that could be read. A caller that remembers items
+    /// by their guid skips it until the next answer: the rest of a known item is never looked at.
     pub is_last_cut: bool,
-    /// What was odd about the document, each once, for whoever follows the feed. They hold no text of an item.
+    /// Faults of the document that did not stop reading, each once, for the user. They hold no text of an item.
     pub warnings: Vec<String>,
 }
 
 /// One item of a feed. No text is empty or holds a control character.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
-    /// What tells it from other items: `<guid>`, else `<id>`, else its link, else its title.
+    /// Id of the item within its feed: `<guid>`, else `<id>`, else its link, else its title.
     pub guid: String,
-    /// Its guid is its link, which items of other titles may have too.
+    /// True when the guid is the link, which items of other titles may have too.
     pub is_told_by_link: bool,
-    /// One line. Of an item without one the name that its magnet link gives, else empty.
+    /// Title in one line. Without one it is the name in the magnet link, else empty.
     pub title: String,
     /// Address of the enclosure, else of the item, else its guid where that is a permalink: an http(s) URL or a magnet link, as it is
     /// written; a relative one resolved.
     pub link: Option<String>,
-    /// As it is written; of an item that tells an info-hash and no link, one of that hash.
+    /// Magnet link as it is written; for an item with an info-hash and no link, one made from the hash.
     pub magnet: Option<String>,
     /// Info-hash that a field of its own tells; digits in a link are the key of a member as likely. 40 hexadecimal digits, lower case;
     /// of a torrent that has only a v2 hash, the first 40 of that.
@@ -80,7 +80,7 @@ pub struct Item {
     pub size: Option<u64>,
     /// Unix milliseconds.
     pub published: Option<i64>,
-    /// As they are written, each once.
+    /// Categories as they are written, each once.
     pub categories: Vec<String>,
     /// Address of its page, for people.
     pub page: Option<String>,
@@ -89,13 +89,14 @@ pub struct Item {
 }
 
 impl Item {
-    /// What a torrent client is handed: the magnet link, else the link.
+    /// Address for a torrent client: the magnet link, else the link.
     pub fn download(&self) -> Option<&str> {
         self.magnet.as_deref().or(self.link.as_deref())
     }
 }
 
-/// Why there is no feed to read. No text repeats what stands on a page. Each text continues a sentence such as "Could not fetch feed: …".
+/// Error when there is no feed to read. No message repeats the page's own text. Each continues a sentence such as
+/// "Could not fetch feed: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedError {
     #[error("the site answered nothing at all where a feed was expected")]

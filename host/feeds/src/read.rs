@@ -19,8 +19,8 @@ pub fn read(bytes: &[u8], content_type: Option<&str>) -> Result<Document, FeedEr
     read_at(bytes, content_type, None)
 }
 
-/// The same of a feed whose address is known: links of its items that are relative are so to that, where it names no other
-/// base.
+/// Same as [`read`], for a feed whose address is known: relative links of its items are resolved against it, unless the feed
+/// names another base.
 pub fn read_at(
     bytes: &[u8],
     content_type: Option<&str>,
@@ -36,7 +36,7 @@ pub fn read_at(
     read_decoded(&text, odd, address)
 }
 
-/// The same of a text whose encoding is settled.
+/// Same as [`read_at`], for a text that is decoded already.
 pub fn read_text(text: &str, address: Option<&str>) -> Result<Document, FeedError> {
     if text.len() > 2 * MAX_BYTES {
         return Err(FeedError::TooLarge { limit: MAX_BYTES });

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
-/// A text as it may be read, and what was odd about it.
+/// Repaired text, and warnings about its faults.
 pub struct Repaired<'a> {
     pub text: Cow<'a, str>,
     pub warnings: Vec<&'static str>,
@@ -42,7 +42,7 @@ pub fn repair(text: &str) -> Repaired<'_> {
 
 struct Pass<'a> {
     text: &'a str,
-    /// What lies before it is in `out`, once something was changed.
+    /// Position in `text`, in bytes. All before it is in `out` once something was changed.
     kept: usize,
     out: String,
     no_more_instructions: bool,
@@ -88,7 +88,7 @@ impl Pass<'_> {
         start + 1 + end
     }
 
-    /// Nothing of a document type is used; its entities least of all.
+    /// Removes a document type, above all its entities: the reader uses none of it.
     fn document_type(&mut self, start: usize) -> Option<usize> {
         let bytes = &self.text.as_bytes()[start..];
         let Some(first) = memchr::memchr2(b'[', b'>', bytes) else {

@@ -58,7 +58,7 @@ pub fn parting(element: &str) -> char {
     if is_inline { ' ' } else { '\n' }
 }
 
-/// The text of what may be HTML, with a line for each of its blocks.
+/// Text without the tags of HTML, with a line for each block.
 fn without_tags(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -108,7 +108,7 @@ fn behind_label(rest: &str) -> Option<u64> {
     Some(bytes)
 }
 
-/// The size that a text begins with, and what follows.
+/// Size that a text begins with, and the rest of the text.
 fn leading(text: &str) -> Option<(u64, &str)> {
     let is_part = |letter: char| {
         letter.is_ascii_digit() || matches!(letter, '.' | ',' | '\'' | ' ' | '\u{a0}' | '\u{202f}' | '\n')

@@ -2,7 +2,7 @@
 
 use qm_loose_xml::{References, clip};
 
-/// Text with its references resolved, once; what is none stays.
+/// Text with its character references resolved once; unknown ones stay.
 pub fn unescape(text: &str) -> String {
     References::WEB.resolve(text)
 }

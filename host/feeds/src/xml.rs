@@ -53,7 +53,7 @@ pub struct Walk<'a> {
     inner: qm_loose_xml::Walk<'a>,
     /// Address of the document.
     address: Option<Url>,
-    /// Addresses that elements name for what lies in them, with the depths of these elements.
+    /// Base addresses that elements set for their content, with the depths of these elements.
     bases: Vec<(usize, Url)>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Walk<'a> {
         self.inner.warn(text);
     }
 
-    /// Warnings about what was odd, each once.
+    /// Warnings about faults of the document, each once.
     pub fn warnings(self) -> Vec<String> {
         self.inner.warnings()
     }

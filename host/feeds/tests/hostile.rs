@@ -1,4 +1,4 @@
-//! What nobody should send: documents that are made to cost much, and changes of the corpus that break what they can.
+//! Hostile documents: some are made to cost much time or memory, others are files of the corpus changed at random.
 
 #![allow(clippy::unwrap_used, reason = "the whole crate is tests")]
 

@@ -40,7 +40,7 @@ pub static AREA: AreaSpec = AreaSpec {
     make: Make::Async(|ground, ports| Box::pin(make(ground, ports))),
 };
 
-/// In the order in which toolbars are given them.
+/// Actions of the context menu, in the order in which toolbars show them.
 static CONTEXT_ACTIONS: &[ContextAction] = &[
     ContextAction::new(
         "files.open",

@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of the file manager, with the kind and the code that each has for the caller.
 
 use qm_db::DbError;
 use qm_jobs::JobsError;
@@ -12,12 +12,12 @@ use qm_confined::FsError;
 pub enum FilesError {
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// Why a Default Root Path is refused.
+    /// Refused Default Root Path; holds the reason.
     #[error("{0}")]
     Root(String),
     #[error("A path is required")]
     NoPath,
-    /// The item of a delete.
+    /// The item to delete does not exist.
     #[error("Item not found")]
     NoSuchItem,
     #[error("Cannot preview a directory")]
@@ -33,7 +33,7 @@ pub enum FilesError {
     /// The path's file is not the one it had when the ticket was issued.
     #[error("Ticket does not authorise this file: another one has its place now; ask for a new ticket")]
     OtherFile,
-    /// Of a ticket's user; why, for the log.
+    /// The permission of a ticket's user could not be looked up; holds the reason, for the log.
     #[error("Whether the ticket's user may still see files is not known: try again later")]
     HolderUnknown(String),
     #[error("Missing permission(s): {0}")]
@@ -42,12 +42,12 @@ pub enum FilesError {
     MayNotStopTorrent,
     #[error("Deleting the source payload requires torrents.delete_data")]
     MayNotDeletePayload,
-    /// Of the torrents that were to go along; which others use their data.
+    /// Other torrents use the data of those to be deleted; holds the message that names them.
     #[error("{0}")]
     SharedData(String),
     #[error("destination is required for {0}")]
     NoDestination(&'static str),
-    /// Of a conflict report or resolution.
+    /// Destination of a conflict report or of a resolution.
     #[error("Destination is not a directory")]
     DestinationNoDirectory,
     #[error("targetPath is required to replace")]
@@ -124,7 +124,7 @@ impl FilesError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable value of `code` in the answer; it never changes.
     pub fn code(&self) -> &'static str {
         match self {
             FilesError::Fs(error) => error.code(),
@@ -164,7 +164,7 @@ impl FilesError {
         }
     }
 
-    /// What an answer, an audit row or a message may say of it: the text, unless it is a fault of ours.
+    /// Text for an answer, an audit row or a message; an internal error shows no details.
     pub fn public(&self) -> String {
         match self.kind() {
             ErrorKind::Internal => "Internal server error".to_owned(),

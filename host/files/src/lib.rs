@@ -1,8 +1,8 @@
 //! The file manager: browses and changes the download folders, confined to their roots.
 //!
-//! Invariants: nothing a request names leads out of the roots, whatever links are put in its way meanwhile
-//! ([`qm_confined`]); a change leaves the old state or the new one, and a crash each file at its old place, at its new one, or
-//! in the trash with a record; what is streamed is the file that was checked; every operation is a job before it begins.
+//! Invariants: no path in a request leads out of the roots, even if links are put in its way meanwhile ([`qm_confined`]); a
+//! change leaves the old state or the new one; after a crash each file is at its old place, at its new one, or in the trash
+//! with a record; the file that is streamed is the file that was checked; every operation is a job before it begins.
 //! Deliberately absent: archives of folders to download, and a lock against torrents that are being seeded (the delete
 //! previews name them).
 //!

@@ -4,7 +4,7 @@ use sdk_channel::PluginError;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Where the API is.
+/// Base URL of the API.
 pub const ORIGIN: &str = "https://api.telegram.org";
 /// Characters of a token.
 const MAX_TOKEN: usize = 256;
@@ -35,7 +35,7 @@ pub fn url(token: &str, method: &str) -> String {
     format!("{ORIGIN}/bot{token}/{method}")
 }
 
-/// What every method answers.
+/// Envelope of every answer of the Bot API.
 #[derive(Deserialize)]
 struct Envelope {
     ok: bool,
@@ -56,7 +56,7 @@ struct Parameters {
     migrate_to_chat_id: Option<i64>,
 }
 
-/// Why a method was not done.
+/// Failure of a method.
 #[derive(Debug, PartialEq)]
 pub enum Refusal {
     /// The group is another one by now.
@@ -73,7 +73,7 @@ impl From<Refusal> for PluginError {
     }
 }
 
-/// What a method gave. Telegram says in the body what went wrong, with the status beside it.
+/// Result of a method. For a failure Telegram gives the reason in the body, beside the HTTP status.
 pub fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     let envelope: Option<Envelope> = serde_json::from_slice(body).ok();
     let Some(envelope) = envelope else {
@@ -105,7 +105,7 @@ pub fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     }))
 }
 
-/// The bot's name, of what `getMe` gave.
+/// Name of the bot, from the result of `getMe`.
 pub fn username(me: &Value) -> Option<&str> {
     me.get("username")
         .and_then(Value::as_str)
@@ -116,11 +116,11 @@ pub fn username(me: &Value) -> Option<&str> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Chat {
     pub id: i64,
-    /// For its owner: the name of whoever it is with, or the kind of chat.
+    /// Label shown to the owner: the name of the other person, or the kind of chat.
     pub label: String,
 }
 
-/// The chat of the newest message whose first word of six digits is `code`, among what `getUpdates` gave.
+/// Chat of the newest message whose first word of six digits is `code`, among the results of `getUpdates`.
 pub fn sender(updates: &Value, code: &str) -> Option<Chat> {
     let updates = updates.as_array()?;
     updates.iter().rev().find_map(|update| {

@@ -154,7 +154,7 @@ impl Channel for Plugin {
         }
     }
 
-    /// Which bot the token is of.
+    /// Checks the token; the label is the name of its bot.
     fn verify(config: String) -> Result<Destination, PluginError> {
         sdk_channel::install_panic_hook();
         let me = Bot::of(&config)?.call("getMe", &json!({}))?;

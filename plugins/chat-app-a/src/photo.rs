@@ -10,7 +10,7 @@ pub fn content_type() -> String {
     format!("multipart/form-data; boundary={BOUNDARY}")
 }
 
-/// The ending of a picture's name, by its first bytes: what it says of itself does not count.
+/// Extension and media type of a picture, by its first bytes; the type that it claims to be does not count.
 fn kind(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     match bytes {
         [0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, ..] => Some(("png", "image/png")),

@@ -39,7 +39,7 @@ pub fn html(card: Option<&Card>, text: &str, most: usize) -> String {
     marked(&spans, most)
 }
 
-/// Who watches what.
+/// Text of a playback card: its title, and the media being watched.
 fn watched(card: &Card) -> Vec<Span> {
     let mut spans = vec![(Style::Bold, card.title())];
     if let Some(media) = &card.media {
@@ -57,7 +57,7 @@ fn watched(card: &Card) -> Vec<Span> {
     spans
 }
 
-/// Anything else.
+/// Text of any other card.
 fn told(card: &Card) -> Vec<Span> {
     let (before, set_off, after) = card.summary();
     let mut spans = vec![
@@ -170,7 +170,7 @@ fn one(style: Style, text: &str) -> String {
     format!("{open}{safe}{close}")
 }
 
-/// In UTF-16 units, as Telegram counts: never fewer than characters.
+/// Length in UTF-16 units, as Telegram counts: never fewer than characters.
 fn length(text: &str) -> usize {
     text.encode_utf16().count()
 }

@@ -11,7 +11,7 @@ const FIELDS: usize = 25;
 const NAME: usize = 256;
 const VALUE: usize = 1024;
 const FOOTER: usize = 2048;
-/// Of all texts of an embed together.
+/// Limit for all texts of an embed together, in UTF-16 code units.
 const ALL: usize = 6000;
 
 /// Stands between what would mention somebody, and for a text that is empty, which Discord refuses.
@@ -67,7 +67,7 @@ pub fn embed(card: Option<&Card>, subject: &str, text: &str) -> Embed {
     }
 }
 
-/// Nobody is called by a message, whatever it says.
+/// Body of a message with one embed. It mentions nobody, whatever its text is.
 fn around(embed: Value) -> Value {
     json!({ "embeds": [embed], "allowed_mentions": { "parse": [] } })
 }
@@ -121,7 +121,7 @@ fn plain(text: &str) -> Vec<String> {
     pieces
 }
 
-/// Where no markup is read.
+/// Text without mentions, for fields in which Discord reads no markup.
 fn unmentioned(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -135,7 +135,7 @@ fn unmentioned(text: &str) -> String {
     safe
 }
 
-/// Whether a word behind the sign would call everybody.
+/// True when the text after an `@` would mention everybody: it begins with `everyone` or `here`.
 fn calls(next: &str) -> bool {
     ["everyone", "here"].iter().any(|word| {
         next.get(..word.len())
@@ -147,7 +147,7 @@ fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// As many pieces as fit, with a sign that there were more.
+/// Text of as many pieces as fit, with a sign that there were more.
 fn cut(pieces: &[String], most: usize) -> String {
     let all: usize = pieces.iter().map(|piece| units(piece)).sum();
     if all <= most {

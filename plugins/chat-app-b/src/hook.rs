@@ -77,7 +77,7 @@ impl Hook {
         })
     }
 
-    /// What its owner sees: `#alerts (…4711)`.
+    /// Label shown to its owner: `#alerts (…4711)`.
     pub fn label(&self, name: Option<&str>) -> String {
         let end = &self.id[self.id.len().saturating_sub(4)..];
         match name.map(str::trim).filter(|name| !name.is_empty()) {
@@ -91,7 +91,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What an answer that is no success means. `retry_after` is the header of that name, in seconds.
+/// Error for an answer that is no success. `retry_after` is the header of that name, in seconds.
 pub fn failure(status: u16, retry_after: Option<&str>, body: &[u8]) -> PluginError {
     let said: Option<Value> = serde_json::from_slice(body).ok();
     let member = |name: &str| said.as_ref().and_then(|said| said.get(name));

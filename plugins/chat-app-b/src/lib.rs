@@ -53,7 +53,7 @@ fn ask(request: HttpRequest) -> Result<Answer, PluginError> {
 }
 
 impl Answer {
-    /// What it says, if it is a success. One that is cut off, or too long, says nothing; it is a success all the same.
+    /// JSON of an answer with a status of 2xx; `None` for a body that is cut off, too long or not JSON. Other statuses are errors.
     fn success(self) -> Result<Option<Value>, PluginError> {
         match self.status {
             200..=299 => Ok(self.body.ok().and_then(|body| serde_json::from_slice(&body).ok())),

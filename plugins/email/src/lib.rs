@@ -48,7 +48,7 @@ impl Channel for Plugin {
         }
     }
 
-    /// That mail arrives there is proven by a letter alone.
+    /// Checks the form of the address. Only a sent message proves that mail arrives there.
     fn verify(config: String) -> Result<Destination, PluginError> {
         sdk_channel::install_panic_hook();
         Ok(Destination {

@@ -10,7 +10,7 @@ const MAX_SUBJECT: usize = 180;
 /// Bytes of the page: less than the host takes.
 const MAX_PAGE: usize = 200 << 10;
 
-/// Why a text is no address, as a sentence.
+/// Message for a text that is not an address.
 const RULE: &str = "the address must be one like jo@example.org, of no more than 254 characters";
 
 /// An address as a person entered it.
@@ -28,7 +28,7 @@ pub fn address(text: &str) -> Result<&str, &'static str> {
     Ok(text)
 }
 
-/// What its owner sees: the first two characters, and where it is.
+/// Label shown to its owner: the first two characters of the address, dots for the others, and the domain.
 pub fn label(address: &str) -> String {
     let (local, domain) = address.split_once('@').unwrap_or((address, ""));
     let shown: String = local.chars().take(2).collect();

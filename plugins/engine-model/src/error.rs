@@ -1,4 +1,4 @@
-//! Why a call failed: the cases of the plugin contract's `plugin-error`.
+//! Errors of a call: the cases of the plugin contract's `plugin-error`.
 
 /// Every case is an ordinary answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Error {
     Timeout(String),
     /// The client, or a web server in front of it, refuses the credentials.
     Auth(String),
-    /// The endpoint is not what the operator granted.
+    /// The endpoint is not the one that the operator granted.
     InvalidConfig(String),
     NotFound(Subject),
     /// A sentence for the user.
@@ -20,7 +20,7 @@ pub enum Error {
     Protocol(String),
 }
 
-/// What does not exist.
+/// Object that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     Torrent,

@@ -26,18 +26,18 @@ pub enum State {
 }
 
 impl State {
-    /// Whether it counts in [`GlobalStats::active_count`].
+    /// True when it counts in [`GlobalStats::active_count`].
     pub const fn is_active(self) -> bool {
         matches!(self, State::Downloading | State::Seeding)
     }
 }
 
-/// Who waits for the answer of a poll.
+/// Urgency of a poll: some user is looking at the torrents, or nobody is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// Whatever changed is told.
+    /// The answer holds every change.
     Watched,
-    /// What moves is told as ever; the rest may be told later, by 10 s.
+    /// The answer holds every torrent that transfers data or is checked; other changes may come up to 10 s late.
     Quiet,
 }
 
@@ -77,7 +77,7 @@ pub struct Torrent {
     pub completed_at: Option<u64>,
     /// Host name of the first tracker, without port.
     pub tracker_host: Option<String>,
-    /// None while it has no tracker, or nobody knows.
+    /// Standing with all its trackers; `None` while it has no tracker, or while none is known.
     pub tracker_standing: Option<Standing>,
     /// Text of the tracker that the standing comes from.
     pub tracker_message: Option<String>,
@@ -201,7 +201,7 @@ pub enum Command {
     Resume,
     ForceStart(bool),
     Recheck,
-    /// With its data when true.
+    /// Removes the torrent, with its data when true.
     Remove(bool),
     Move(String),
     /// Let go of the files, and remember how it ran.

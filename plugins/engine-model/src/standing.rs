@@ -31,9 +31,9 @@ impl Standing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tracked {
     pub working: u32,
-    /// Asked, and failing.
+    /// Count of trackers that were asked and fail.
     pub failing: u32,
-    /// Not heard yet.
+    /// Count of trackers that have not answered yet.
     pub unheard: u32,
 }
 

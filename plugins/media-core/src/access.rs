@@ -1,4 +1,4 @@
-//! Where a server is, and what opens it.
+//! Address of a server, and its credentials.
 
 use crate::model::Fault;
 
@@ -38,7 +38,7 @@ pub fn base(entered: Option<&str>) -> Result<String, Fault> {
 }
 
 impl Access {
-    /// With this address; the rest is filled in by the caller.
+    /// Access with this address; the caller fills in the rest.
     pub fn at(entered: Option<&str>) -> Result<Self, Fault> {
         Ok(Self {
             base: base(entered)?,

@@ -1,10 +1,10 @@
-//! One request, and what its answer is worth.
+//! Requests to a media server, and the check of their answers.
 
 use serde_json::Value;
 
 use crate::model::Fault;
 
-/// Bytes of an answer; what has more is not read to its end.
+/// Limit of an answer, in bytes; a longer one is not read to its end.
 pub const MAX_BODY: u64 = 8 << 20;
 
 /// A request to a server.
@@ -44,14 +44,14 @@ impl Request {
     }
 }
 
-/// What came back.
+/// Answer of the media server.
 pub struct Answer {
     pub status: u16,
     pub location: Option<String>,
     pub body: Vec<u8>,
 }
 
-/// Whoever sends requests. Redirects are not followed.
+/// Sender of requests. Redirects are not followed.
 pub trait Net {
     fn ask(&self, request: Request) -> Result<Answer, Fault>;
 }
@@ -83,7 +83,7 @@ impl Answer {
         }
     }
 
-    /// Its document.
+    /// JSON document of the answer; `Unparsable` when the body is not JSON.
     pub fn json(&self, product: &str) -> Result<Value, Fault> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let start = self.body.iter().position(|byte| !byte.is_ascii_whitespace());
@@ -104,7 +104,7 @@ impl Answer {
     }
 }
 
-/// Where it leads, without what may be a secret.
+/// Message about a redirect, with its origin only: path and query may hold a secret.
 fn elsewhere(product: &str, location: Option<&str>) -> String {
     let origin = location.and_then(|location| {
         let (scheme, rest) = location.split_once("://")?;

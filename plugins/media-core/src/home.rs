@@ -8,7 +8,7 @@ use crate::answer::{Answer, Net, Request};
 use crate::json::{address, id, list, number, percent, source, text, titled};
 use crate::model::{Abilities, About, Extent, Fault, Playing, Product};
 
-/// How long a message stands on the screen, in milliseconds.
+/// Time for which a message stays on the screen, in milliseconds.
 const MESSAGE_MS: u32 = 5000;
 /// Containers that a list of them stands for, the first that it names.
 const CONTAINERS: [(&str, &str); 8] = [

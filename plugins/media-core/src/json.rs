@@ -1,4 +1,4 @@
-//! Members of an answer, as far as they are what is documented.
+//! Readers of JSON members; a value of another type than documented counts as absent.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     list.map_or(&[], Vec::as_slice)
 }
 
-/// How much of a whole is over, 0 to 100; none when either is unknown.
+/// Progress in percent, 0 to 100; `None` when the whole or the part is unknown or 0.
 pub fn percent(value: &Value, done: &Value, names: (&str, &str)) -> Option<u32> {
     let done = done.get(names.0)?.as_f64()?;
     let whole = value.get(names.1)?.as_f64()?;

@@ -1,4 +1,4 @@
-//! How Plex, Jellyfin, Emby and Kodi are spoken to, as their public documents say: requests, and what their answers mean.
+//! Protocols of Plex, Jellyfin, Emby and Kodi, after their public documents: requests, and the meaning of their answers.
 //!
 //! Owns: the wire formats. Never: the network, the bindings; whoever has them implements [`Net`], so that all of it is tested
 //! natively with answers of the products.

@@ -1,9 +1,9 @@
-//! What the plugins say, in words of their own.
+//! Records of the plugins, without bindings.
 
 use crate::access::Access;
 use crate::answer::Net;
 
-/// What a product offers.
+/// Features that a product offers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Abilities {
     pub libraries: bool,
@@ -16,21 +16,21 @@ pub struct Abilities {
     pub refresh_path: bool,
 }
 
-/// What a server says of itself.
+/// Name and version of a server, as it tells them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     pub name: Option<String>,
     pub version: Option<String>,
 }
 
-/// What is to be looked through.
+/// Part of the libraries to scan: one library, one path, or all when both are absent.
 #[derive(Clone, Debug, Default)]
 pub struct Extent {
     pub library: Option<String>,
     pub path: Option<String>,
 }
 
-/// Somebody who is watching or listening.
+/// Playback session of a user who is watching or listening.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Playing {
     pub id: String,
@@ -61,7 +61,7 @@ pub struct Playing {
     pub external_ids: Vec<(&'static str, String)>,
 }
 
-/// Why a call failed: a sentence for whoever configured the server, without a secret.
+/// Failure of a call: a sentence for the person who configured the server, without a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Unreachable(String),
@@ -78,16 +78,16 @@ pub enum Fault {
 
 /// A product that plays media.
 pub trait Product {
-    /// The kind that integrations are stored with.
+    /// Stored kind of the product's integrations.
     fn id(&self) -> &'static str;
-    /// Its name for people.
+    /// Name of the product for people.
     fn label(&self) -> &'static str;
-    /// Its name as its servers are listed with.
+    /// Name of the product in the list of servers.
     fn platform(&self) -> &'static str;
     fn abilities(&self) -> Abilities;
     /// JSON Schema of a configuration.
     fn schema(&self) -> &'static str;
-    /// Refuses a configuration that lacks what every call needs.
+    /// Refuses a configuration that lacks a value needed by every call.
     fn check(&self, access: &Access) -> Result<(), Fault>;
     fn test(&self, access: &Access, net: &dyn Net) -> Result<About, Fault>;
     fn refresh(&self, access: &Access, extent: &Extent, net: &dyn Net) -> Result<(), Fault>;

@@ -1,4 +1,4 @@
-//! From the words of the core to those of the contract.
+//! Conversion from the records of the core to those of the contract.
 
 use media_core as core;
 use sdk_media::{Abilities, ExternalId, ServerError, Session, StatusError};

@@ -1,5 +1,5 @@
-//! What the plugins for media servers share beside the wire formats: the configuration, requests through the host, the words of the
-//! contract, and [`media_server!`], which makes a plugin of a product.
+//! Code that the plugins for media servers share beside the wire formats: the configuration, requests through the host, the
+//! words of the contract, and [`media_server!`], which makes a plugin of a product.
 
 mod convert;
 mod net;

@@ -16,7 +16,7 @@ pub struct Site {
     pub access: Access,
     name: &'static str,
     timeout_ms: u64,
-    /// When the call has to be over, in the milliseconds of the monotonic clock.
+    /// Deadline of the call, in milliseconds of the monotonic clock.
     deadline: u64,
 }
 

@@ -6,7 +6,7 @@ use crate::parts::rating;
 use provider_model::json::{list, number, text};
 use provider_model::{Image, ImageKind, Picture};
 
-/// Where images are; it wants no key.
+/// Base URL of images; it needs no key.
 const IMAGES: &str = "https://image.tmdb.org/t/p";
 /// The most of a kind.
 const MOST: usize = 100;

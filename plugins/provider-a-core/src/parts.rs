@@ -31,7 +31,7 @@ pub fn page(document: &Value, kind: Kind) -> Result<Page, Fault> {
     })
 }
 
-/// What an id elsewhere belongs to: films and shows.
+/// Films and shows that have an id of another database.
 pub fn found(document: &Value) -> Result<Vec<Hit>, Fault> {
     let lists = [("movie_results", Kind::Movie), ("tv_results", Kind::Show)];
     if lists.iter().all(|(name, _)| document.get(name).is_none()) {

@@ -1,9 +1,9 @@
-//! What is asked: paths and queries, and where the key goes.
+//! Requests to TMDB: paths and queries, and the place of the key.
 
 use provider_model::json::is_id;
 use provider_model::{Fault, Kind, with_query};
 
-/// Where the API is, unless the operator says otherwise.
+/// Default base URL of the API; the operator may set another.
 pub const BASE: &str = "https://api.themoviedb.org/3";
 /// The most of a title that is searched for. Characters.
 const MAX_TITLE: usize = 300;
@@ -64,7 +64,7 @@ pub fn key(entered: Option<&str>) -> Result<String, Fault> {
     Ok(key.to_owned())
 }
 
-/// Whether it is a token (of version 4), which goes into a header.
+/// True when the key is a token (of version 4), which goes into a header.
 pub fn is_token(key: &str) -> bool {
     key.len() > 64 || key.split('.').count() == 3
 }
@@ -137,7 +137,7 @@ pub fn search(
     Ok(request)
 }
 
-/// What comes with a title in the same answer.
+/// Lists that come with a title in the same answer.
 pub fn lists(kind: Kind) -> &'static str {
     match kind {
         Kind::Movie => "credits,external_ids,keywords,release_dates",

@@ -87,7 +87,7 @@ fn season(value: &Value) -> Option<Season> {
     })
 }
 
-/// Where it comes from; of films without that, where they were produced.
+/// Countries of origin; for films without any, the countries of production.
 fn countries(document: &Value) -> Vec<String> {
     let origin: Vec<String> = list(document, "origin_country")
         .iter()
@@ -110,7 +110,7 @@ fn tags(document: &Value) -> Vec<String> {
     tags
 }
 
-/// What a list of countries says of this one.
+/// Entries of one country in the list `name` of the document.
 fn of_country<'v>(document: &'v Value, name: &str, country: &str) -> impl Iterator<Item = &'v Value> {
     let all = document.get(name).map_or(&[][..], |value| list(value, "results"));
     let country = country.to_ascii_uppercase();
@@ -131,7 +131,7 @@ fn certification_of_film(document: &Value, country: &str) -> Option<String> {
         .find_map(|release| text(release, "certification"))
 }
 
-/// Its ids elsewhere, by neutral words, and its own.
+/// Ids of the title in other databases, by neutral names, and its own.
 fn ids(document: &Value, own: &str) -> Vec<(&'static str, String)> {
     let elsewhere = document.get("external_ids").unwrap_or(&Value::Null);
     let imdb = text(elsewhere, "imdb_id").or_else(|| text(document, "imdb_id"));

@@ -7,7 +7,7 @@ use sdk_provider::ProviderError;
 /// A document of the API.
 pub type Document = serde_json::Value;
 
-/// Who is asked, with which key.
+/// Client of the TMDB API, with its base URL and key.
 pub struct Client {
     base: String,
     key: String,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::words;
 
-/// Where images are that come as a path; they want no key.
+/// Base URL of images that are given as a path; they need no key.
 const IMAGES: &str = "https://artworks.thetvdb.com";
 /// The most of a kind.
 const MOST: usize = 100;
@@ -36,7 +36,7 @@ pub fn picture(value: &Value, name: &str) -> Option<Picture> {
     })
 }
 
-/// What a number of a kind of artwork means here; icons, actors' and seasons' images are left out.
+/// Image kind of an artwork type number of TheTVDB; icons, actors' and seasons' images are left out.
 fn kind(number: u32) -> Option<ImageKind> {
     match number {
         2 | 14 => Some(ImageKind::Poster),

@@ -14,12 +14,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::answer::other;
 
-/// How long a token is used, in milliseconds: TheTVDB lets it live for a month.
+/// Time for which a token is used, in milliseconds: TheTVDB lets it live for a month.
 const LIFE_MS: u64 = 29 * 24 * 3600 * 1000;
 const MAX_KEY: usize = 256;
 const MAX_TOKEN: usize = 8 << 10;
 
-/// What the login wants.
+/// Credentials of the login, with the base URL they are for.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Session {
     base: String,
@@ -27,7 +27,8 @@ pub struct Session {
     pin: Option<String>,
 }
 
-/// What people entered. It holds what keys hold, so that the host finds it again wherever it is repeated.
+/// Credentials from the entered key and PIN, trimmed. They must be printable ASCII without blanks, so that the host can find
+/// and hide them wherever an answer repeats them.
 pub fn credentials(base: &str, key: Option<&str>, pin: Option<&str>) -> Result<Session, Fault> {
     let said = |text: Option<&str>| {
         let text = text.map(str::trim).filter(|text| !text.is_empty());

@@ -82,7 +82,7 @@ fn translated(map: Option<&Value>, language: Option<&str>) -> Option<String> {
     text(map?, wanted.as_deref().unwrap_or(words::LANGUAGE))
 }
 
-/// What an id elsewhere belongs to: films and shows.
+/// Films and shows that have an id of another database.
 pub fn found(document: &Value) -> Result<Vec<Hit>, Fault> {
     let Some(all) = document.get("data").and_then(Value::as_array) else {
         return Err(other("titles of an id"));
@@ -125,7 +125,7 @@ pub fn episodes(document: &Value, season: u32) -> Result<Vec<Episode>, Fault> {
     Ok(all.filter(|episode| episode.season == season).collect())
 }
 
-/// Whether another page follows.
+/// True when another page follows.
 pub fn more(document: &Value) -> bool {
     document
         .get("links")

@@ -1,11 +1,11 @@
-//! What is asked: paths and queries.
+//! Requests to TheTVDB: paths and queries.
 
 use provider_model::json::is_id;
 use provider_model::{Fault, Kind, with_query};
 
 use crate::words;
 
-/// Where the API is, unless the operator says otherwise.
+/// Default base URL of the API; the operator may set another.
 pub const BASE: &str = "https://api4.thetvdb.com/v4";
 /// Titles of a page of a search.
 pub const PAGE: u32 = 50;

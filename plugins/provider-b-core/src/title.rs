@@ -9,7 +9,7 @@ use crate::images::picture;
 use crate::parts::{people, record};
 use crate::words;
 
-/// Where a title's page is when it has no name there.
+/// Base URL of the pages of titles.
 const PAGES: &str = "https://thetvdb.com";
 /// The most of a list of companies.
 const COMPANIES: usize = 50;
@@ -191,7 +191,7 @@ fn tags(data: &Value) -> Vec<String> {
     tags
 }
 
-/// That of the country; the first one where no country was named.
+/// Certification for the country; the first one when no country was named.
 fn certification(data: &Value, country: Option<&str>) -> Option<String> {
     let wanted = country.map(str::to_ascii_uppercase);
     list(data, "contentRatings")
@@ -217,7 +217,7 @@ fn page(data: &Value, kind: Kind, id: &str) -> String {
     }
 }
 
-/// Its ids elsewhere, by neutral words, and its own.
+/// Ids of the title in other databases, by neutral names, and its own.
 fn ids(data: &Value, own: &str) -> Vec<(&'static str, String)> {
     let mut all = vec![("provider_b", own.to_owned())];
     for remote in list(data, "remoteIds") {

@@ -6,7 +6,7 @@ use isolang::Language;
 /// The language whose texts are asked for where none was named.
 pub const LANGUAGE: &str = "eng";
 
-/// What TheTVDB calls a language that is named by BCP 47. Two have words of their own there.
+/// Code of TheTVDB for a language given as a BCP 47 tag. Two have words of their own there.
 pub fn language(tag: &str) -> Option<String> {
     let tag = tag.trim().replace('_', "-").to_ascii_lowercase();
     match tag.as_str() {

@@ -7,11 +7,11 @@ use sdk_provider::{ProviderError, clock, kv};
 /// A document of the API.
 pub type Document = serde_json::Value;
 
-/// Where the token is kept, sealed.
+/// Key under which the sealed token is stored.
 const KEPT: &str = "session";
 const REFUSED: u16 = 401;
 
-/// Who is asked, and as whom.
+/// Client of the TheTVDB API, with its base URL and login.
 pub struct Client {
     base: String,
     session: core::Session,

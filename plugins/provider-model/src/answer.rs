@@ -1,4 +1,4 @@
-//! Whether an answer is a document of the API: statuses, its own errors, web pages.
+//! Check that an answer is a document of the API: statuses, the API's own errors, web pages.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use crate::model::Fault;
 
-/// The most of an answer. Bytes.
+/// Limit of an answer, in bytes.
 pub const MAX_BODY: u64 = 4 << 20;
 /// The most values in an answer: each costs more memory than its text has bytes.
 const MAX_VALUES: usize = 500_000;
 /// Longest pause that is believed, in seconds.
 const MAX_PAUSE: u64 = 24 * 3600;
 
-/// Whose answer it is.
+/// Product that answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
-    /// Its name, for people.
+    /// Name for people.
     pub name: &'static str,
     /// Code and description of an error of its API, where a document is one.
     pub error: fn(&Value) -> Option<(String, String)>,

@@ -1,4 +1,4 @@
-//! Members of an answer, as far as they are what is documented.
+//! Readers of JSON members; a value of another type than documented counts as absent.
 
 use serde_json::Value;
 

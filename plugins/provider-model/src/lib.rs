@@ -1,5 +1,5 @@
-//! What the first-party providers of metadata share, without bindings: the words for titles, members of strangers' JSON, whether an
-//! answer is a document at all, and what a base URL is.
+//! Code that the first-party providers of metadata share, without bindings: records of titles, readers of untrusted JSON, the
+//! check that an answer is a document, and the check of a base URL.
 //!
 //! Never: dials, and knows no product: each is a [`Product`].
 

@@ -88,7 +88,7 @@ pub enum Standing {
 /// All about one title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Title {
-    /// What a list would have of it.
+    /// Entry of this title in a list.
     pub hit: Hit,
     pub tagline: Option<String>,
     pub last_aired: Option<String>,
@@ -134,7 +134,7 @@ pub struct Image {
     pub votes: Option<u32>,
 }
 
-/// Why there is no answer to read; each text is a sentence about the product, without a URL.
+/// Failure of a request; each text is a sentence about the product, without a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Auth(String),

@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::model::Fault;
 
-/// What is encoded in the value of a parameter: all but letters, digits and these.
+/// Characters that are encoded in the value of a parameter: all but letters, digits and these.
 const PARAMETER: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')

@@ -16,7 +16,7 @@ pub struct Site {
     timeout_ms: u64,
 }
 
-/// What came back.
+/// Answer of the provider.
 pub struct Told {
     status: u16,
     retry_after: Option<String>,

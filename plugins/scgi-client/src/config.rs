@@ -1,4 +1,4 @@
-//! Where rTorrent is, as the operator entered it.
+//! Address of rTorrent, as the operator entered it.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -12,12 +12,12 @@ const DEFAULT_IDLE_MS: u64 = 15_000;
 /// Shorter is a slip of the keyboard, longer is no bound any more.
 const IDLE_MS: std::ops::RangeInclusive<u64> = 100..=600_000;
 
-/// What the operator entered.
+/// Configuration that the operator entered.
 pub struct Settings {
     pub endpoint: Endpoint,
     /// The `Authorization` of each request, where a web server asks for one.
     pub authorization: Option<String>,
-    /// How long rTorrent may be silent.
+    /// Time for which rTorrent may be silent, in milliseconds.
     pub idle_ms: u32,
 }
 

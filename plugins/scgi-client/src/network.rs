@@ -3,15 +3,15 @@
 use scgi_core::{Clock, Endpoint, NetError, Reply, Transport};
 use sdk_engine::{HttpRequest, clock, http, transport};
 
-/// What a socket has ready at once; asking for more costs the host a larger buffer each time.
+/// Bytes asked of a socket at once; asking for more costs the host a larger buffer each time.
 const PIECE_BYTES: u32 = 64 << 10;
 
 pub struct HostNetwork {
-    /// Of each HTTP request.
+    /// `Authorization` header of each HTTP request.
     pub authorization: Option<String>,
 }
 
-/// What comes back, by either way.
+/// Reply of rTorrent: a stream over SCGI, or an HTTP response.
 pub enum HostReply {
     Stream(transport::Connection),
     Http(http::Response),

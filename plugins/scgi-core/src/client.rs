@@ -108,7 +108,7 @@ pub(crate) fn hash_bytes(hex: &str) -> Option<[u8; 20]> {
     (seen < 16).then_some(bytes)
 }
 
-/// The value of each hex digit, 255 for what is none: each torrent of a list has forty of them.
+/// Value of each hex digit, 255 for any other byte: each torrent of a list has forty of them.
 const NIBBLES: [u8; 256] = {
     let mut values = [255; 256];
     let mut value = 0;
@@ -121,7 +121,7 @@ const NIBBLES: [u8; 256] = {
     values
 };
 
-/// The hash as rTorrent writes it. What is no hash names no torrent; some such texts would name something else.
+/// Hash as rTorrent writes it. Other texts are refused: rTorrent could take some of them for something else.
 pub(crate) fn target(hash: &str) -> Result<String, Error> {
     match hash_bytes(hash) {
         Some(_) => Ok(hash.to_ascii_uppercase()),

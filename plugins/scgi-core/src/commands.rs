@@ -1,4 +1,4 @@
-//! What users ask of torrents: most of it one call a torrent, many torrents in one connection.
+//! Commands of users to torrents: most take one call a torrent, with many torrents in one connection.
 
 use crate::client::{Call, Client, target};
 use crate::error::{Error, Fault, Subject, is_transport};
@@ -7,7 +7,7 @@ use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Response};
 use engine_model::Command;
 
-/// What became of one hash.
+/// Result of a command for one hash.
 pub type Outcome = Result<(), Error>;
 
 impl<T: Transport, C: Clock> Client<T, C> {

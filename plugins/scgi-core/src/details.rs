@@ -10,7 +10,7 @@ use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Response, Value};
 use engine_model::{File, Peer, SessionStats, Torrent, Tracker, TrackerStatus};
 
-/// What one torrent is asked for, in the order of the list's first element, without the hash and the message.
+/// Fields asked of one torrent, in the order of the list's first element, without the hash and the message.
 const NUMBERS: [&str; 16] = [
     "d.size_bytes",
     "d.completed_bytes",
@@ -48,7 +48,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
         Ok(found.map(|(moving, resting)| fields::torrent(&moving, &resting)))
     }
 
-    /// Both parts of several torrents; none for one that does not exist.
+    /// Reads both parts of several torrents; `None` for one that does not exist.
     pub(crate) fn look(&self, targets: &[String]) -> Result<Vec<Option<(Moving, Resting)>>, Error> {
         let methods: Vec<&str> = NUMBERS
             .iter()
@@ -248,7 +248,7 @@ impl Columns<'_> {
         self.0.get(at).map_or(0, Value::uint)
     }
 
-    /// A count, of which 0 says that rTorrent does not know.
+    /// Count; `None` for 0, by which rTorrent says that it does not know.
     fn count(&self, at: usize) -> Option<u32> {
         u32::try_from(self.uint(at)).ok().filter(|count| *count > 0)
     }

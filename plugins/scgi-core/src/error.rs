@@ -1,8 +1,8 @@
-//! Why an operation failed, and what rTorrent's faults mean.
+//! Errors of an operation, and the meaning of rTorrent's faults.
 
 pub use engine_model::{Error, Subject};
 
-/// Whether the connection failed, as opposed to one request being refused: the next request would fail as well.
+/// True when the connection failed, not just one request: the next request would fail as well.
 pub const fn is_transport(error: &Error) -> bool {
     matches!(
         error,

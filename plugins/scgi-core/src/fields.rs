@@ -1,4 +1,4 @@
-//! What the list asks of each torrent, and how the answers become a [`Torrent`].
+//! Fields that the list asks of each torrent, and the reading of the answers into a [`Torrent`].
 //!
 //! rTorrent's cost is by field, so a poll asks two kinds of them: what moves by itself or by a user's command, every
 //! time; the rest only now and then, and for torrents of which something important changed. Numbers travel joined into
@@ -26,20 +26,20 @@ pub const RESTING: &str = "cat=$d.is_multi_file=,\" \",$d.is_private=,\" \",$d.t
 /// Fourth to sixth.
 pub const TEXTS: [&str; 3] = ["d.name=", "d.custom1=", "d.base_path="];
 
-/// Of all torrents, while nobody looks: what somebody can do to a torrent that does not move. Then [`DIRECTORY`] and the
-/// label.
+/// Fields asked of all torrents while nobody looks: those that a user can change in a torrent that does not move. [`DIRECTORY`]
+/// and the label follow.
 pub const ESSENTIAL: &str = "cat=$d.hash=,\" \",$d.state=,\" \",$d.is_active=,\" \",$d.complete=,\" \",$d.is_open=,\" \",\
                              $d.hashing=,\" \",$d.priority=,\" \",$d.wanted_chunks=,\" \",$d.message=";
 /// The torrents that move, or soon may.
 pub const BUSY: &str = "or={d.up.rate=,d.down.rate=,d.hashing=}";
 
-/// Elements of a row with what is essential.
+/// Elements of a row with the essential fields.
 pub const ESSENTIAL_COLUMNS: usize = 3;
 /// Elements of a row with everything.
 pub const FULL_COLUMNS: usize = 7;
-/// Elements of a row with what moves.
+/// Elements of a row with the moving fields.
 pub const LIGHT_COLUMNS: usize = 2;
-/// Elements of a row with what moves and the label.
+/// Elements of a row with the moving fields and the label.
 pub const LABELLED_COLUMNS: usize = 3;
 
 /// The part of a torrent that moves.
@@ -64,7 +64,7 @@ pub struct Moving {
     pub directory: String,
 }
 
-/// What the state is made of.
+/// Flags that make up the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// `d.state`: started by its user.
@@ -75,7 +75,7 @@ pub struct Flags {
     pub hashing: bool,
 }
 
-/// The part that somebody can change of a torrent that does not move, but for directory and label.
+/// Fields that a user can change in a torrent that does not move, but for directory and label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Essential {
     pub hash: [u8; 20],
@@ -168,18 +168,18 @@ impl Moving {
         })
     }
 
-    /// Whether [`BUSY`] picks it.
+    /// True when [`BUSY`] picks it.
     pub fn is_busy(&self) -> bool {
         self.down_rate > 0 || self.up_rate > 0 || self.flags.hashing
     }
 
-    /// Everything that is wanted is there: all of it, or all of the files that were not left out.
+    /// True when all wanted data is there: the whole torrent, or all files that were not deselected.
     pub fn is_whole(&self) -> bool {
         let is_partly = self.wanted_chunks == 0 && self.completed > 0 && !self.flags.hashing;
         self.flags.complete || is_partly
     }
 
-    /// Bytes of what is wanted that are still to come. Chunks of a check that goes on are no measure.
+    /// Wanted bytes that are still to download. During a check the count of chunks does not tell.
     fn left(&self, chunk_size: u64) -> u64 {
         let left = self.size.saturating_sub(self.completed);
         if self.is_whole() {
@@ -266,7 +266,7 @@ fn is_magnet(hash: &[u8; 20], name: &str) -> bool {
         .is_some_and(|name| name.eq_ignore_ascii_case(&hex(hash)))
 }
 
-/// Both parts as one torrent.
+/// Torrent from both parts.
 pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
     let left = moving.left(resting.chunk_size);
     let eta = match (left, moving.down_rate) {

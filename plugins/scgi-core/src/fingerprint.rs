@@ -9,7 +9,7 @@ const PRIME_3: u64 = 0x1656_67b1_9e37_79f9;
 /// Bytes that the four lanes take at a time.
 const BLOCK: usize = 32;
 
-/// What tells a text from another one without keeping it.
+/// Fingerprint of a text, to see that it changed without keeping it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Print {
     hash: u64,

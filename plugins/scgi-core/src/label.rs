@@ -1,10 +1,10 @@
 //! The label of a torrent, where every interface of rTorrent keeps it: in its first custom field, percent-encoded.
 //!
-//! A label that somebody wrote there as it is reads as it is, unless it looks like an encoded one.
+//! A label that another program wrote there without encoding is read as it is, unless it looks like an encoded one.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What is encoded: all but letters, digits and these.
+/// Characters that are encoded: all but letters, digits and these.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -21,7 +21,7 @@ pub fn written(label: &str) -> String {
     utf8_percent_encode(label, ENCODED).to_string()
 }
 
-/// The label that stands in the field; what is not encoded is taken as it is.
+/// Label in the field; one that is not encoded is taken as it is.
 pub fn read(field: &str) -> String {
     if !field.contains('%') {
         return field.to_owned();

@@ -106,7 +106,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
         }
     }
 
-    /// Makes a group, or changes its rates, and sees to it that groups count.
+    /// Makes a group, or changes its rates, and makes sure that groups count.
     pub(crate) fn set_group(
         &self,
         group: &str,
@@ -179,7 +179,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
         }
     }
 
-    /// Whether any torrent is limited by a group.
+    /// True when any torrent is limited by a group.
     fn uses_groups(&self) -> Result<bool, Error> {
         let list = self.call(
             "d.multicall2",

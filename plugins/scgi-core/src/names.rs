@@ -99,7 +99,7 @@ mod tests {
         assert!(!is_same("?", "é") && !is_same("a?", "ab") && !is_same("x", "y"));
     }
 
-    /// As rTorrent writes a text.
+    /// Text in the form in which rTorrent writes it.
     fn told(text: &str) -> String {
         if !text.chars().any(is_refused) {
             return text.to_owned();

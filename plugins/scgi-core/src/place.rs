@@ -1,8 +1,8 @@
-//! Where a torrent's data lies.
+//! Path of a torrent's data.
 
 /// The torrent's own file or folder.
 ///
-/// rTorrent reckons `d.base_path` when it opens a torrent: it is empty before, and after a move of a torrent that is
+/// rTorrent computes `d.base_path` when it opens a torrent: it is empty before, and after a move of a torrent that is
 /// closed it still names the old place. The directory is always the present one.
 pub fn own_path(base_path: &str, directory: &str, name: &str, is_multi_file: bool) -> String {
     let base = base_path.trim_end_matches('/');

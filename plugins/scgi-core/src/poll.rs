@@ -21,12 +21,12 @@ use crate::wire::{Clock, Transport};
 use crate::xml::{self, Param, text};
 use engine_model::{Attention, GlobalStats, Torrent};
 
-/// How old the fields that rest may get.
+/// Longest age of the resting fields, in milliseconds.
 const FULL_READ_EVERY_MS: u64 = 30_000;
-/// The same while nobody looks: what somebody can change is asked for more often then.
+/// Same age while nobody looks: the fields that a user can change are asked for more often then.
 const QUIET_FULL_READ_EVERY_MS: u64 = 60_000;
-/// How old the labels may get, of all that rests the only thing that others change without anything else: with ticks 2 s
-/// apart, what is told within 10 s.
+/// Longest age of the labels, in milliseconds. Labels are the only resting field that others change without any other change:
+/// with ticks 2 s apart, a new label is told within 10 s.
 const LABELS_EVERY_MS: u64 = 8_000;
 /// Torrents asked about one by one; when more of them changed, the whole list is cheaper.
 pub(crate) const MAX_SINGLES: usize = 50;
@@ -35,7 +35,7 @@ pub(crate) const MAX_FIRST: usize = MAX_CALLS;
 /// More would not fit into a guest.
 const MAX_TORRENTS: usize = 100_000;
 
-/// What a poll says besides the torrents that changed.
+/// Answer of a poll, without the torrents that changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Comes back in the next poll.
@@ -47,7 +47,7 @@ pub struct Summary {
     pub stats: GlobalStats,
 }
 
-/// What is remembered of one torrent.
+/// Memory of one torrent between polls.
 pub(crate) struct Entry {
     pub(crate) hash: [u8; 20],
     /// The part of the row that moves; of no text when it was not seen as a row.
@@ -66,7 +66,7 @@ pub(crate) struct Entry {
     flags: Flags,
     priority: u8,
     is_active: bool,
-    /// It has a rate or is being hashed.
+    /// True when it has a rate or is being hashed.
     pub(crate) is_busy: bool,
     /// The read that saw it last.
     pub(crate) seen: u64,
@@ -91,7 +91,7 @@ pub struct Poller {
     labels_read_at: u64,
     /// The poll before was a quiet one.
     was_quiet: bool,
-    /// When all torrents were looked at last, in whatever depth.
+    /// Time of the last look at all torrents, in any depth.
     pub(crate) swept_at: u64,
     /// This rTorrent does not pick out torrents for us.
     pub(crate) cannot_filter: bool,
@@ -104,7 +104,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// Reads what is new and hands every torrent that changed to `tell`. After an error what was told is void.
+    /// Reads changes and hands every torrent that changed to `tell`. After an error, drop the torrents told so far.
     pub fn poll<T: Transport, C: Clock>(
         &mut self,
         client: &Client<T, C>,
@@ -299,7 +299,7 @@ impl Poller {
         Ok(())
     }
 
-    /// Takes in what a row said. Without `resting` the remembered one stays.
+    /// Stores the values of a row. Without `resting` the remembered ones stay.
     pub(crate) fn remember(
         &mut self,
         at: Option<usize>,
@@ -411,7 +411,7 @@ impl Entry {
         }
     }
 
-    /// Whether this is what is known of it.
+    /// True when nothing of it differs from what is remembered.
     pub(crate) fn has(&self, essential: &Essential, directory: &str, label: &str) -> bool {
         self.flags == essential.flags
             && self.priority == essential.priority
@@ -427,7 +427,7 @@ impl Entry {
         self.is_busy = true;
     }
 
-    /// Whether the resting part may have changed along with this.
+    /// True when the moving part changed in a way that may have changed the resting part too.
     fn is_doubtful(&self, moving: &Moving) -> bool {
         self.flags != moving.flags
             || self.size != moving.size
@@ -436,7 +436,7 @@ impl Entry {
     }
 }
 
-/// Takes rows of what moves.
+/// Reader of rows with the moving fields.
 pub(crate) struct LightReader<'a> {
     poller: &'a mut Poller,
     next: usize,
@@ -596,12 +596,12 @@ impl Sink for FullReader<'_> {
     }
 }
 
-/// Which torrents a list has.
+/// Choice of torrents for a list.
 #[derive(Clone, Copy)]
 pub(crate) enum List {
     /// All.
     Main,
-    /// Those that this command picks.
+    /// Torrents that this command picks.
     Filtered(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! The poll while nobody looks: rTorrent reads each field of each torrent for every list, so it is asked for fewer.
+//! Poll while nobody looks: rTorrent reads each field of each torrent for every list, so it is asked for fewer.
 //!
 //! Every time: the torrents that have a rate or are being hashed, which rTorrent itself picks out
 //! (`d.multicall.filtered`), and one by one those that were so the last time. Every 8 s: of all torrents what a user or
@@ -16,11 +16,11 @@ use crate::wire::{Clock, Transport};
 use crate::xml::text;
 use engine_model::{GlobalStats, Torrent};
 
-/// How old what is known of resting torrents may get: with ticks 2 s apart, what is told within 10 s.
+/// Longest time between two looks at resting torrents, in milliseconds: with ticks 2 s apart, a change is told within 10 s.
 const SWEEP_EVERY_MS: u64 = 8_000;
 
 impl Poller {
-    /// What a quiet poll finds out, and whether it saw the whole list.
+    /// Reads for a quiet poll: totals, and true when it saw the whole list.
     pub(crate) fn read_quietly<T: Transport, C: Clock>(
         &mut self,
         client: &Client<T, C>,
@@ -115,7 +115,7 @@ impl Poller {
     }
 }
 
-/// Takes rows of what is essential.
+/// Reader of rows with the essential fields.
 struct EssentialReader<'a> {
     poller: &'a mut Poller,
     next: usize,

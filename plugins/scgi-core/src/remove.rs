@@ -18,7 +18,7 @@ const WAIT_MS: u32 = 400;
 /// One torrent on its way out.
 struct Leaving {
     target: String,
-    /// What to delete once it is gone.
+    /// Path of the data to delete once the torrent is gone; `None` to keep it.
     data: Option<String>,
     outcome: Option<Outcome>,
 }
@@ -53,7 +53,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .collect()
     }
 
-    /// Decides what to delete of each, and refuses those whose data is not theirs alone.
+    /// Finds the path to delete for each, and refuses torrents whose data is not theirs alone.
     fn find_data(&self, leaving: &mut [Leaving]) -> Result<(), Error> {
         let list = self.call(
             "d.multicall2",
@@ -185,7 +185,7 @@ fn settle(leaving: &mut [Leaving], listed: &HashSet<String>) -> bool {
     leaving.iter().all(|torrent| torrent.outcome.is_some())
 }
 
-/// Where a torrent's data lies.
+/// Place of a torrent's data.
 struct Place {
     hash: String,
     name: String,

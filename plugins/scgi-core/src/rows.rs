@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::xml::lexer::{Lexer, Step, Token, skip_blanks};
 use crate::xml::text;
 
-/// How the text of an error begins that rTorrent itself gave instead of a list.
+/// Beginning of the error text when rTorrent answered with a fault instead of a list.
 pub const FAULT: &str = "XML-RPC fault";
 
 const MAX_ROW_BYTES: usize = 4 << 20;
@@ -21,7 +21,7 @@ static ROW_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("</arra
 
 /// A scanner fed with pieces of a reply.
 pub struct Rows {
-    /// How many simple calls precede the list.
+    /// Count of simple calls before the list.
     simple_calls: usize,
     buffer: Vec<u8>,
     lexer: Lexer,
@@ -34,7 +34,7 @@ pub struct Rows {
 enum Stage {
     /// Before the list.
     Head,
-    /// In the list, between rows.
+    /// Inside the list, between rows.
     List,
     /// Behind the list.
     Tail,
@@ -66,7 +66,7 @@ impl Rows {
         }
     }
 
-    /// Whether the reply is complete.
+    /// True when the reply is complete.
     pub fn is_done(&self) -> bool {
         self.stage == Stage::Done
     }
@@ -180,7 +180,7 @@ impl Rows {
         Ok(true)
     }
 
-    /// Refuses at once what can become no row, so that garbage is not gathered.
+    /// Refuses at once bytes that cannot begin a row, so that garbage is not gathered.
     fn row_may_begin(rest: &[u8]) -> Result<(), Error> {
         const OPEN: &[u8] = b"<value>";
         const END: &[u8] = b"</data>";

@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 
-/// Where rTorrent listens.
+/// Address at which rTorrent listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// `network.scgi.open_port`
@@ -33,10 +33,10 @@ impl std::fmt::Display for Endpoint {
     }
 }
 
-/// Why the network said no.
+/// Network errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetError {
-    /// Not granted; the text names what was asked for.
+    /// The host did not grant it; the text names the request.
     Denied(String),
     Timeout,
     Refused,
@@ -72,7 +72,7 @@ pub trait Transport {
     fn post(&self, url: &str, idle_ms: u32, body: Vec<u8>) -> Result<(u16, Self::Reply), NetError>;
 }
 
-/// What comes back. Dropping it closes the connection.
+/// Reply, read piece by piece. Dropping it closes the connection.
 pub trait Reply {
     /// The next piece, of any size the network likes; empty at the end.
     fn read(&mut self) -> Result<Vec<u8>, NetError>;
@@ -105,7 +105,7 @@ pub fn scgi_frame(body: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Where the body begins: behind the first blank line.
+/// Position of the body: behind the first blank line.
 fn body_start(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'\n', bytes).find_map(|line_end| match bytes.get(line_end + 1..)? {
         [b'\n', ..] => Some(line_end + 2),
@@ -187,7 +187,7 @@ impl<R: Reply> Exchange<R> {
     }
 }
 
-/// What a status other than 2xx says of the web server in front of rTorrent.
+/// Error for an HTTP status other than 2xx, from the web server in front of rTorrent.
 fn accept_status(endpoint: &Endpoint, status: u16) -> Result<(), Error> {
     match status {
         200..=299 => Ok(()),

@@ -22,7 +22,7 @@ impl<'a> Words<'a> {
         Ok(self.cut(text, end))
     }
 
-    /// Everything that is left.
+    /// Rest of the text.
     pub fn rest(&mut self) -> Result<&'a str, Error> {
         let text = self.left()?;
         self.0 = None;
@@ -51,7 +51,7 @@ impl<'a> Words<'a> {
         Ok(word.parse().unwrap_or(0))
     }
 
-    /// The first `end` bytes of what is left; the blank behind them is gone too.
+    /// First `end` bytes of the rest; the blank behind them is removed too.
     fn cut(&mut self, text: &'a str, end: usize) -> &'a str {
         self.0 = text.get(end + 1..);
         &text[..end]

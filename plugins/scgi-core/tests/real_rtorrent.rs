@@ -656,7 +656,7 @@ fn data_that_is_not_the_torrents_own_stays(program: &Program) {
     assert!(!link.exists() && target.join("keep.me").exists());
 }
 
-/// Nobody looks, and another program changes things.
+/// Quiet polls while another program changes things.
 fn quiet_polls(program: &Program) {
     let home = home();
     let (mut rig, hash) = with_a_pack(program, &home);

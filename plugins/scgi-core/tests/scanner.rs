@@ -1,4 +1,4 @@
-//! Whatever the other side sends, in whatever pieces: no panic, and the pieces do not matter.
+//! Property: no bytes make the scanner panic, and the result does not depend on how they are cut into pieces.
 
 #![allow(
     clippy::unwrap_used,

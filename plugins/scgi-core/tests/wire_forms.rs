@@ -24,7 +24,7 @@ use scgi_core::{Client, Clock, Endpoint, Error, NetError, Poller, Reply, Subject
 use support::daemon::{Daemon, Listen};
 use support::metainfo::{self, Metainfo};
 
-/// Where the recorded rTorrent lived; its paths are in the bytes.
+/// Home folder of the recorded rTorrent; its paths are in the bytes.
 const HOME: &str = "/tmp/qm-recorded";
 
 /// The network, recording or replaying.
@@ -155,7 +155,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// What follows is this operation.
+    /// Begins the operation `name`: the requests that follow belong to it.
     fn operation(&self, name: &str) -> &Client<Tape, TapeClock> {
         let mut operation = self.tape.operation.borrow_mut();
         let left = operation.bytes.len() - operation.at;

@@ -1,4 +1,4 @@
-//! What an author of actions for rules writes against.
+//! SDK for plugins with actions for rules.
 //!
 //! Owns: the bindings of `wit/actions@0.1.0`, generated once, short ways to describe actions, and the export macro; the rest
 //! comes from `sdk` and is exported again. A plugin is one crate of type `cdylib`: a struct that implements [`Actions`], and

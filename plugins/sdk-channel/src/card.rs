@@ -12,7 +12,7 @@ pub struct Card {
     pub icon: String,
     pub headline: Headline,
     pub summary: Summary,
-    /// What is watched.
+    /// Media being watched.
     pub media: Option<Media>,
     /// One more line.
     pub context: Option<String>,
@@ -67,7 +67,7 @@ impl Card {
         serde_json::from_str(presentation).ok()
     }
 
-    /// Both parts of the headline.
+    /// Title from both parts of the headline.
     pub fn title(&self) -> String {
         format!("{} {}", self.headline.lead, self.headline.trail)
             .trim()

@@ -1,4 +1,4 @@
-//! What an author of a notification channel writes against.
+//! SDK for plugins of notification channels.
 //!
 //! Owns: the bindings of `wit/channel@0.1.0`, generated once, the card of a notification, and the export macro; the rest comes
 //! from `sdk` and is exported again. A plugin is one crate of type `cdylib`: a struct that implements [`Channel`], and [`export_channel!`].

@@ -1,4 +1,4 @@
-//! What an author of an engine plugin writes against.
+//! SDK for plugins of torrent engines.
 //!
 //! Owns: the bindings of `wit/engine@0.1.0`, generated once, and the export macro; the rest comes from `sdk` and is exported
 //! again. A plugin is one crate of type `cdylib`: a struct that implements [`Engine`], one that implements

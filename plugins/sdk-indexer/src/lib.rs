@@ -1,4 +1,4 @@
-//! What an author of a protocol of indexers writes against.
+//! SDK for plugins of indexer protocols.
 //!
 //! Owns: the bindings of `wit/indexer@0.1.0`, generated once, and the export macro; the rest comes from `sdk` and is exported
 //! again. A plugin is one crate of type `cdylib`: a struct that implements [`Indexer`], and [`export_indexer!`].

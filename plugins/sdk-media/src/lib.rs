@@ -1,4 +1,4 @@
-//! What an author of a plugin for a media server writes against.
+//! SDK for plugins of media servers.
 //!
 //! Owns: the bindings of `wit/media-server@0.1.0`, generated once, and the export macro; the rest comes from `sdk` and is exported
 //! again. A plugin is one crate of type `cdylib`: a struct that implements [`MediaServer`], and [`export_media_server!`].

@@ -1,4 +1,4 @@
-//! What an author of a provider of metadata writes against.
+//! SDK for plugins of metadata providers.
 //!
 //! Owns: the bindings of `wit/metadata@0.1.0`, generated once, and the export macro; the rest comes from `sdk` and is exported
 //! again. A plugin is one crate of type `cdylib`: a struct that implements [`Provider`], and [`export_provider!`].

@@ -1,9 +1,9 @@
-//! From why the network said no to why the call failed, in words that tell a user where to look.
+//! Conversion of network errors to errors of a call, in words that tell a user where to look.
 
 use crate::PluginError;
 use crate::transport::NetError;
 
-/// Words `error`, which happened while talking to `whom` (`127.0.0.1:5000`, `http://nas/RPC2`).
+/// Error of a call for a network error at the address `whom` (`127.0.0.1:5000`, `http://nas/RPC2`).
 pub fn plugin_error(whom: &str, error: NetError) -> PluginError {
     match error {
         NetError::Denied(what) => PluginError::Denied(what),
@@ -17,7 +17,7 @@ pub fn plugin_error(whom: &str, error: NetError) -> PluginError {
     }
 }
 
-/// Words why a letter was not taken. A server that asks to try later is as good as one that cannot be reached: both are
+/// Error of a call for mail that was not accepted. A server that asks to try later counts as one that cannot be reached: both are
 /// tried again.
 impl From<crate::mail::MailError> for PluginError {
     fn from(error: crate::mail::MailError) -> Self {
@@ -39,7 +39,7 @@ impl From<crate::mail::MailError> for PluginError {
     }
 }
 
-/// For calls of which only the outcome counts; [`plugin_error`] also says who was called.
+/// Conversion for calls of which only the outcome counts; [`plugin_error`] also names the address that was called.
 impl From<NetError> for PluginError {
     fn from(error: NetError) -> Self {
         plugin_error("the other side", error)

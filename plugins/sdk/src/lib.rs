@@ -1,4 +1,4 @@
-//! What every author of a plugin writes against, whatever its role: the shared half of the contract and the helpers over it.
+//! SDK for plugins of every role: the shared half of the contract and the helpers over it.
 //!
 //! Owns: the bindings of `wit/base@0.1.0`, generated once; the panic hook; errors, HTTP and configuration in convenient
 //! shapes. The crate of a role (`sdk-engine`, `sdk-channel`, `sdk-actions`) re-exports all of it and adds its own half.

@@ -1,8 +1,8 @@
-//! From an action's id and parameters to what is done: no bindings, so it is tested natively.
+//! Parsing of an action's id and parameters into a step: no bindings, so it is tested natively.
 
 use serde_json::Value;
 
-/// What is done to the torrent of the run.
+/// Step done to the torrent of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     Move { destination: String },
@@ -11,7 +11,7 @@ pub enum Step {
     Delete { with_data: bool },
 }
 
-/// Why nothing is done.
+/// Reason why nothing is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// There is no such action here.
@@ -70,7 +70,7 @@ pub const ALL: [Listed; 5] = [
     },
 ];
 
-/// What `action` does with `params`, a JSON object.
+/// Step of `action` with `params`, a JSON object.
 pub fn step(action: &str, params: &str) -> Result<Step, Refusal> {
     match action {
         "move" => destination(params).map(|destination| Step::Move { destination }),

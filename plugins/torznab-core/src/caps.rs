@@ -1,4 +1,4 @@
-//! What an indexer can do.
+//! Reader of an indexer's capabilities.
 
 use qm_loose_xml::{Element, Node};
 

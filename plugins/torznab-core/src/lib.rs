@@ -1,4 +1,4 @@
-//! Torznab and Newznab without bindings: what is asked, and what an answer says.
+//! Torznab and Newznab without bindings: requests, and the reading of answers.
 //!
 //! Pure; no I/O. Bounds: documents as long as the caller lets them be, 64 levels deep, 10,000 releases, 8 KiB a text. No
 //! entity that a document declares is read, so none can grow or name a file.

@@ -1,14 +1,14 @@
-//! What an indexer says, as plain values.
+//! Records read from an indexer, without bindings.
 
-/// What an indexer can do.
+/// Capabilities of an indexer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caps {
     pub server: Option<Server>,
     pub tv_search: bool,
     pub movie_search: bool,
-    /// Of a search for an episode.
+    /// Parameters that a search for an episode takes.
     pub supported_params: Vec<String>,
-    /// Those on top.
+    /// Top-level categories; subcategories are left out.
     pub categories: Vec<Category>,
     pub limits: Option<Limits>,
     pub warnings: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Limits {
     pub max: Option<u32>,
 }
 
-/// One question.
+/// Search request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     pub term: String,
@@ -46,7 +46,7 @@ pub struct Query {
 pub struct Release {
     pub title: String,
     pub download_url: Option<String>,
-    /// Lower case.
+    /// Info-hash in lower case.
     pub info_hash: Option<String>,
     /// Bytes.
     pub size: Option<u64>,
@@ -57,9 +57,9 @@ pub struct Release {
     /// Unix milliseconds.
     pub published: Option<i64>,
     pub guid: Option<String>,
-    /// Its page, for people.
+    /// URL of the release's page, for people.
     pub page: Option<String>,
-    /// Attributes that mean nothing to us.
+    /// Attributes that this plugin does not read.
     pub extra: Vec<(String, String)>,
 }
 
@@ -69,12 +69,12 @@ pub struct Found {
     pub warnings: Vec<String>,
 }
 
-/// Why an answer is none. Each text is a sentence, or the end of one, for whoever configured the indexer.
+/// Failure of a request. Each text is a sentence, or the end of one, for the person who configured the indexer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Auth(String),
     Throttled {
-        /// Until it may be asked again.
+        /// Time until it may be asked again, in seconds.
         seconds: Option<u32>,
         message: String,
     },

@@ -1,9 +1,9 @@
-//! Web pages where an answer was expected: what they are, for people.
+//! Detection of web pages that came instead of an answer.
 
 /// Bytes of a page that are looked at.
 const LOOKED_AT: usize = 64 << 10;
 
-/// What stands in the way.
+/// Kind of a web page that came instead of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     Login,
@@ -26,7 +26,7 @@ const CAPTCHA: &[&str] = &[
 const PASSWORD: &[&str] = &["type=\"password\"", "type='password'", "type=password"];
 const SIGN_IN: &[&str] = &["login", "log in", "sign in", "signin", "authentication required"];
 
-/// Whether a text is a web page rather than a document of the protocol.
+/// True when a text is a web page rather than a document of the protocol.
 pub fn is_page(text: &str) -> bool {
     let head = lower(text, 2048);
     let root = |name: &str| head.find(name);
@@ -49,7 +49,7 @@ pub fn is_page(text: &str) -> bool {
     documents.into_iter().flatten().all(|document| document > at)
 }
 
-/// What kind of page it is.
+/// Kind of a page, by its text.
 pub fn kind(text: &str) -> Page {
     let text = lower(text, LOOKED_AT);
     let any = |words: &[&str]| words.iter().any(|word| text.contains(word));

@@ -1,8 +1,8 @@
-//! What is asked.
+//! Parameters of the requests.
 
 use crate::model::Query;
 
-/// The parameters of a question for what an indexer can do, without its key.
+/// Parameters of a request for an indexer's capabilities, without its key.
 pub fn caps_params() -> Vec<(&'static str, String)> {
     vec![("t", "caps".to_owned())]
 }

@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What is encoded in the value of a parameter: all but letters, digits and these.
+/// Characters that are encoded in the value of a parameter: all but letters, digits and these.
 const PARAMETER: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -21,7 +21,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// That of an absolute http(s) URL without a user name.
+    /// Origin of an absolute http(s) URL without a user name.
     pub fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.trim().split_once("://")?;
         let scheme = scheme.to_ascii_lowercase();
@@ -51,7 +51,7 @@ impl Origin {
         (!host.is_empty()).then_some(Self { scheme, host, port })
     }
 
-    /// As an address that somebody can enter.
+    /// Text of the origin, as a user can enter it.
     pub fn text(&self) -> String {
         let Self { scheme, host, port } = self;
         match (scheme.as_str(), port) {
@@ -85,7 +85,7 @@ pub fn endpoint(base: &str) -> String {
     }
 }
 
-/// With a query behind what the URL has.
+/// URL with these parameters added to its query.
 pub fn with_params(url: &str, params: &[(&str, String)]) -> String {
     let mut whole = url.to_owned();
     let mut glue = if url.contains('?') { '&' } else { '?' };
@@ -99,7 +99,7 @@ pub fn with_params(url: &str, params: &[(&str, String)]) -> String {
     whole
 }
 
-/// What a `Location` means for whoever asked for `from`; none when it makes no sense.
+/// URL that a `Location` of the answer from `from` leads to; `None` when it makes no sense.
 pub fn redirect(from: &str, location: &str) -> Option<String> {
     let location = location.trim();
     let lower = location.get(..8).unwrap_or(location).to_ascii_lowercase();
@@ -128,8 +128,8 @@ pub fn redirect(from: &str, location: &str) -> Option<String> {
     Some(format!("{directory}{location}"))
 }
 
-/// Whether a URL leads to a page on which people sign in, by a part of its path: Jackett sends there whoever has no key or a
-/// wrong one, and so do proxies that stand before an indexer.
+/// True when a URL leads to a page on which people sign in, by a part of its path. Jackett redirects there without a key or
+/// with a wrong one, and so do proxies that stand before an indexer.
 pub fn is_sign_in(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     let path = path.split_once("://").map_or(path, |(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! Whether an answer is one, before its document is read: statuses, web pages, errors of the protocol.
+//! Check of an answer before its document is read: statuses, web pages, errors of the protocol.
 
 use qm_feeds::decode;
 use qm_loose_xml::{Element, Node};

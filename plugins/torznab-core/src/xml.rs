@@ -42,7 +42,7 @@ pub fn walk(text: &str) -> Walk<'_> {
     Walk::new(text, OPTIONS)
 }
 
-/// Text with its references resolved; what is none stays.
+/// Text with its character references resolved; unknown ones stay.
 pub fn unescape(text: &str) -> String {
     References::PLAIN.resolve(text)
 }

@@ -14,16 +14,16 @@ const MAX_REDIRECTS: usize = 5;
 
 /// The bounds of a call.
 pub struct Fetch {
-    /// When it has to be over, in the milliseconds of the monotonic clock.
+    /// Deadline of the call, in milliseconds of the monotonic clock.
     deadline: u64,
     timeout_ms: u64,
     max_body: u64,
 }
 
-/// Where a request ended.
+/// End of a request.
 pub enum Landed {
     Answer(Answer),
-    /// It was sent outside its origin.
+    /// Redirected outside its origin; holds the URL.
     Away(String),
 }
 
@@ -35,7 +35,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Its text when it may be a document of the protocol.
+    /// Text of the answer, when it may be a document of the protocol.
     pub fn document(&self, expected: &str) -> Result<(String, Option<String>), IndexerError> {
         let answer = core::Answer {
             status: self.status,

@@ -13,7 +13,7 @@ use torznab_core as core;
 
 use crate::fetch::{Fetch, Landed};
 
-/// Bytes of an answer to a search, and of what an indexer says of itself.
+/// Limit of a search result and of an indexer's capabilities, in bytes.
 const MAX_DOCUMENT: u64 = 5 << 20;
 /// Bytes of a .torrent file.
 const MAX_TORRENT: u64 = 10 << 20;
@@ -154,7 +154,7 @@ impl Target {
         })
     }
 
-    /// The document that answers these parameters, with what is odd about its encoding.
+    /// Document for these parameters, with a warning about its encoding.
     fn document(
         &self,
         params: Vec<(&'static str, String)>,

@@ -1,4 +1,4 @@
-//! The world of `webapi-core`, by what the host lends.
+//! HTTP and clock for `webapi-core`, through the host.
 
 use sdk_engine::{clock, http, transport};
 use webapi_core::{Answer, Clock, Http, NetError, Request};

@@ -10,7 +10,7 @@ use crate::session::Session;
 use crate::values::Num;
 use engine_model::{AddOptions, AddRequest, Source};
 
-/// What clients from 5.2 on may say instead of `Ok.`.
+/// Counts that clients from 5.2 on may answer instead of `Ok.`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Counts {
@@ -58,7 +58,7 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 }
 
-/// Why an answer of 2xx is none.
+/// Reason for a refusal in an answer of 2xx; `None` when it tells of no refusal.
 fn refusal(body: &[u8]) -> Option<String> {
     if body.trim_ascii() == b"Fails." {
         return Some("the client does not accept this torrent".into());
@@ -87,7 +87,7 @@ fn finished(request: &AddRequest) -> Vec<u8> {
     form.finish()
 }
 
-/// What was not asked for is left out: the client then does as its own settings say.
+/// Form fields of the options. Options that are not set are left out: the client then uses its own settings.
 fn option_fields(options: &AddOptions) -> Vec<(&'static str, String)> {
     let mut fields = Vec::new();
     let texts = [

@@ -1,5 +1,5 @@
-//! What users ask of torrents. The client ignores unknown hashes in silence where it takes several, so there they are
-//! looked up first; where it takes one, its 404 says it.
+//! Commands of users to torrents. Calls that take several hashes ignore unknown ones in silence, so the hashes are looked up
+//! first; calls that take one hash answer 404 for an unknown one.
 
 use crate::details::{files, trackers};
 use crate::encode::percent;
@@ -11,7 +11,7 @@ use crate::row::Id;
 use crate::session::{BATCH, Session, joined};
 use engine_model::Command;
 
-/// From this version of the Web API on, `resume` and `pause` are called `start` and `stop`.
+/// First version of the Web API in which `resume` and `pause` are called `start` and `stop`.
 const NEW_VERBS: (u32, u32, u32) = (2, 11, 0);
 /// Pauses before each look whether something took effect; 2 s in all.
 const LOOKS_MS: [u32; 6] = [0, 100, 200, 300, 600, 800];
@@ -113,7 +113,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         }
     }
 
-    /// Those of a removed batch that the client still lists after a while.
+    /// Torrents of a removed batch that the client still lists after a while, each with its error.
     fn still_there(&mut self, batch: &[Id]) -> Vec<(Id, Error)> {
         let mut left = batch.to_vec();
         for pause in LOOKS_MS {
@@ -195,7 +195,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         }))
     }
 
-    /// Whether the client knows by itself what changed. One that does not reckons its whole list to find out.
+    /// True when the client keeps track of changes itself. One that does not computes its whole list to find them.
     pub(crate) fn tells_differences(&mut self) -> Result<bool, Error> {
         // All 5.x do, and no 4.5.
         self.has_new_verbs()
@@ -247,7 +247,7 @@ struct Verb {
     on_conflict: Conflict,
 }
 
-/// What a 409 means.
+/// Meaning of a 409.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Conflict {
     Fails,
@@ -314,7 +314,7 @@ fn rename_file<H: Http, C: Clock>(
     }
 }
 
-/// Looks until it is so, for 2 s at most: the client answers before it has done what it was told.
+/// Polls until `is_so` is true, for 2 s at most: the client answers before it has carried out a command.
 fn eventually<H: Http, C: Clock>(
     link: &mut Link<H, C>,
     mut is_so: impl FnMut(&mut Link<H, C>) -> Result<bool, Error>,

@@ -1,4 +1,4 @@
-//! What an operator enters: where the client is, and who we are to it.
+//! Configuration that an operator enters: the URL of the client, and the login.
 
 use serde_json::{Map, Value};
 

@@ -36,7 +36,7 @@ pub(crate) struct Multipart {
 }
 
 impl Multipart {
-    /// `content` is what a part will hold: the boundary is chosen so that it does not occur in it.
+    /// New form. `content`: data of its parts; the boundary is chosen so that it does not occur in them.
     pub(crate) fn new(content: &[&[u8]]) -> Self {
         let mut boundary = String::from("quartermaster-0");
         let mut n = 0u32;

@@ -1,4 +1,4 @@
-//! Why a call failed, in the words every engine plugin uses, and how the client's statuses become one of them.
+//! Errors of a call, in the words every engine plugin uses, and how the client's statuses become one of them.
 
 use crate::http::{Answer, NetError};
 
@@ -7,7 +7,7 @@ const EXCERPT_CHARS: usize = 200;
 
 pub use engine_model::{Error, Subject};
 
-/// Whether the client itself is out of reach, so that trying the next torrent is pointless.
+/// True when the client itself is out of reach, so that trying the next torrent is pointless.
 pub(crate) fn is_transport(error: &Error) -> bool {
     matches!(error, Error::Unreachable(_) | Error::Timeout(_) | Error::Auth(_))
 }

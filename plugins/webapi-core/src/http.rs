@@ -1,6 +1,6 @@
 //! The world as this crate sees it: one blocking HTTP exchange at a time, and a clock.
 
-/// Why the network said no; the cases of the plugin contract's `net-error`.
+/// Network errors; the cases of the plugin contract's `net-error`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetError {
     Denied(String),

@@ -14,7 +14,7 @@ use crate::standings::Heard;
 use crate::values::{Num, Text};
 use engine_model::{GlobalStats, State, Transfer};
 
-/// Of `server_state`; every answer may name any part of it.
+/// Fields of `server_state`; every answer may name any part of it.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ServerState {
@@ -124,7 +124,7 @@ impl Kept {
         self.rows.values().filter(is_busy).map(|row| row.id).collect()
     }
 
-    /// What the torrents' rates add up to, download and upload: the client's own sums are only in `sync/maindata`.
+    /// Sums of the torrents' rates, download and upload, in bytes per second: the client's own sums are only in `sync/maindata`.
     pub(crate) fn rates(&self) -> (u64, u64) {
         self.rows.values().fold((0, 0), |(down, up), row| {
             let (more_down, more_up) = row.rates();
@@ -132,7 +132,7 @@ impl Kept {
         })
     }
 
-    /// Everything, as a full delta.
+    /// Full delta with all torrents.
     pub(crate) fn everything(&self, cursor: u64) -> Delta {
         let changed = self.rows.values().map(Row::torrent).collect();
         Delta {
@@ -156,7 +156,7 @@ impl Kept {
         self.rows.get_mut(&id)
     }
 
-    /// Takes in what the trackers of a torrent said; true when that is news.
+    /// Stores the answer about a torrent's trackers; true when it changes something.
     pub(crate) fn hear(&mut self, id: Id, heard: Heard) -> bool {
         self.discount(id);
         let is_news = self.rows.get_mut(&id).is_some_and(|row| row.hear(heard));
@@ -180,7 +180,7 @@ pub(crate) struct Merging<'a> {
     changed: Vec<Id>,
     /// Hashes under which nothing is listed any more.
     gone: Vec<Id>,
-    /// What the answer says was removed.
+    /// Ids that the answer lists as removed.
     removed: Vec<Id>,
     /// Torrents to whose trackers something happened.
     due: Vec<Id>,
@@ -188,7 +188,7 @@ pub(crate) struct Merging<'a> {
     full: bool,
 }
 
-/// What an answer came to.
+/// Result of merging an answer.
 pub(crate) struct Merged {
     pub(crate) rid: u64,
     /// The client sent its whole list.
@@ -216,7 +216,7 @@ impl Merging<'_> {
         self.seen_in(|_| true)
     }
 
-    /// Those of them in such a state.
+    /// Torrents mentioned so far whose state fulfils `such`.
     pub(crate) fn seen_in(&self, such: impl Fn(State) -> bool) -> impl Iterator<Item = Id> {
         let tick = self.kept.tick;
         let rows = self.kept.rows.values();
@@ -289,7 +289,7 @@ impl Merging<'_> {
     }
 }
 
-/// What names a torrent in a list of them.
+/// Hash of a torrent in a list; other members are skipped.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Named {
@@ -346,12 +346,12 @@ impl Merged {
         }
     }
 
-    /// Nothing changed that shows.
+    /// True when there is no change to report.
     pub(crate) fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.gone.is_empty()
     }
 
-    /// What changed, in terms of the list as it is now.
+    /// Delta of the changes, with the torrents as they are listed now.
     pub(crate) fn delta(self, kept: &Kept, cursor: u64) -> Delta {
         let changed = self
             .changed
@@ -495,7 +495,7 @@ mod tests {
         assert!(state.merge(b"[]x").is_err());
     }
 
-    /// What a client may do between two polls.
+    /// Change in a client between two polls.
     #[derive(Clone, Debug)]
     enum Step {
         Upload(u64, u64),

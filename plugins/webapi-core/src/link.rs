@@ -6,12 +6,12 @@ use crate::error::{Error, checked, excerpt, redirected};
 use crate::http::{Answer, Clock, Http, Request};
 use crate::login::{Login, Refusal, session_cookie};
 
-/// What a text or a small JSON answer may hold.
+/// Limit of a text or a small JSON answer, in bytes.
 pub(crate) const SMALL: u64 = 1 << 20;
-/// What a list may hold; the host allows no more.
+/// Limit of a list, in bytes; the host allows no more.
 pub(crate) const LARGE: u64 = 64 << 20;
 
-/// Milliseconds a farewell may take: whoever closes an engine does not wait for a client that hangs.
+/// Time limit of a logout, in milliseconds: closing an engine does not wait for a client that hangs.
 const LOGOUT_MS: u32 = 1000;
 
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -9,12 +9,12 @@ use crate::http::Answer;
 
 const FIRST_WAIT_MS: u64 = 30_000;
 
-/// What the client made of a login, or of the session it gave.
+/// Reason why a login, or the session it gave, was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     Credentials,
     Banned,
-    /// It answered in a way that gives no session, or forgot the session at once.
+    /// The answer gave no session, or the client forgot the session at once.
     NoSession,
 }
 
@@ -29,7 +29,7 @@ impl Refusal {
         }
     }
 
-    /// How long to leave the client alone after the `n`th refusal in a row, from 1.
+    /// Pause before the next login after the `n`th refusal in a row, from 1; in milliseconds.
     fn wait_ms(self, n: u32) -> u64 {
         let (factor, most): (u64, u64) = match self {
             Refusal::Credentials => (8, 3_600_000),
@@ -64,7 +64,7 @@ impl Login {
         self.cookie = None;
     }
 
-    /// Says no while a back-off runs.
+    /// Fails with `Auth` while the pause after a refused login lasts.
     pub(crate) fn may_try(&self, now_ms: u64) -> Result<(), Error> {
         match self.refused {
             Some(waiting) if now_ms < waiting.until_ms => {

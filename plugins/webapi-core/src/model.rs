@@ -1,4 +1,4 @@
-//! What this client says beyond the records that all engine kinds share.
+//! Records of this client beyond those that all engine kinds share.
 
 use engine_model::{Error, GlobalStats, State, Torrent};
 
@@ -17,7 +17,7 @@ pub(crate) fn state(native: &str) -> State {
     }
 }
 
-/// What changed since the poll whose cursor was given.
+/// Changes since the poll whose cursor was given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delta {
     pub cursor: u64,
@@ -27,7 +27,7 @@ pub struct Delta {
     pub stats: GlobalStats,
 }
 
-/// What became of one torrent of a command.
+/// Result of a command for one torrent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub hash: String,

@@ -11,7 +11,7 @@ const MAX_PIECE: usize = 1 << 20;
 /// The most a member's name may hold; an info-hash has 40.
 const MAX_KEY: usize = 128;
 
-/// Where a piece stood.
+/// Place of a piece in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place<'a> {
     /// A member of the outer object.
@@ -23,7 +23,7 @@ pub(crate) enum Place<'a> {
 }
 
 pub(crate) trait Sink {
-    /// Whether a piece is worth collecting.
+    /// True when the sink wants the piece at this place; others are skipped.
     fn wants(&self, place: Place) -> bool;
     fn piece(&mut self, place: Place, json: &[u8]) -> Result<(), Error>;
 }
@@ -59,7 +59,7 @@ pub(crate) struct Pieces {
     inner: bool,
     wanted: bool,
     key: Vec<u8>,
-    /// What the chunks before held of the piece at hand.
+    /// Bytes of the current piece from earlier chunks.
     begun: Vec<u8>,
 }
 
@@ -202,7 +202,7 @@ impl Pieces {
 }
 
 impl Scan {
-    /// How many bytes belong to the value, and whether that is the end of it.
+    /// Count of bytes that belong to the value, and true when the value ends there.
     fn run(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut i = 0;
         while i < bytes.len() {

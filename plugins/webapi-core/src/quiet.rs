@@ -1,4 +1,4 @@
-//! The poll while nobody looks, for clients that reckon their whole list anew to tell that nothing changed.
+//! Poll while nobody looks, for clients that compute their whole list again to tell that nothing changed.
 //!
 //! A 4.x client renders every torrent for each `sync/maindata`, and for each row of `torrents/info`; at 5,000 torrents that
 //! is a third of a second of its time. But choosing the rows is cheap, and so is its log. So a quiet poll asks for
@@ -25,34 +25,34 @@ use crate::session::{Session, joined, read_pieces};
 use crate::values::Num;
 use engine_model::State;
 
-/// Between two reads of everything that lines of the log cause, and between two comparisons: with ticks 2 s apart, what
-/// is told within 10 s.
+/// Shortest time between two full reads after new log lines, and between two comparisons, in milliseconds: with ticks 2 s
+/// apart, a change is told within 10 s.
 const EVERY_MS: u64 = 8_000;
 /// Torrents of the turn in one poll.
 const TURN: usize = 100;
 /// Hashes that one comparison of categories names; with more of them it takes several.
 const MAX_NAMED: usize = 50_000;
 
-/// What is remembered from one quiet poll to the next.
+/// Memory kept from one quiet poll to the next.
 #[derive(Default)]
 pub(crate) struct Quiet {
     /// The last line of the log that was seen.
     line: Option<Line>,
-    /// The log told of something that was not read yet.
+    /// True when the log had new lines since the last read of everything.
     owed: bool,
-    /// When everything was read last.
+    /// Time of the last read of everything.
     read_ms: Option<u64>,
     compared_ms: Option<u64>,
     /// The category that the next comparison begins with.
     next_category: usize,
-    /// What was busy at the poll before; `None` after a read of everything, which knows better.
+    /// Torrents that were busy at the poll before; `None` after a read of everything, which knows better.
     busy: Option<Vec<Id>>,
-    /// Who is still to come in this turn.
+    /// Torrents still to be asked about in this round.
     turn: Vec<Id>,
 }
 
 impl Quiet {
-    /// Everything was read.
+    /// Records that everything was read.
     pub(crate) fn read_all(&mut self, now: u64) {
         self.read_ms = Some(now);
         self.owed = false;
@@ -113,7 +113,7 @@ impl Sink for Lines {
 }
 
 impl<H: Http, C: Clock> Session<H, C> {
-    /// What changed, as far as that is cheap to know; nothing when the whole list is due.
+    /// Reads changes as far as that is cheap; `None` when the whole list is due.
     pub(crate) fn read_quietly(&mut self) -> Result<Option<Merged>, Error> {
         let news = self.read_log()?;
         let now = self.link.clock.monotonic_ms();
@@ -158,7 +158,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         Ok(Some(merged))
     }
 
-    /// Whether the log has lines that were not seen before.
+    /// Reads the log; true when it has lines that were not seen before.
     fn read_log(&mut self) -> Result<bool, Error> {
         let seen = self.quiet.line;
         // The last line seen comes again; when it does not, this is another log.
@@ -206,7 +206,7 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 }
 
-/// For each category the torrents that we know in another one. A category also lists what is in those below it.
+/// Torrents that we know in another category, for each category. A category also lists the torrents of those below it.
 fn compare<'a>(kept: &Kept, categories: &'a [String]) -> Vec<(&'a str, String)> {
     let of = |category: &'a String| {
         let below = format!("{category}/");

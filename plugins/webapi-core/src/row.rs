@@ -15,7 +15,7 @@ use crate::model;
 use crate::standings::{Heard, MOST};
 use crate::values::{Flag, Num, TextSeed};
 
-/// From here on an ETA means "never" (100 days, the client's own sentinel).
+/// Smallest ETA that means "never", in seconds (100 days, the client's own sentinel).
 const ETA_NEVER: u64 = 8_640_000;
 /// The client says -1 for a ratio above this.
 const RATIO_MAX: f64 = 9999.0;
@@ -69,9 +69,9 @@ impl Shared {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// What the client calls it: for a hybrid torrent the beginning of its v2 hash.
+    /// Hash by which the client names it: for a hybrid torrent the beginning of its v2 hash.
     pub(crate) id: Id,
-    /// The v1 hash where there is one: what everybody else calls it.
+    /// The v1 hash where there is one: everybody else names it by that.
     pub(crate) v1: Option<Id>,
     pub(crate) state: State,
     pub(crate) downloaded: u64,
@@ -82,7 +82,7 @@ pub(crate) struct Row {
     content_path: Box<str>,
     save_path: Rc<str>,
     label: Rc<str>,
-    /// With commas between them, as the client tells them.
+    /// Tags with commas between them, as the client tells them.
     tags: Rc<str>,
     progress: f64,
     ratio: f64,
@@ -110,9 +110,9 @@ pub(crate) struct Row {
     /// Errors that a later client tells of trackers, one bit each.
     complaints: u8,
     heard: Option<Box<Heard>>,
-    /// Something happened to its trackers.
+    /// True when something happened to its trackers.
     is_stirred: bool,
-    /// It waits to be asked about.
+    /// True when its trackers are queued to be asked about.
     is_due: bool,
     /// Moment at which its trackers were asked about last.
     pub(crate) asked_ms: Option<u64>,
@@ -173,7 +173,7 @@ impl Row {
         self.tags.split(',').map(str::trim).filter(|tag| !tag.is_empty())
     }
 
-    /// Its category, empty for none.
+    /// Category of the torrent; empty for none.
     pub(crate) fn label(&self) -> &str {
         &self.label
     }
@@ -260,12 +260,12 @@ impl Row {
         }
     }
 
-    /// Its trackers are worth a question.
+    /// True when asking about its trackers would tell something new.
     pub(crate) fn is_asked_about(&self) -> bool {
         (1..=MOST).contains(&self.trackers_count) && !self.has_named()
     }
 
-    /// Something happened to its trackers that was not asked about; said once.
+    /// True once after something happened to its trackers that was not asked about yet.
     pub(crate) fn is_news_of_trackers(&mut self) -> bool {
         std::mem::take(&mut self.is_stirred) && self.make_due()
     }
@@ -283,7 +283,7 @@ impl Row {
         self.is_asked_about()
     }
 
-    /// Takes in what its trackers said; true when that shows.
+    /// Stores the answer about its trackers; true when the change is visible.
     pub(crate) fn hear(&mut self, heard: Heard) -> bool {
         let before = (self.standing(), self.tracker_message());
         self.heard = Some(Box::new(heard));

@@ -65,7 +65,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         Ok(version.to_owned())
     }
 
-    /// What changed since the delta with that cursor. One small request when nothing did.
+    /// Changes since the delta with that cursor. One small request when nothing changed.
     pub fn poll(&mut self, cursor: Option<u64>, attention: Attention) -> Result<Delta, Error> {
         let known = cursor.is_some() && cursor == self.given;
         // Whatever goes wrong from here on, what was merged meanwhile would be missing in a delta.
@@ -122,7 +122,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         }
     }
 
-    /// Somebody else's question went through `sync/maindata`: the client has lost track of what we know.
+    /// Forces a full list at the next poll: the differences that the client would tell no longer fit the list kept here.
     pub(crate) fn lose_track(&mut self) {
         self.rid = 0;
     }
@@ -174,7 +174,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         Ok(found)
     }
 
-    /// What the client calls a torrent.
+    /// Hash by which the client names a torrent.
     pub(crate) fn native(&self, hash: Id) -> Id {
         self.aliases.get(&hash).copied().unwrap_or(hash)
     }

@@ -7,7 +7,7 @@ use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
-/// What each lenient visitor does with the kinds of value it has no use for.
+/// Visitor methods for kinds of value that a lenient visitor ignores.
 macro_rules! ignore {
     ($nothing:expr; $($kind:ident),*) => { $(ignore!(@ $kind, $nothing);)* };
     (@ bool, $nothing:expr) => {

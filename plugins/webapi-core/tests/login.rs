@@ -1,4 +1,4 @@
-//! What the session does when it is not let in: once, and then it waits.
+//! Behaviour of a session whose login is refused: it tries once, and then it waits.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What a 4.x client is asked while nobody looks, and what is learnt so: against a made-up client that keeps count.
+//! Requests to a 4.x client while nobody looks, and the changes they find: against a fake client that counts the requests.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,7 +34,7 @@ struct World {
     rows: BTreeMap<String, Row>,
     categories: BTreeSet<String>,
     log: Vec<Value>,
-    /// What the last answer of `sync/maindata` said, and its number.
+    /// Rows of the last answer of `sync/maindata`, and its number.
     told: (u64, Map<String, Value>),
     /// Calls since the last look, each with the number of rows it was answered with.
     asked: Vec<(String, usize)>,

@@ -46,7 +46,7 @@ fn every_operation_does_what_it_says(program: &Program) {
     }
 }
 
-/// What must be so before.
+/// Preparation that a scenario needs before it runs.
 fn prepare(name: &str, given: &Given) {
     if name == "recheck" {
         let folder = given.folder("one/alpha");
@@ -57,14 +57,14 @@ fn prepare(name: &str, given: &Given) {
     }
 }
 
-/// Whether it does nothing: `paused` up to 4, `stopped` since 5, with `DL` or `UP` for what it would do.
+/// True when the torrent is halted: `paused` up to 4, `stopped` since 5, with `DL` or `UP` for what it would do.
 fn is_halted(torrent: &Value, would: &str) -> bool {
     ["paused", "stopped"]
         .iter()
         .any(|word| torrent["state"] == format!("{word}{would}"))
 }
 
-/// What the client itself says after.
+/// Check after a scenario: the client itself shows the change.
 fn verify(name: &str, client: &Client, given: &Given) {
     let hash = given.two.hash.as_str();
     let torrent = || {
@@ -180,7 +180,7 @@ fn a_restarted_client_is_logged_in_to_again_and_nothing_is_lost(program: &Progra
     ));
 }
 
-/// Nobody looks, and another program changes things: each is told by one of the next five polls.
+/// Quiet polls while another program changes things: each change is told by one of the next five polls.
 fn quiet_polls_tell_what_others_do(program: &Program) {
     let client = Client::start(program, 0);
     let mut session = session(&client, PASSWORD);

@@ -1,4 +1,4 @@
-//! One action: posts what a rule ran for to a URL of the rule's author.
+//! One action: posts the context of a rule's run to a URL of the rule's author.
 
 mod post;
 

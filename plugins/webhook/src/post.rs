@@ -1,4 +1,4 @@
-//! What is posted, and what an answer means: no bindings, so it is tested natively.
+//! Body of the request, and the meaning of an answer: no bindings, so it is tested natively.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub fn body(about: About, context: &str, params: &str) -> String {
     format!(r#"{{"{name}":{context},"params":{params}}}"#)
 }
 
-/// What a status means. The body of the answer does not count.
+/// Result by HTTP status: success below 300; the text of the error else. The body of the answer does not count.
 pub fn verdict(status: u16) -> Result<(), String> {
     match status {
         300..=399 => Err("redirects are not followed".to_owned()),

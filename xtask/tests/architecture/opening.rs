@@ -1,10 +1,10 @@
-//! Who opens paths: `host/confined`, and modules that open what is the server's own. And who tells a client anything.
+//! Modules that open paths: `host/confined`, and those that open the server's own files. Also modules that send to a client.
 
 use std::collections::BTreeSet;
 
 use super::{code_of, sources};
 
-/// What opens a path, resolves it, or changes what lies there.
+/// Calls that open a path, resolve it, or change what lies there.
 const OPENING: &[&str] = &[
     "File::open(",
     "File::create(",
@@ -186,7 +186,7 @@ fn paths_are_opened_by_the_crate_for_it() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What hands torrents or commands to a client.
+/// Calls that hand torrents or commands to a client.
 const TELLING: &[&str] = &[
     "driver.add(",
     "driver.run(",

@@ -1,4 +1,4 @@
-//! What holds of every document that was read, whatever the bytes were. The fuzz target asks the same.
+//! Properties of every answer of the reader, whatever the bytes were. The fuzz target checks the same.
 
 use qm_feeds::{Document, FeedError, MAX_ITEMS, MAX_MAGNET, MAX_TITLE, MAX_URL};
 

@@ -1,4 +1,4 @@
-//! What the routes answer. Paths are relative to the root in effect unless a field says that it is absolute; a path or
+//! Answers of the routes. Paths are relative to the root in effect unless a field says that it is absolute; a path or
 //! name that is not UTF-8 comes with its percent-encoded bytes.
 
 use qm_kernel::Timestamp;
@@ -55,7 +55,7 @@ pub struct RootInfo {
     pub writable: bool,
 }
 
-/// What an absolute path is.
+/// Properties of an absolute path.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InspectionView {
@@ -83,7 +83,7 @@ pub struct Properties {
     pub is_directory: bool,
     /// Bytes, with everything in it.
     pub size: u64,
-    /// Of a directory: files and folders in it, at any depth.
+    /// Count of files and folders in a directory, at any depth; absent for a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item_count: Option<u64>,
     /// Without its dot, lower case.
@@ -99,7 +99,7 @@ pub struct Properties {
     pub media: Option<()>,
 }
 
-/// What a file holds, as far as it can be shown.
+/// Preview of a file.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
@@ -134,7 +134,7 @@ pub struct TicketView {
     pub expires_at: Timestamp,
 }
 
-/// What an operation has done.
+/// Result of one operation.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpResult {
@@ -158,7 +158,7 @@ pub struct OpResult {
     pub operation_id: Option<String>,
 }
 
-/// What became of several items.
+/// Result of an operation on several items.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchResult {
@@ -182,7 +182,7 @@ impl BatchResult {
     }
 }
 
-/// What became of one item.
+/// Result for one item.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchItem {
     /// As it was asked for.
@@ -234,7 +234,7 @@ impl Done {
     pub const YES: Done = Done { ok: true };
 }
 
-/// What was removed for good.
+/// Count and bytes of items that were removed for good.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct Removed {
     pub removed: u64,

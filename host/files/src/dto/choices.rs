@@ -1,4 +1,4 @@
-//! What the routes take that look before they leap: conflicts and cleanups.
+//! Requests of the routes that look before they change anything: conflicts and cleanups.
 
 use std::collections::HashSet;
 
@@ -41,7 +41,7 @@ fn sources(f: &mut Fields<'_>, name: &'static str) -> Vec<WirePath> {
     sources
 }
 
-/// What is to be done about one file.
+/// Resolution chosen for one file.
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ResolveItem {
@@ -56,7 +56,7 @@ pub struct ResolveItem {
     pub target_path: Option<WirePath>,
 }
 
-/// How conflicts are to be resolved.
+/// Resolutions for the conflicts of a move or a copy.
 #[derive(Debug, ToSchema, FromBody)]
 pub struct ResolveConflicts {
     #[field(with = TransferKind::read)]
@@ -69,7 +69,7 @@ pub struct ResolveConflicts {
     #[field(with = items)]
     #[schema(min_items = 1)]
     pub items: Vec<ResolveItem>,
-    /// What goes, goes irreversibly instead of into the trash.
+    /// Deletes files irreversibly instead of moving them into the trash.
     #[field(default)]
     pub permanent: bool,
 }
@@ -148,7 +148,7 @@ fn categories(names: Vec<String>) -> Option<Vec<Category>> {
     (!names.is_empty()).then(|| known.collect())
 }
 
-/// What of a folder is to go, item by item.
+/// Items of a folder to clean up.
 #[derive(Debug, ToSchema, FromBody)]
 pub struct CleanupRun {
     /// Relative to the root in effect; `pathRaw` names it by its percent-encoded bytes instead.

@@ -1,4 +1,4 @@
-//! What the routes take and what they answer.
+//! Requests and answers of the routes.
 
 pub mod answers;
 pub mod choices;

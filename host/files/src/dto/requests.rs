@@ -1,4 +1,4 @@
-//! What the routes take. A path is text, relative to the root in effect; one that is not UTF-8 is named by its
+//! Requests of the routes. A path is text, relative to the root in effect; one that is not UTF-8 is named by its
 //! percent-encoded bytes instead, as answers show them.
 
 use qm_kernel::Permission;
@@ -28,14 +28,14 @@ impl WirePath {
         }
     }
 
-    /// As it came, for answers that repeat what was asked.
+    /// Path as it came, for answers that repeat the request.
     pub fn as_given(&self) -> &str {
         match self {
             WirePath::Text(text) | WirePath::Raw(text) => text,
         }
     }
 
-    /// As it came, for audit rows and messages: cut where no path is as long.
+    /// Path as it came, for audit rows and messages: cut if it is longer than any real path.
     pub fn shown(&self) -> String {
         shorten(self.as_given())
     }
@@ -184,7 +184,7 @@ pub struct Transfer {
     pub background: bool,
 }
 
-/// What becomes of the torrents whose data is deleted.
+/// Action for the torrents whose data is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum TorrentAction {
@@ -213,7 +213,7 @@ impl TorrentAction {
         }
     }
 
-    /// Those that need one, by name.
+    /// Actions that need a permission: (name, permission).
     pub fn permissions() -> impl Iterator<Item = (&'static str, Permission)> {
         let all = TorrentAction::ALL.into_iter();
         all.filter_map(|action| Some((TorrentAction::NAMES[action as usize], action.permission()?)))
@@ -255,7 +255,7 @@ pub struct PathsBody {
     pub paths: Vec<WirePath>,
 }
 
-/// What may be done to several items at once.
+/// Operation for several items at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum BulkOperation {
@@ -329,7 +329,7 @@ pub struct Bulk {
     pub keep_shared: bool,
 }
 
-/// Whether items are to be moved or copied.
+/// Transfer of items: a move or a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum TransferKind {

@@ -5,7 +5,7 @@ use qm_ports::TorrentPayload;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a delete would take away.
+/// Effects of a delete, before it is done.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletePreview {
@@ -15,7 +15,7 @@ pub struct DeletePreview {
     /// Names the file has; 1 for a directory.
     pub links: u64,
     pub size_bytes: u64,
-    /// What the file system gets back: a file with another name frees nothing.
+    /// Bytes that the file system gets back: a file with another name frees nothing.
     pub frees_bytes: u64,
     /// The first of `torrents`.
     pub torrent: Option<Linked>,
@@ -48,7 +48,7 @@ pub struct Linked {
     pub size_bytes: u64,
     /// Always empty: no media library is linked here.
     pub item_ids: Vec<String>,
-    /// Whether its engine answers.
+    /// True when the engine of the torrent answers.
     pub live: bool,
 }
 
@@ -88,7 +88,7 @@ pub struct Conflict {
     pub target: ReleaseInfo,
     /// `identical`, `same_episode` or `name_clash`.
     pub kind: &'static str,
-    /// How identical files were told.
+    /// Method by which identical files were recognised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity_basis: Option<&'static str>,
     /// `source_better`, `target_better` or `equivalent`.
@@ -120,7 +120,7 @@ pub struct ReleaseInfo {
     pub repack: bool,
 }
 
-/// What of a folder may go.
+/// Items of a folder that may be cleaned up.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CleanupPreview {
@@ -154,7 +154,7 @@ pub struct CleanupItem {
     pub reason: String,
 }
 
-/// What a cleanup has removed.
+/// Result of a cleanup.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CleanupResult {

@@ -1,8 +1,8 @@
-//! What of a folder may be cleaned up, by name and size.
+//! Entries of a folder that may be cleaned up, judged by name and size.
 
 use super::kind::extension;
 
-/// Why something may go. A file gets the first that fits, see [`before_duplicates`] and [`after_duplicates`].
+/// Reason to clean up an entry. A file gets the first that fits, see [`before_duplicates`] and [`after_duplicates`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Category {
     SampleFiles,
@@ -19,7 +19,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// In the order a preview shows them.
+    /// All categories, in the order in which a preview shows them.
     pub const ALL: [Category; 11] = [
         Category::SampleFiles,
         Category::EmptyFolders,
@@ -74,7 +74,7 @@ impl Category {
         }
     }
 
-    /// Why one item is in it; duplicates name the file that is kept instead.
+    /// Reason shown for one item of the category; duplicates name the file that is kept instead.
     pub const fn reason(self) -> &'static str {
         match self {
             Category::SampleFiles => "A video whose name says it is a sample",
@@ -92,7 +92,7 @@ impl Category {
     }
 }
 
-/// Whether a name is that of a video.
+/// True for a name with the extension of a video.
 pub fn is_video(name: &str) -> bool {
     matches!(
         extension(name).as_deref(),

@@ -1,8 +1,9 @@
-//! Two files that want the same place, or are releases of the same thing: which is the better one, and what may be done.
+//! Conflicts of two files that need the same place, or are releases of the same episode or movie: the better one, and the
+//! resolutions allowed.
 
 use qm_release::Release;
 
-/// What two files have in common.
+/// Similarity of two files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictKind {
     /// The same bytes, as far as a partial hash tells.
@@ -81,7 +82,7 @@ impl Resolution {
     }
 }
 
-/// Which of two is the better one.
+/// Comparison of two releases by quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     SourceBetter,
@@ -99,7 +100,7 @@ impl Verdict {
     }
 }
 
-/// Compares two releases by their names. The texts say what the winner is better at.
+/// Compares two releases by their names. The texts name the dimensions in which the winner is better.
 pub fn compare(source: &Quality, target: &Quality) -> (Verdict, Vec<String>) {
     let (winner, loser, verdict) = match source.score().cmp(&target.score()) {
         std::cmp::Ordering::Greater => (source, target, Verdict::SourceBetter),
@@ -115,7 +116,7 @@ pub fn compare(source: &Quality, target: &Quality) -> (Verdict, Vec<String>) {
     (verdict, reasons)
 }
 
-/// The dimensions of quality and what a rank in each counts.
+/// Dimensions of quality, each with the weight of one rank.
 const DIMENSIONS: [(&str, u32); 5] = [
     ("resolution", 1000),
     ("source", 100),
@@ -124,7 +125,7 @@ const DIMENSIONS: [(&str, u32); 5] = [
     ("channels", 5),
 ];
 
-/// What a release name says of the quality, a rank a dimension.
+/// Quality as a release name tells it: one rank for each dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quality([Rank; DIMENSIONS.len()]);
 

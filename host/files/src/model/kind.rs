@@ -1,12 +1,12 @@
-//! What a file is, by the extension of its name: the kind of preview and the media type.
+//! Kind of preview and media type of a file, by the extension of its name.
 
-/// The part of a name behind its last dot, in lower case; a name whose only dot leads it has none.
+/// Part of a name behind its last dot, in lower case; `None` for a name whose only dot is its first character.
 pub fn extension(name: &str) -> Option<String> {
     let (stem, extension) = name.rsplit_once('.')?;
     (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())
 }
 
-/// How a file can be shown.
+/// Kind of preview for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Image,
@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// The media type of an [`extension`]; what a browser could run, text and markup among it, is sent as bytes.
+/// Media type of an [`extension`]. Types that a browser could run, text and markup among them, are sent as plain bytes.
 pub fn mime(extension: Option<&str>) -> &'static str {
     match extension.unwrap_or_default() {
         "jpg" | "jpeg" | "jfif" => "image/jpeg",

@@ -1,4 +1,4 @@
-//! The area's pure rules: what a file is by its name, which of two releases is the better one, what may be cleaned up.
+//! Pure rules of the area: kinds of files by their names, the better of two releases, entries that may be cleaned up.
 
 pub mod cleanup;
 pub mod conflict;

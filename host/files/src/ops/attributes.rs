@@ -1,5 +1,5 @@
-//! What a file has besides its content, times and permission bits. Kept where both file systems have it; never a reason to
-//! fail. Attributes of the system's own, capabilities among them, are not touched.
+//! Extended attributes of a file: those of the user, and POSIX access lists. They are copied where both file systems have
+//! them; a failure here never fails the copy. The system's own attributes, such as capabilities, are not touched.
 
 use std::os::fd::AsFd;
 
@@ -15,7 +15,7 @@ pub(super) fn keep_users(from: impl AsFd, to: impl AsFd) {
     keep(from, to, |name| name.starts_with(USER));
 }
 
-/// Access control lists: of the file, and the one a directory gives to what is made in it.
+/// Copies access control lists: that of the file, and the default list that a directory gives to new entries.
 pub(super) fn keep_lists(from: impl AsFd, to: impl AsFd) {
     keep(from, to, |name| LISTS.contains(&name));
 }

@@ -1,5 +1,5 @@
-//! Whether a copy is all of its source, asked before the source is removed: every entry, its kind and size, that it was not
-//! changed meanwhile, and on demand the content by BLAKE3.
+//! Check that a copy is complete, made before its source is removed: every entry, its kind and size, and that it was not
+//! changed meanwhile; on demand the content, by BLAKE3.
 
 use std::fs::File;
 use std::io::Read;
@@ -29,7 +29,7 @@ impl<'a> Comparer<'a> {
     }
 }
 
-/// Whether `name` in `copy` is what `at` is.
+/// Compares the entry `name` in `copy` with `at`: `Changed` for another kind, size or time, `Mismatch` for other content.
 pub(super) fn compare_item(
     at: &At<'_>,
     copy: &Dir,
@@ -65,7 +65,7 @@ fn was_touched(source: &Meta, made: &Meta) -> bool {
     source > made && !is_coarse
 }
 
-/// BLAKE3 of a file, from the disk where the system lets go of what it remembers.
+/// BLAKE3 of a file, read from the disk instead of the page cache where the system allows it.
 fn hash(at: &At<'_>, dir: &Dir, name: &Component, control: &Control) -> Result<blake3::Hash, FsError> {
     let (mut file, _): (File, Meta) = dir.read(name).map_err(|e| at.failed(e))?;
     let _ = fadvise(&file, 0, None, Advice::DontNeed);

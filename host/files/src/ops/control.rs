@@ -1,4 +1,4 @@
-//! How a long operation is watched and stopped.
+//! Progress and cancellation of a long operation.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::Notes;
 use super::notes::Noted;
 use qm_confined::{FsError, Place};
 
-/// How far an operation has come. Totals are of everything it was asked to do, once known.
+/// Progress of an operation. Totals are of everything it was asked to do, once known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     pub items: u64,
@@ -17,10 +17,10 @@ pub struct Progress {
     pub total_bytes: Option<u64>,
 }
 
-/// Told after every item and every chunk of a file; from the working thread, so it must be quick and throttle by itself.
+/// Callback after every item and every chunk of a file. It runs in the working thread, so it must be quick and throttle itself.
 pub type OnProgress = Box<dyn Fn(Progress) + Send + Sync>;
 
-/// Handed to every operation that can take long.
+/// Progress, cancellation and notes of one long operation.
 pub struct Control {
     cancel: CancellationToken,
     on_progress: Option<OnProgress>,
@@ -38,7 +38,7 @@ impl Control {
         }
     }
 
-    /// Nobody watches; only the token can stop it.
+    /// Control without a progress callback; only the token can stop the operation.
     pub fn quiet(cancel: CancellationToken) -> Self {
         Self {
             cancel,
@@ -48,7 +48,7 @@ impl Control {
         }
     }
 
-    /// Where temporaries are made is noted there; nowhere without this.
+    /// Sets the store for the places of temporaries; without it nothing is noted.
     pub fn noting(mut self, notes: Arc<dyn Notes>) -> Self {
         self.notes = Some(notes);
         self
@@ -59,7 +59,7 @@ impl Control {
         Noted::write(self.notes.as_ref(), place, whole_tree)
     }
 
-    /// For a last step that is neither counted nor stopped.
+    /// Control for a last step that is neither counted nor stopped.
     pub(crate) fn unstoppable() -> Self {
         Self::quiet(CancellationToken::new())
     }

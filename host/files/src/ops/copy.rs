@@ -219,12 +219,12 @@ fn dress_directory(from: &Dir, to: &OwnedFd, meta: &Meta, manner: Manner) -> rus
     Ok(())
 }
 
-/// Copies what a walk comes by into another directory.
+/// Visitor that copies each entry of a walk into another directory.
 pub(super) struct Copier<'a> {
     to: Descent,
-    /// The note of the top directory and what is below.
+    /// Note of the top directory and the tree below it.
     noted: &'a Arc<Noted>,
-    /// What the directories on the way down are to look like once they are full; none where they were there before.
+    /// Metadata to give each open directory of the copy once it is full; `None` for one that was there before.
     looks: Vec<Option<Meta>>,
     manner: Manner,
     control: &'a Control,
@@ -304,7 +304,7 @@ impl Visitor for Fitting {
     }
 }
 
-/// As [`copy_item`], over a file or link that may be there: prepared aside, renamed in one step.
+/// Same as [`copy_item`], over a file or link that may be there: prepared aside, renamed in one step.
 pub(super) fn replace_item(
     at: &At<'_>,
     kind: Kind,

@@ -1,4 +1,4 @@
-//! What the move of a torrent's data needs besides the move: a look before it, and what a crash left of it settled.
+//! Steps around the move of a torrent's data: a check before it, and the repair of what a crash left.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -53,7 +53,8 @@ pub fn find_told(roots: &Roots, path: &Path) -> Result<Option<ConfinedPath>, FsE
     }
 }
 
-/// Whether `item` could be moved into `destination`, as things are now. Changes nothing.
+/// Checks that `item` could be moved into `destination` now. Changes nothing. Errors are those of the move: `Denied` for a
+/// missing right, `NoSpace` when a copy would not fit.
 pub fn check_move(item: &ConfinedPath, destination: &Destination, control: &Control) -> Result<(), FsError> {
     let name = item.entry()?;
     let meta = item.meta()?;
@@ -84,7 +85,7 @@ pub fn check_move(item: &ConfinedPath, destination: &Destination, control: &Cont
     Ok(())
 }
 
-/// Whether a move is a rename.
+/// True when item and destination are on one file system, so that a move is a rename.
 pub fn is_one_file_system(meta: &Meta, destination: &Destination) -> Result<bool, FsError> {
     let identity = destination.existing().identity();
     let identity = identity.map_err(|errno| FsError::os(errno, destination.rel()))?;

@@ -40,7 +40,7 @@ pub struct Entry {
     pub modified: Option<Timestamp>,
 }
 
-/// A name with what decides its place. Ordered as listed.
+/// Sort key of an entry, with its name. Ordered as the list is.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     is_file: bool,

@@ -1,6 +1,6 @@
-//! How much lies in a tree, and how much its removal would free.
+//! Size of a tree, and bytes that its removal would free.
 //!
-//! Bounds: [`MAX_SHARED`] files with several names are remembered; what comes after them counts as not freed.
+//! Bounds: [`MAX_SHARED`] files with several names are remembered; further ones count as not freed.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub struct Usage {
     pub files: u64,
     /// Sizes of its regular files; one with several names inside counts once.
     pub bytes: u64,
-    /// What removing it would free: files that have a name outside count nothing.
+    /// Bytes that removing it would free: files that have a name outside count nothing.
     pub frees: u64,
     /// Hard links of the item itself; 1 for a directory.
     pub links: u64,
@@ -44,7 +44,7 @@ pub fn measure_all(
     Ok(sum.usage)
 }
 
-/// As [`measure`], of an entry that is not a confined path: one in the trash.
+/// Same as [`measure`], for an entry that is not a confined path: one in the trash.
 pub(super) fn measure_entry(
     dir: &Dir,
     name: &Component,
@@ -58,7 +58,7 @@ pub(super) fn measure_entry(
     Ok(sum.usage)
 }
 
-/// As [`measure`], refused when something is mounted in the tree: it would be emptied too.
+/// Same as [`measure`], refused when something is mounted in the tree: the mount would be emptied too.
 pub(super) fn measure_for_removal(item: &ConfinedPath, control: &Control) -> Result<Usage, FsError> {
     let meta = item.meta()?;
     let mut sum = Sum {

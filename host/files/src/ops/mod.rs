@@ -1,4 +1,4 @@
-//! What can be done with a confined path. Blocking functions: run them through [`Workers`].
+//! Operations on a confined path. Blocking functions: run them through [`Workers`].
 //!
 //! Every change leaves the old state or the new one. What takes long is prepared under a temporary name
 //! ([`TEMP_PREFIX`](qm_confined::TEMP_PREFIX)) beside its place, synced and renamed into place; what is to vanish is

@@ -14,7 +14,7 @@ fn is_unsupported(errno: Errno) -> bool {
     matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
 }
 
-/// Renames where nothing is; `EEXIST` when something is, whoever was quicker.
+/// Renames to a free name; `EEXIST` when an entry has it, even one made at the same moment.
 pub(super) fn rename_new(from: &Dir, name: &Component, to: &Dir, new: &Component) -> Result<()> {
     match from.rename_with(name, to, new, RenameFlags::NOREPLACE) {
         Err(errno) if is_unsupported(errno) => rename_over_placeholder(from, name, to, new),
@@ -22,7 +22,7 @@ pub(super) fn rename_new(from: &Dir, name: &Component, to: &Dir, new: &Component
     }
 }
 
-/// For file systems without `RENAME_NOREPLACE`: the name is taken with something empty, in one step, and that replaced.
+/// Substitute for `RENAME_NOREPLACE` on file systems without it: creates an empty entry of that name, then renames over it.
 fn rename_over_placeholder(from: &Dir, name: &Component, to: &Dir, new: &Component) -> Result<()> {
     let is_dir = Meta::of(&from.stat(name)?).is_dir();
     if is_dir {
@@ -39,17 +39,17 @@ fn rename_over_placeholder(from: &Dir, name: &Component, to: &Dir, new: &Compone
     })
 }
 
-/// What a rename may find at the new place.
+/// Entry that a rename may replace at the new place.
 #[derive(Clone, Copy)]
 pub(super) enum Over<'a> {
     Nothing,
-    /// Neither it nor what replaces it is a directory.
+    /// A file or link, replaced by a file or link.
     File,
-    /// One of the two is; the note is of the new place.
+    /// The old entry, the new one, or both are a directory; the note is of the new place.
     Directory(&'a Arc<Noted>),
 }
 
-/// Renames over what is there. What was replaced and is not gone yet lies under the answer's name.
+/// Renames over the entry that is there. If the old entry could not be removed yet, it lies under the returned name.
 pub(super) fn rename_over(
     from: &Dir,
     name: &Component,
@@ -70,7 +70,7 @@ pub(super) fn rename_over(
     replace_in_two_steps(from, name, to, new, noted)
 }
 
-/// For file systems without `RENAME_EXCHANGE`: the old one steps aside, and back should the new one not come.
+/// Substitute for `RENAME_EXCHANGE` on file systems without it: the old entry is moved aside, and back if the new one fails.
 fn replace_in_two_steps(
     from: &Dir,
     name: &Component,
@@ -86,7 +86,7 @@ fn replace_in_two_steps(
     Ok(Replaced::Aside(old.doomed()))
 }
 
-/// The place of what was replaced.
+/// Place of the replaced entry.
 pub(super) enum Replaced {
     Gone,
     /// Under the name the new one came from.

@@ -146,12 +146,12 @@ fn find(dir: &Dir, told: &[u8], kind: Kind, size: Option<u64>, is_told: bool) ->
     }
 }
 
-/// True if a client may have written the name so because it could not write what stands there.
+/// True if a client may have written the name in place of characters that it could not write.
 fn is_garbled(name: &[u8]) -> bool {
     name.contains(&b'?') || String::from_utf8_lossy(name).contains('\u{fffd}')
 }
 
-/// A name with every run of what a client may be unable to write as one `?`.
+/// Name with each run of characters that a client may be unable to write as one `?`.
 fn folded(name: &[u8]) -> Vec<u8> {
     let mut folded: Vec<u8> = Vec::with_capacity(name.len());
     for byte in name {

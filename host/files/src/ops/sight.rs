@@ -12,7 +12,7 @@ use qm_ports::carry::{DirectoryId, Sighting};
 
 use qm_confined::Roots;
 
-/// A directory: what it is really called, and itself with those above it, nearest first.
+/// Directory: its real path, and the identities of it and those above it, nearest first.
 type Known = Option<(PathBuf, Arc<[DirectoryId]>)>;
 
 /// One answer a path, which is absolute; none for what is outside the roots, or lies in a directory that is not there.

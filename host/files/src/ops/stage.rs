@@ -20,7 +20,7 @@ pub struct Staged {
     done: Transferred,
 }
 
-/// Whether a move would have to copy.
+/// True when a move would have to copy, because a rename cannot reach the destination.
 pub fn must_copy(item: &ConfinedPath, destination: &Destination) -> Result<bool, FsError> {
     let one = item.parent.is_one_with(destination.existing());
     Ok(!one.map_err(|errno| FsError::os(errno, item.rel()))?)

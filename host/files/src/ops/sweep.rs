@@ -1,4 +1,4 @@
-//! Removes what killed processes left under temporary names, where they noted it.
+//! Removal of the temporaries that killed processes left in noted directories.
 
 use std::os::fd::OwnedFd;
 
@@ -10,16 +10,16 @@ use super::erase::erase;
 use super::tree::{At, Failed, Visitor, each, walk};
 use qm_confined::{Dir, FsError, Kind, Place, RelPath, Roots};
 
-/// What a sweep of one note came to.
+/// Result of the sweep of one note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swept {
     pub removed: u64,
-    /// Nothing is left to do there. Not so when somebody works on a temporary, when one refuses to go, or when the disk may
-    /// be away: nothing is there at all, as in the directory a disk is mounted on.
+    /// True when nothing is left to do there. False when a temporary is in use or cannot be removed, or when the directory is
+    /// empty: then its disk may be away, and this is the directory it is mounted on.
     pub settled: bool,
 }
 
-/// Looks into one noted directory, or with `whole_tree` below it, and removes the temporaries that nobody works on.
+/// Looks into one noted directory, or with `whole_tree` below it, and removes the temporaries that no process has locked.
 pub fn sweep(
     roots: &Roots,
     place: &Place,

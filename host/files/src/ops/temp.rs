@@ -1,4 +1,4 @@
-//! Temporaries: where an operation prepares what it will rename into place, or puts what is to vanish.
+//! Temporaries: entries that an operation prepares to rename into place, or renames away to remove.
 //!
 //! A temporary never holds the only copy of anything that is to be kept, so whoever finds one that nobody works on may
 //! remove it. Who works on one holds a lock (`flock`) on it; a killed process lets go of its locks.
@@ -75,7 +75,7 @@ impl Temp {
         })
     }
 
-    /// Locks what was just made, and looks whether a sweep took it before the lock was there.
+    /// Locks a new temporary, and checks that a sweep did not remove it before the lock was there.
     fn hold(dir: &Dir, name: Component, made: OwnedFd, noted: &Arc<Noted>) -> Result<Temp> {
         let lock = match flock(&made, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Some(made),
@@ -101,19 +101,19 @@ impl Temp {
         &self.name
     }
 
-    /// To be removed when dropped.
+    /// Marks the temporary to be removed when it is dropped.
     pub fn doomed(mut self) -> Self {
         self.kept = false;
         self
     }
 
-    /// It stays where it is, for the next sweep.
+    /// Leaves the temporary where it is, for the next sweep.
     pub fn left_behind(mut self) {
         self.noted.leave();
         self.kept = true;
     }
 
-    /// It lies under its own name now: nothing is left to remove.
+    /// Marks the temporary as renamed to its final name: nothing is left to remove.
     pub fn published(mut self) {
         self.kept = true;
     }

@@ -22,11 +22,11 @@ use qm_confined::{Component, ConfinedPath, Destination, Dir, FsError, Kind, Meta
 
 #[derive(Clone, Debug, Default)]
 pub struct Transfer {
-    /// Move: what is there is removed for good. Copy: merged, file by file.
+    /// Replaces an entry at the new place. Move: the old entry is removed for good. Copy: folders are merged, file by file.
     pub overwrite: bool,
     /// Compare a BLAKE3 hash of both sides of every copied file before the copy is put into place.
     pub verify: bool,
-    /// Under another name than its own.
+    /// New name of the item; `None` keeps its name.
     pub name: Option<Component>,
 }
 
@@ -40,7 +40,7 @@ pub struct Transferred {
     pub usage: Usage,
 }
 
-/// What is transferred: an entry in an open directory.
+/// Source of a transfer: an entry in an open directory.
 pub(super) struct Source<'a> {
     pub dir: &'a Dir,
     /// The place of that directory.
@@ -150,7 +150,7 @@ fn transfer(
     Ok(Transferred { usage, ..done })
 }
 
-/// Refuses what would lose something, before anything is touched. Answers what is at the new place.
+/// Refuses a transfer that would lose data, before anything is touched. Returns the entry at the new place.
 pub(super) fn check(
     meta: &Meta,
     destination: &Destination,
@@ -185,7 +185,7 @@ pub(super) fn check(
     Ok(Some(there))
 }
 
-/// Moves, over what is `there` if something is.
+/// Moves the source, over the entry `there` if one is.
 pub(super) fn relocate(
     source: &Source<'_>,
     target: &Target<'_>,
@@ -347,7 +347,7 @@ fn copy_tree(
     Ok(())
 }
 
-/// Copies, into what is `there` if something is.
+/// Copies the source, into the entry `there` if one is.
 fn duplicate(
     source: &Source<'_>,
     target: &Target<'_>,

@@ -18,7 +18,7 @@ use qm_confined::{
     Component, ConfinedPath, Dir, FsError, MAX_NAME_BYTES, Meta, RelPath, Roots, TRASH_DIR, TrashedItem,
 };
 
-/// Where an item will lie in the trash: the fields of its record. A name that is not UTF-8 is whole in
+/// Place that an item will have in the trash: the fields of its record. A name that is not UTF-8 is whole in
 /// [`original`](Self::original) alone: keep its [`encoded`](RelPath::encoded) form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrashPlace {
@@ -57,7 +57,7 @@ impl TrashPlace {
     }
 }
 
-/// Moves the item to its place in the trash. Answers what it holds.
+/// Moves the item to its place in the trash. Returns its size and counts.
 pub fn trash(item: &ConfinedPath, place: &TrashPlace, control: &Control) -> Result<Usage, FsError> {
     let name = item.entry()?;
     let meta = item.meta()?;
@@ -166,8 +166,8 @@ pub fn purge(item: &TrashedItem, control: &Control) -> Result<(), FsError> {
     )
 }
 
-/// What lies in the trash directories of the hard roots and of `others`, as (storage root, trash path): to find what has no
-/// record. Names that are not text are none of ours.
+/// Entries of the trash directories of the hard roots and of `others`, as (storage root, trash path). The caller finds among
+/// them those without a record. Names that are not UTF-8 are skipped: the server never makes such names.
 pub fn stray(roots: &Roots, others: &BTreeSet<String>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (root, dir) in roots.handles(others) {

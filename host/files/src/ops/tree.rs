@@ -18,7 +18,7 @@ const HELD: usize = 32;
 
 /// A way down a tree.
 pub(super) struct Descent {
-    /// From the top to the current directory.
+    /// Identities of the directories from the top to the current one.
     way: Vec<Identity>,
     /// The last of them, never empty.
     held: VecDeque<Dir>,
@@ -79,15 +79,15 @@ impl At<'_> {
     }
 }
 
-/// What a walk does with each entry it meets.
+/// Actions of a walk on the entries it meets.
 pub(super) trait Visitor {
-    /// Anything but a directory. Called while its directory is being read.
+    /// Visits an entry that is not a directory. Called while its directory is being read.
     fn item(&mut self, at: &At<'_>, kind: Kind) -> Result<(), FsError>;
 
-    /// A directory, before it is walked. False: leave it out.
+    /// Visits a directory before it is walked. False: leave it out.
     fn enter(&mut self, at: &At<'_>) -> Result<bool, FsError>;
 
-    /// A directory that was entered, after all in it.
+    /// Visits a directory that was entered, after all its entries.
     fn leave(&mut self, at: &At<'_>) -> Result<(), FsError>;
 
     /// Our own hidden names: the trash, temporaries.
@@ -95,7 +95,7 @@ pub(super) trait Visitor {
         true
     }
 
-    /// Whether a directory that cannot be read, or vanished, is left out instead of ending the walk.
+    /// True: a directory that cannot be read, or vanished, is left out. False: it ends the walk.
     fn is_lenient(&self) -> bool {
         false
     }

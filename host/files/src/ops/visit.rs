@@ -13,7 +13,7 @@ use qm_confined::{Component, ConfinedPath, FsError, Kind, Meta, RelPath};
 pub enum Visit<'a> {
     /// A directory, before its contents. `Break`: leave it out.
     Enter(Found<'a>),
-    /// Anything else. `Break` means nothing here.
+    /// An entry that is not a directory. `Break` has no effect here.
     Item(Found<'a>),
     /// A directory, after its contents.
     Leave(Found<'a>),

@@ -1,4 +1,4 @@
-//! Where file system work runs: never on the async threads, and in lanes of its own, so that a hung mount stops the file
+//! Threads for file system work: never the async threads, and in lanes of its own, so that a hung mount stops the file
 //! manager alone.
 //!
 //! Looks have lanes of their own: however many there are, and however long, no change waits for one.
@@ -23,9 +23,9 @@ pub const LONG: usize = 4;
 pub const LOOKS: usize = 16;
 /// Long looks at once: whatever walks a tree or reads much to tell about it.
 pub const WALKS: usize = 4;
-/// Walks at once of one user. A walk may take minutes and is not interrupted for others, so nobody ever has all places.
+/// Walks at once of one user. A walk may take minutes and is not interrupted for others, so no user ever has all places.
 pub const WALKS_OF_ONE: usize = 2;
-/// What waits in one lane for a place.
+/// Calls that may wait for a place in one lane.
 pub const WAITING: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum Lane<'a> {
     Quick,
     Long,
     Look,
-    /// For the user of this id.
+    /// Walk for the user of this id.
     Walk(&'a str),
 }
 

@@ -17,7 +17,7 @@ pub struct Note {
     pub storage_root: String,
     /// Below the storage root, percent-encoded.
     pub directory: String,
-    /// Whether temporaries may lie anywhere below.
+    /// True when temporaries may lie anywhere below the directory, not only in it.
     pub whole_tree: bool,
     pub noted_at: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! Table `file_trash`: what lies in the trash directories. A record is written before its item is moved there, as
+//! Table `file_trash`: items in the trash directories. A record is written before its item is moved there, as
 //! `pending`, and settled after; the other way round when an item leaves.
 
 use qm_db::{Affected, DbError, FromRow, Tx, sql};
@@ -29,7 +29,7 @@ pub struct TrashRecord {
     pub storage_root: String,
     /// Below the storage root, as people see it.
     pub original_path: String,
-    /// Its percent-encoded bytes, where they are not UTF-8.
+    /// Percent-encoded bytes of the path, when they are not UTF-8.
     pub original_raw: Option<String>,
     pub name: String,
     /// Absolute.
@@ -79,7 +79,7 @@ fn records(rows: Vec<Row>) -> Vec<TrashRecord> {
     rows.into_iter().map(TrashRecord::from).collect()
 }
 
-/// What lies in the trash, the latest first.
+/// Records of items in the trash, the latest deletion first.
 pub async fn list(tx: &mut Tx) -> Result<Vec<TrashRecord>, DbError> {
     qm_db::all!(tx, Row, LIST, false).await.map(records)
 }
@@ -91,7 +91,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<TrashRecord>, DbError>
         .map(TrashRecord::from))
 }
 
-/// What was deleted at or before `until`, the oldest first.
+/// Records of items deleted at or before `until`, the oldest first.
 pub async fn expired(tx: &mut Tx, until: Timestamp) -> Result<Vec<TrashRecord>, DbError> {
     qm_db::all!(tx, Row, EXPIRED, false, until.ms())
         .await

@@ -1,4 +1,4 @@
-//! Looking: `/api/files` and what tells about files and paths.
+//! Routes that read: `/api/files`, and those that tell about files and paths.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params};
@@ -64,7 +64,7 @@ pub async fn file_properties(
     Ok(Json(app.properties(query, &looker).await?))
 }
 
-/// What a file holds: its kind, and of a text the first MiB.
+/// Preview of a file: its kind, and of a text the first MiB.
 #[utoipa::path(
     get, path = "/api/files/preview", tag = TAG,
     params(

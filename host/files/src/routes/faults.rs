@@ -1,5 +1,5 @@
-//! With which errors of this area each operation may refuse, for the document. What every guarded operation may answer
-//! is known without them.
+//! Errors of this area that each operation may answer, for the API document. Errors that every guarded operation may answer
+//! are not listed here.
 
 use qm_kernel::Permission;
 use qm_web::faults;
@@ -10,7 +10,7 @@ use qm_confined::FsError;
 faults! {
     /// A path that is walked, and what is at its end.
     Read => read();
-    /// What would be changed, before anything is.
+    /// Preview of a change: nothing is changed yet.
     DeletePreview => before_change();
     Preview => with(read(), [E::PreviewsDirectory]);
     Download => with(read(), [E::DownloadsDirectory]);

@@ -11,9 +11,9 @@ use crate::dto::answers::TicketView;
 use crate::dto::requests::{PathBody, PathQuery, StreamQuery};
 use crate::stream::{Media, Plan, asked, disposition};
 
-/// What an answer that nobody may keep says of that.
+/// Value of `Cache-Control` for an answer that no cache may store.
 const NOT_KEPT: HeaderValue = HeaderValue::from_static("private, max-age=0, no-store");
-/// In front of an SVG's policy: it may hold scripts.
+/// Beginning of the content security policy for an SVG, which may hold scripts.
 const SVG_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox; ";
 
 /// A ticket to stream one file for four hours, for players that cannot send a bearer token.

@@ -1,4 +1,4 @@
-//! `/api/files/operations`: what is running, and how to stop it.
+//! `/api/files/operations`: list of running operations, and their cancellation.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Client, Json, Path};

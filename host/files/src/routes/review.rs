@@ -1,4 +1,4 @@
-//! Looking before leaping: delete previews, conflicts, cleanups; and doing what was chosen.
+//! Previews of deletes, conflicts and cleanups; and the routes that carry out the choice made after them.
 
 use axum::extract::State;
 use qm_web::{ApiResult, Auth, Body, Client, Created};
@@ -10,7 +10,7 @@ use crate::dto::requests::{Delete, PathsBody};
 use crate::dto::reviews::{BulkDeletePreview, CleanupPreview, CleanupResult, ConflictReport, DeletePreview};
 use crate::service::Looker;
 
-/// What a delete would take away, and the torrents whose data it is.
+/// Preview of a delete: what it would take away, and the torrents whose data it is.
 #[utoipa::path(
     post, path = "/api/files/delete/preview", tag = TAG,
     request_body = Body<Delete>,
@@ -70,7 +70,7 @@ pub async fn resolve_conflicts(
     Ok(Created(app.resolve_conflicts(&caller(auth, client), body).await?))
 }
 
-/// What of a folder may go: samples, empty folders, duplicates and the like.
+/// Items of a folder that may be cleaned up: samples, empty folders, duplicates and the like.
 #[utoipa::path(
     post, path = "/api/files/cleanup-preview", tag = TAG,
     request_body = Body<CleanupScan>,

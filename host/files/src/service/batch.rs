@@ -1,4 +1,4 @@
-//! One operation on several items: one after the other, each by itself; what fails stops no other.
+//! One operation on several items, one after the other; a failed item does not stop the others.
 
 use serde_json::json;
 
@@ -114,7 +114,7 @@ struct ItemDone {
 }
 
 impl BatchResult {
-    /// For the message that tells of its end.
+    /// Outcome for the message about the end of the batch.
     pub(super) fn outcome(&self, bytes: u64) -> Outcome {
         Outcome {
             item_count: Some(self.total as u64),

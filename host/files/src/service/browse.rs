@@ -158,7 +158,7 @@ fn properties(item: &ConfinedPath, meta: &Meta, control: &Control) -> Result<Pro
     })
 }
 
-/// Where the file system keeps it.
+/// Time of creation, if the file system keeps it.
 fn created(item: &ConfinedPath, meta: &Meta) -> Option<Timestamp> {
     let metadata = match meta.kind {
         Kind::File => item.open_file().ok()?.0.metadata().ok()?,

@@ -25,10 +25,10 @@ const MAX_ENTRIES: usize = 1_000_000;
 const MAX_DEPTH: usize = 256;
 /// Every finding carries its whole path, however long.
 const MAX_FOUND_BYTES: usize = 512 * 1024 * 1024;
-/// What a component of a path costs besides its bytes, about.
+/// Approximate memory of one path component besides its text, in bytes.
 const COMPONENT_BYTES: usize = 48;
 const REASON: &str = "cleanup";
-/// Of a folder in which nothing is but what was found as well.
+/// Reason shown for a folder that holds nothing but items found by the cleanup.
 const EMPTY_THEN: &str = "Empty once all that is listed in it has been removed";
 
 impl Files {
@@ -206,15 +206,15 @@ struct Tree {
 }
 
 struct Directory {
-    /// Its name and the directory it is in; none for the folder itself. Whole paths are put together when asked for: kept,
-    /// those of a deep tree take more memory than there is.
+    /// Index of the parent directory, and the name; `None` for the folder itself. Whole paths are built only when needed: kept
+    /// for all, those of a deep tree would take more memory than there is.
     place: Option<(usize, Component)>,
     /// Below the folder itself.
     depth: usize,
     /// Entries seen in it, and how many of them may go.
     entries: usize,
     may_go: usize,
-    /// Its contents were walked to the end.
+    /// True when all its contents were walked.
     complete: bool,
     has_video: bool,
 }

@@ -1,4 +1,4 @@
-//! What would meet another in a directory. Looks only.
+//! Conflicts that a transfer into a directory would have. Looks only.
 //! Bounds: at most [`MAX_SOURCES`](crate::dto::choices::MAX_SOURCES) are looked at, one after the other; the directory's
 //! entries are held once; of a file at most 16 MiB are read. A caller that hangs up ends it.
 
@@ -70,7 +70,7 @@ pub(super) fn destination(base: &Base, rel: &RelPath) -> Result<ConfinedPath, Fi
     }
 }
 
-/// An item and what its name says.
+/// Item with the release that its name tells.
 struct Candidate {
     item: ConfinedPath,
     meta: Meta,
@@ -137,15 +137,15 @@ struct Place<'a> {
     directory: &'a ConfinedPath,
     handle: Dir,
     meta: Meta,
-    /// Its files by release identity, the first of each; read once somebody asks.
+    /// Files of the directory by release identity, the first of each; read when first needed.
     releases: Option<HashMap<String, Component>>,
     control: &'a Control,
 }
 
-/// What a candidate would meet.
+/// Entry of the destination that a candidate conflicts with.
 struct Met {
     target: Candidate,
-    /// It is the candidate itself, which is in the destination already.
+    /// True when it is the candidate itself, which is in the destination already.
     itself: bool,
 }
 
@@ -161,8 +161,8 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// Whatever has the candidate's name, because the transfer would be refused; else the first release of the same
-    /// thing.
+    /// Entry of the candidate's name, because the transfer would be refused; else the first release of the same episode or
+    /// movie.
     fn meets(&mut self, candidate: &Candidate) -> Result<Option<Met>, FsError> {
         let Some(name) = candidate.item.name() else {
             return Ok(None);
@@ -197,7 +197,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Whether the item is an entry of this directory.
+    /// True when the item is an entry of this directory.
     fn holds(&self, item: &ConfinedPath) -> Result<bool, FsError> {
         let above = item.rel().parent().unwrap_or_default();
         let above = self.base.resolve(&above, Intent::Read)?;
@@ -263,7 +263,7 @@ impl Met {
     }
 }
 
-/// What two files have in common.
+/// Similarity of two files, from their size, a partial hash and their release names.
 fn kind_of(source: &Candidate, target: &Candidate, control: &Control) -> Result<ConflictKind, FsError> {
     let is_identical = source.meta.size == target.meta.size
         && match (partial_hash(source, control), partial_hash(target, control)) {

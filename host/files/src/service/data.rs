@@ -35,7 +35,7 @@ impl From<FilesError> for CarryError {
     }
 }
 
-/// Why nothing is done with data: the disk says so, or what lies there is not the torrent's.
+/// Refusal to touch data: the file system fails, or the data there is not the torrent's.
 enum Refusal {
     Fs(FsError),
     Data(CarryError),
@@ -64,7 +64,7 @@ fn conflict(message: String) -> Refusal {
     })
 }
 
-/// Where the data is to lie.
+/// Path that the data gets.
 fn target(job: &DataMove) -> Option<PathBuf> {
     let name = Path::new(&job.source).file_name()?;
     Some(Path::new(&job.directory).join(name))

@@ -25,14 +25,14 @@ use qm_confined::{Component, ConfinedPath, FsError, Intent, RelPath};
 const OPERATION: &str = "delete";
 const ACTION: &str = "file.deleted";
 
-/// How something is deleted.
+/// Options of a delete.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Manner {
     pub permanent: bool,
     pub torrents: TorrentAction,
     /// Data of those torrents that others use is kept, instead of nothing being deleted.
     pub keep_shared: bool,
-    /// Why, where it is not a delete by name.
+    /// Reason for the audit trail, when the user did not delete the item by name.
     pub reason: Option<&'static str>,
     /// A folder goes only if nothing is in it.
     pub only_empty: bool,

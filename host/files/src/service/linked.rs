@@ -1,4 +1,4 @@
-//! What a delete would take away, and the torrents whose data is at stake.
+//! Preview of a delete: sizes, and the torrents whose data is at stake.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::error::FilesError;
 use crate::ops::{self, Lane, Usage};
 use qm_confined::{ConfinedPath, FsError, Intent, RelPath};
 
-/// What stands at a path.
+/// Item found at a path.
 enum Found {
     Item(ConfinedPath),
-    /// Nothing; the absolute path it would have.
+    /// No item; holds the absolute path it would have.
     Nothing(String),
 }
 

@@ -61,9 +61,9 @@ pub struct FilesDeps {
     /// Every operation is one of them; their types are registered here.
     pub jobs: Jobs,
     pub hub: Hub,
-    /// Who knows which torrents' data lies where.
+    /// Port that lists the torrents whose data lies at a path.
     pub payloads: Arc<dyn TorrentPayloads>,
-    /// Who knows whether the user of a ticket may still see files.
+    /// Port that tells if the user of a ticket may still see files.
     pub holders: Arc<dyn Holders>,
     pub streaming: StreamConfig,
     /// `FILE_MANAGER_ROOTS`
@@ -72,14 +72,14 @@ pub struct FilesDeps {
     pub own: Vec<OwnPlace>,
 }
 
-/// Who asks, from where.
+/// User who makes a change, and the client it comes from.
 #[derive(Clone)]
 pub struct Caller {
     pub principal: Principal,
     pub client: ClientInfo,
 }
 
-/// Who looks, for as long as they are there.
+/// User who asks to read; the work stops when the connection closes.
 #[derive(Clone, Debug)]
 pub struct Looker {
     pub auth: Auth,
@@ -87,12 +87,12 @@ pub struct Looker {
 }
 
 impl Looker {
-    /// Whose walks share places.
+    /// Id of the user; it limits the walks of one user.
     fn user(&self) -> &str {
         &self.auth.0.user_id
     }
 
-    /// What stops a look: whoever asked has gone.
+    /// Control that cancels a look when the caller has hung up.
     fn control(&self) -> Control {
         Control::quiet(self.hung_up.0.clone())
     }
@@ -115,10 +115,10 @@ pub struct Files {
     aliases: Vec<(PathBuf, PathBuf)>,
     workers: Workers,
     operations: Arc<Operations>,
-    /// The server ends: what no caller can cancel stops as well.
+    /// Cancelled when the server stops: ends work that no caller can cancel.
     stopping: CancellationToken,
     journal: Arc<Journal>,
-    /// Held by whoever sweeps the trash: one sweep at a time.
+    /// Lock held during a sweep of the trash: one sweep at a time.
     sweeping: tokio::sync::Mutex<()>,
     /// The reason why the Default Root Path was passed over, as last logged.
     passed_over: Arc<Mutex<Option<String>>>,
@@ -226,7 +226,7 @@ fn lane_of(is_directory: bool) -> Lane<'static> {
     if is_directory { Lane::Long } else { Lane::Quick }
 }
 
-/// Whether the caller may do to torrents what a delete asks for.
+/// Checks that the caller has the permission for the torrent action of a delete.
 fn check_torrent_action(caller: &Caller, action: TorrentAction) -> Result<(), FilesError> {
     if action
         .permission()

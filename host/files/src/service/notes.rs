@@ -1,4 +1,4 @@
-//! Where operations are making temporaries, noted in the database; and the sweep of what a killed process noted.
+//! Places in which operations make temporaries, noted in the database; and the sweep of those that a killed process noted.
 //!
 //! The sweep looks where a note says and nowhere else: the trees below the roots may be huge, the disks slow. Notes of this
 //! process are in use and left alone.

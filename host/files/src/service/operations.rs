@@ -47,7 +47,7 @@ struct Running {
     id: String,
     job_id: String,
     subject: Subject,
-    /// Who asked for it; none when no person did.
+    /// Id of the user who asked for it; `None` when the server started it.
     user_id: Option<String>,
     started_at: Timestamp,
     cancel: CancellationToken,
@@ -76,7 +76,7 @@ impl Subject {
     }
 }
 
-/// How an operation ended, for the message.
+/// End of an operation, for the message.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub item_count: Option<u64>,
@@ -138,7 +138,7 @@ impl Operations {
         self.begin_as(None, false, Some(caller), subject).await
     }
 
-    /// Begins an operation that nobody waits for, of `caller` or of nobody: its job stands before this returns. `id`: one
+    /// Begins an operation in the background, for `caller` or for none. Its job is stored before this returns. `id`: one
     /// that was chosen before.
     pub async fn begin_apart(
         self: &Arc<Self>,
@@ -262,7 +262,7 @@ fn store_now_and_then(hosted: &Hosted, running: &Arc<Running>) -> DropGuard {
 pub struct Operation {
     operations: Arc<Operations>,
     running: Arc<Running>,
-    /// Its job, until that ends.
+    /// Job of the operation, until the job ends.
     hosted: Option<Hosted>,
     _storing: DropGuard,
     _place: OwnedSemaphorePermit,
@@ -277,7 +277,7 @@ impl Operation {
         self.running.cancel.is_cancelled()
     }
 
-    /// What file system work reports to and is stopped by. All controls of one operation count together.
+    /// Control for file system work: takes its progress and cancels it. All controls of one operation count together.
     pub fn control(&self) -> Control {
         let (running, operations) = (Arc::clone(&self.running), Arc::clone(&self.operations));
         let before = running.seen().latest;
@@ -385,7 +385,7 @@ impl Operations {
     }
 }
 
-/// To everybody who may see files.
+/// Sends a realtime message to all users who may see files.
 pub fn emit(hub: &Hub, event: &'static str, message: &impl Serialize) {
     hub.emit_json(Room::Perm(Permission::FilesView), event, message);
 }

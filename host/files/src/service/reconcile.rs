@@ -1,4 +1,4 @@
-//! What a crash left open, settled at the next start.
+//! Repair at start-up of deletes and restores that a crash left unfinished.
 //!
 //! A record without its item goes: the item is at its old place, or was on its way out. A pending record whose item has
 //! arrived becomes an ordinary one, with the audit row that was not written. An item without a record (a database restored
@@ -26,10 +26,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SEPARATOR: &str = "__";
 
 impl Files {
-    /// To be called once, before the first request. Goes on by itself when it takes long.
+    /// Repairs the trash. Call it once, before the first request; a long repair continues in the background.
     pub async fn recover(self: &Arc<Self>) -> Result<(), FilesError> {
         let mut tx = self.db.begin_read().await?;
-        // Those of before: what requests add from now on is none of its business.
+        // Only the records of now: those that requests add later need no repair.
         let records = repo::trash::every(&mut tx).await?;
         drop(tx);
         let files = Arc::clone(self);

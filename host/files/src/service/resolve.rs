@@ -1,6 +1,6 @@
 //! Resolves conflicts, each item by itself.
 //!
-//! To replace a file it is moved to the trash, then the other one takes its place; if that fails, it comes back. So at any
+//! Replacing a file: it is moved to the trash, then the other one takes its place; if that fails, it comes back. So at any
 //! moment the old file is at its place or in the trash with a record, and the new one at its old place or its new. What
 //! cannot be renamed into place is copied beside it before. Only when all is done, and only if asked for, does the old one
 //! go for good.
@@ -77,7 +77,7 @@ impl Files {
         Ok(result)
     }
 
-    /// Answers what was done, in words.
+    /// Resolves one conflict; returns a sentence that tells the result.
     async fn resolve_item(
         &self,
         caller: &Caller,

@@ -83,7 +83,7 @@ impl Files {
 }
 
 impl Outcome {
-    /// Of a result: what `describe` says of a success, or the error's text.
+    /// Outcome of a result: from `describe` for a success, else from the error's text and code.
     pub fn of<T>(result: &Result<T, FilesError>, describe: impl FnOnce(&T) -> Outcome) -> Outcome {
         match result {
             Ok(value) => describe(value),

@@ -1,4 +1,4 @@
-//! Who may read the contents of which file: tickets, streams, downloads, previews.
+//! Permission checks for reading the content of a file: tickets, streams, downloads, previews.
 
 use qm_confined::{FsError, Intent, RelPath};
 use qm_kernel::Permission;

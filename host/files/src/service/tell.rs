@@ -1,4 +1,4 @@
-//! What is told of a change: an audit row, a domain event, a realtime message.
+//! Reports of a change: an audit row, a domain event, a realtime message.
 
 use std::path::Path;
 
@@ -31,10 +31,10 @@ qm_kernel::events! {
 /// The events of this area.
 pub const EVENTS: &[EventSpec] = &[EventSpec::of::<FileMoved>(), EventSpec::of::<FileDeleted>()];
 
-/// What became of a file, for the audit trail.
+/// Change of a file, for the audit trail.
 pub struct Fact {
     pub action: &'static str,
-    /// `file`, `folder` or `setting`; `None` for what concerns no single one.
+    /// Kind of the object: `file`, `folder` or `setting`; `None` when the change is about several.
     pub object_type: Option<&'static str>,
     pub object_id: Option<String>,
     pub result: AuditResult,

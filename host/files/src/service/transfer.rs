@@ -138,7 +138,7 @@ impl Files {
         done
     }
 
-    /// Copies the item beside what it is to replace, when it cannot simply be renamed there.
+    /// Copies the item beside the entry that it will replace, when a rename cannot reach it.
     pub(super) async fn stage(
         &self,
         caller: &Caller,
@@ -171,7 +171,7 @@ impl Files {
         staged
     }
 
-    /// Puts into place what [`stage`](Self::stage) prepared.
+    /// Puts an item into place that [`stage`](Self::stage) prepared.
     pub(super) async fn put_staged(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! The trash: what lies in it, putting back, removing for good, and what has lain there long enough.
+//! Trash: its list, restoring, removing for good, and the sweep of expired items.
 //!
 //! An item leaves the trash before its record does: a crash in between leaves a record without an item, which the next
 //! start drops.
@@ -45,7 +45,7 @@ impl Retention {
         Some(Timestamp::from_ms(deleted_at.ms().saturating_add(stay)))
     }
 
-    /// What was deleted at or before this instant has expired.
+    /// Latest deletion time that has expired by now; `None` when items never expire.
     fn limit(self, now: Timestamp) -> Option<Timestamp> {
         let stay = (self.days? * DAY_MS) as i64;
         Some(Timestamp::from_ms(now.ms().saturating_sub(stay)))
@@ -190,7 +190,7 @@ impl Files {
         Ok(removed)
     }
 
-    /// Removes what has lain in the trash long enough; answers what went. One sweep at a time: a second one does nothing.
+    /// Removes expired items of the trash; returns their count and bytes. One sweep at a time: a second one does nothing.
     pub async fn sweep_trash(&self) -> Result<Removed, FilesError> {
         let Ok(_turn) = self.sweeping.try_lock() else {
             return Ok(Removed::default());
@@ -221,7 +221,7 @@ impl Files {
     /// Name and interval of [`Files::upkeep_loop`].
     pub const UPKEEP: (&'static str, Duration) = ("files_trash_retention_sweep", SWEEP_EVERY);
 
-    /// Clears away what a killed run left and sweeps the trash; ends when `stop` is cancelled.
+    /// Removes temporaries of a killed process and sweeps the trash again and again; ends when `stop` is cancelled.
     pub async fn upkeep_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(SWEEP_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -267,7 +267,7 @@ impl Files {
         sum
     }
 
-    /// A control of work that nobody watches and nobody stops.
+    /// Control for work without progress messages, which no user can stop.
     fn quiet(&self) -> Control {
         Control::quiet(CancellationToken::new()).noting(self.journal.clone())
     }

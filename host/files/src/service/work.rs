@@ -1,4 +1,4 @@
-//! Operations as jobs: what is stored of them, and what another server tells of those it runs.
+//! Operations as jobs: their stored form, and the progress that another server reports of its own.
 
 use qm_jobs::{Done, HostedView, JobContext, JobError, JobType, Jobs, NewJob, Progress as Told, Visibility};
 use qm_kernel::Permission as P;
@@ -11,7 +11,7 @@ use crate::ops::Progress;
 
 /// The module of these jobs.
 pub const MODULE: &str = "files";
-/// The type of what a job is about, where that has an id of its own.
+/// Type of a job's subject, when the subject has an id of its own.
 const CARRIED: &str = "data_move";
 
 macro_rules! operations {
@@ -59,7 +59,7 @@ pub fn job_of(caller: Option<&Caller>, subject: &Subject, carried: Option<&str>)
     }
 }
 
-/// How an operation ended: the result of its job.
+/// Job result of an operation: an error for a failure, never retried.
 pub fn result_of(outcome: &Outcome) -> Result<Done, JobError> {
     match &outcome.failure {
         None => Ok(done(outcome)),

@@ -7,7 +7,7 @@ use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
-    /// That of release notes, which no browser knows.
+    /// Code page 437, the encoding of many NFO files; browsers do not know it.
     Cp437,
     Latin1,
     Utf16Le,
@@ -22,7 +22,7 @@ const SNIFFED: usize = 8192;
 const MIN_EVIDENCE: usize = 8;
 
 impl Encoding {
-    /// Those that may be asked for by their names.
+    /// Encodings that a request may name.
     const NAMED: [Encoding; 5] = [
         Encoding::Utf8,
         Encoding::Cp437,
@@ -78,7 +78,7 @@ impl Encoding {
         }
     }
 
-    /// The text of `bytes`, without a byte order mark; what cannot be read is U+FFFD.
+    /// Text of `bytes`, without a byte order mark; bytes that cannot be decoded become U+FFFD.
     pub fn decode(self, bytes: &[u8]) -> String {
         let text = match self {
             Encoding::Cp437 => return cp437(bytes),
@@ -92,7 +92,7 @@ impl Encoding {
     }
 }
 
-/// Whether `bytes` are no text: a NUL near their beginning, unless they say that they are UTF-16.
+/// True when `bytes` are not text: a NUL near their beginning, and no byte order mark of UTF-16.
 pub fn is_binary(bytes: &[u8]) -> bool {
     let utf16 = matches!(
         byte_order_mark(bytes),

@@ -1,4 +1,4 @@
-//! What a file holds, as far as it can be shown.
+//! Preview of a file's content.
 //! Bounds: [`MAX_READ`] bytes of a file are read.
 
 use std::io::Read;

@@ -7,7 +7,7 @@ use qm_kernel::Timestamp;
 
 /// Ranges in one header.
 pub const MAX_PARTS: usize = 32;
-/// Two ranges no farther apart become one: the header of a part is longer than what lies between.
+/// Largest gap over which two ranges become one, in bytes: the header of a part would be longer than the gap.
 const GAP: u64 = 128;
 
 /// Bytes `start..end` of a file; never empty.
@@ -36,18 +36,18 @@ pub enum Asked {
     One(Span),
     /// Two or more, ascending and apart from each other.
     Several(Vec<Span>),
-    /// Nothing of what was asked for exists: 416.
+    /// No requested range exists in the file: 416.
     Nothing,
 }
 
-/// What identifies the bytes of a file.
+/// Validators of a file's bytes, for conditional requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validators {
     /// Strong, quoted.
     pub etag: String,
     /// Instant of the last change, as an HTTP date.
     pub last_modified: String,
-    /// Whether the last change is so long ago that another within the same second would be seen.
+    /// True when the last change is more than 1 s ago, so that `last_modified` tells every later change.
     pub settled: bool,
 }
 
@@ -62,7 +62,7 @@ impl Validators {
         }
     }
 
-    /// Whether `If-Range` names the file as it is now.
+    /// True when `If-Range` names the file as it is now.
     fn confirm(&self, if_range: &str) -> bool {
         let asked = if_range.trim();
         // A weak tag never confirms a range.

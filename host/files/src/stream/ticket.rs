@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 /// Lifetime of a ticket.
 pub const LIFETIME: Duration = Duration::from_hours(4);
 const MAX_TOKEN: usize = 4096;
-/// In bytes, percent-encoded.
+/// Limit of a percent-encoded path, in bytes.
 const MAX_PATH: usize = 2048;
 /// Label that the signing key is derived with.
 const LABEL: &[u8] = b"quartermaster media ticket";
@@ -70,7 +70,7 @@ impl Tickets {
         (format!("{body}.{signature}"), expires)
     }
 
-    /// What a ticket says, if it is ours and still good. The signature is compared in constant time.
+    /// Claims of a ticket that this server signed and that has not expired. The signature is compared in constant time.
     pub fn verify(&self, token: &str, now: Timestamp) -> Option<Claims> {
         if token.is_empty() || token.len() > MAX_TOKEN {
             return None;
@@ -94,8 +94,8 @@ fn keyed(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()))
 }
 
-/// What tells a file from every other one that may take its name: the root in effect, the identity, and when it was made,
-/// because an inode's number is given out again.
+/// Fingerprint of a file that no later file of the same name has: hash of the root in effect, the identity, and the time of
+/// creation, because an inode's number is given out again.
 pub fn mark(root: &str, device: u64, inode: u64, made_ns: i128) -> String {
     let mut hash = Sha256::new();
     hash.update(device.to_be_bytes());
@@ -149,7 +149,7 @@ mod tests {
         assert!(tickets.verify(&token, expires).is_none());
     }
 
-    /// As tickets were signed before they had a key of their own, and access tokens are.
+    /// Ticket signed in the old way, by the secret itself, as access tokens still are.
     fn signed_by_the_secret_itself(body: &str) -> String {
         let mut mac = keyed(b"secret");
         mac.update(body.as_bytes());

@@ -27,10 +27,10 @@ fn roots_of(near: &Path, far: &Path) -> Roots {
     Roots::open(&[near.to_str().unwrap(), far.to_str().unwrap()])
 }
 
-/// Where things are moved to and fro; `other` leads to another file system.
+/// Directories between which items are moved; `other` leads to another file system.
 const PLACES: &[&str] = &["/", "a", "a/b", "c/new", "other", "other/d"];
 
-/// Where the worker notes what it makes temporaries in.
+/// Path of the file in which the worker notes the places of its temporaries.
 fn notes_of(near: &Path) -> PathBuf {
     near.with_file_name("notes")
 }
@@ -225,7 +225,7 @@ fn a_kill_at_any_moment_loses_no_file() {
     println!("{KILLS} kills, {left_behind} temporaries swept");
 }
 
-/// What a kill left in the trash goes back to the top, so that the next round has it too.
+/// Restores items that a kill left in the trash to the top, so that the next round has them too.
 fn restore_all(roots: &Roots) {
     for (root, path) in ops::stray(roots, &BTreeSet::new()) {
         let trashed = roots.trashed(&root, &path).unwrap();

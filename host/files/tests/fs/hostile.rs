@@ -11,7 +11,7 @@ use qm_kernel::ErrorKind;
 
 use crate::{Scratch, name, quiet, rel_path, tree};
 
-/// What reading and what changing a path must say, or `ok`.
+/// Short word for a result: `ok`, or the kind of error that reading or changing a path gave.
 fn said<T>(result: Result<T, FsError>) -> String {
     match result {
         Ok(_) => "ok".into(),

@@ -32,7 +32,7 @@ impl Scratch {
         Self::below(&std::env::temp_dir())
     }
 
-    /// In memory: quick for many files, and another file system than the temporary directory.
+    /// Scratch directory in memory: quick for many files, and another file system than the temporary directory.
     pub fn in_memory() -> Self {
         Self::below(Path::new("/dev/shm"))
     }
@@ -123,7 +123,7 @@ pub fn quiet() -> Control {
     Control::quiet(CancellationToken::new())
 }
 
-/// Everything below `dir`: path, and what identifies it and its state. Equal trees are untouched trees.
+/// Entries below `dir`: path, then identity and state. Equal trees are untouched trees.
 pub fn tree(dir: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![dir.to_path_buf()];

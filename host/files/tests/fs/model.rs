@@ -11,7 +11,7 @@ use crate::{Scratch, name, quiet};
 /// A path as its names.
 type Names = Vec<&'static str>;
 
-/// What is at a path: a folder, or a file and its content.
+/// Entry at a path: a folder, or a file and its content.
 #[derive(Clone, Debug, PartialEq)]
 enum Node {
     Folder,
@@ -79,12 +79,12 @@ impl Model {
         passable
     }
 
-    /// What replaces `to` by `from` says of kinds: the same, or not.
+    /// True when `from` and `to` are both folders or both files.
     fn same_kind(&self, from: &[&'static str], to: &[&'static str]) -> bool {
         matches!(self.tree[from], Node::Folder) == matches!(self.tree[to], Node::Folder)
     }
 
-    /// Whether the step succeeds; the tree is changed only then.
+    /// Applies the step; true when it succeeds. The tree is changed only then.
     fn apply(&mut self, step: &Step) -> bool {
         match step {
             Step::Write(path, value) => {
@@ -183,7 +183,7 @@ impl Model {
         true
     }
 
-    /// Whether a merge would put a folder over a file or a file over a folder.
+    /// True when a merge would put a folder over a file or a file over a folder.
     fn clashes(&self, path: &[&'static str], to: &[&'static str]) -> bool {
         self.cut(path).iter().any(|(below, node)| {
             let there = self.tree.get(&[to, below].concat());

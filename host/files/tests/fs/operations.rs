@@ -1,4 +1,4 @@
-//! What each operation does, and what it refuses.
+//! Effects of each operation, and its refusals.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::sync::Arc;

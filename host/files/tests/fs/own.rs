@@ -1,4 +1,4 @@
-//! What is the server's own and came to lie below a root while the server ran.
+//! Places of the server's own that came to lie below a root while the server ran.
 
 use std::path::Path;
 

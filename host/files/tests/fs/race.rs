@@ -1,4 +1,4 @@
-//! Whatever is swapped while it is used, nothing outside is read or changed.
+//! Races: an entry is swapped while it is used, and nothing outside the roots is read or changed.
 
 use std::io::Read as _;
 use std::os::unix::fs::symlink;

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-/// What a reply is made of. Ranges are byte positions in the buffer given to [`Lexer::next`].
+/// Token of a reply. Ranges are byte positions in the buffer given to [`Lexer::next`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
     ArrayStart,
@@ -72,7 +72,7 @@ struct Tag<'a> {
 }
 
 impl Lexer {
-    /// For a whole reply.
+    /// Lexer for a whole reply.
     pub fn response() -> Self {
         Self {
             at: 0,
@@ -81,7 +81,7 @@ impl Lexer {
         }
     }
 
-    /// For a piece of a reply that begins with `<value>`; it has no end of its own.
+    /// Lexer for a piece of a reply that begins with `<value>`; it has no end of its own.
     pub fn fragment() -> Self {
         Self {
             at: 0,
@@ -94,7 +94,7 @@ impl Lexer {
         self.at
     }
 
-    /// How many arrays and structs are open.
+    /// Count of open arrays and structs.
     pub fn depth(&self) -> usize {
         self.open.len()
     }
@@ -317,7 +317,7 @@ pub fn skip_blanks(buffer: &[u8], at: usize) -> usize {
         .unwrap_or(rest.len())
 }
 
-/// Whether `tag` stands at `at`. Of a known length, so that it becomes a few comparisons of words instead of a call.
+/// True when `tag` stands at `at`. Its length is a constant, so that it becomes a few comparisons of words instead of a call.
 #[inline]
 fn begins<const N: usize>(buffer: &[u8], at: usize, tag: [u8; N]) -> bool {
     let Some(here) = buffer.get(at..).and_then(|rest| rest.first_chunk::<N>()) else {

@@ -14,16 +14,16 @@ pub type NativeClient = Client<Native, NativeClock>;
 pub struct Daemon {
     child: Child,
     program: Program,
-    /// Where what it prints goes.
+    /// File of its output.
     log: PathBuf,
     pub endpoint: Endpoint,
-    /// Where it saves by default.
+    /// Default folder for downloads.
     pub downloads: PathBuf,
-    /// Where other clients connect to it.
+    /// Port for connections of other clients.
     pub peer_port: u16,
 }
 
-/// How rTorrent is reached; it opens one or the other.
+/// Kind of socket that rTorrent opens.
 pub enum Listen {
     Tcp,
     Unix,

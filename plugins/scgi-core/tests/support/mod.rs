@@ -1,4 +1,4 @@
-//! What the tests share: a scripted network, a real rTorrent, torrents to feed it.
+//! Support that the tests share: a scripted network, a real rTorrent, torrents to feed it.
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(
     clippy::unwrap_used,

@@ -131,7 +131,7 @@ pub fn add(metainfo: &Metainfo, save_path: &Path) -> AddRequest {
     saved_at(&metainfo.hash, source, save_path)
 }
 
-/// What adds a magnet link of this hash.
+/// Request that adds a magnet link of this hash.
 pub fn add_magnet(hash: &str, link: &str, save_path: &Path) -> AddRequest {
     saved_at(hash, Source::Magnet(link.to_owned()), save_path)
 }

@@ -22,7 +22,7 @@ impl Script {
         self.0.answers.borrow_mut().push_back(pieces);
     }
 
-    /// What was sent, framed.
+    /// Requests that were sent, framed.
     pub fn requests(&self) -> Vec<Vec<u8>> {
         self.0.requests.borrow().clone()
     }

@@ -118,9 +118,9 @@ pub struct World {
     pub damage: Option<fn(String) -> String>,
     /// Kinds of questions asked so far.
     pub asked: Vec<&'static str>,
-    /// It knows no `d.multicall.filtered`.
+    /// True for a release without `d.multicall.filtered`.
     pub is_old: bool,
-    /// It knows no `branch`.
+    /// True for a release without `branch`.
     pub cannot_branch: bool,
 }
 

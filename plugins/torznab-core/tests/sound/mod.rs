@@ -1,4 +1,4 @@
-//! What holds of every answer, whatever its bytes were. The fuzz target asks the same.
+//! Properties of every answer, whatever its bytes were. The fuzz target checks the same.
 
 use torznab_core::{Answer, Fault, caps, document, feed};
 

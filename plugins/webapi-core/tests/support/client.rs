@@ -51,7 +51,7 @@ impl Client {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Where it runs and saves; what a record must not contain.
+    /// Folder in which the client runs and saves; a record must not contain it.
     pub fn home(&self) -> String {
         self.home.path().display().to_string()
     }
@@ -72,7 +72,7 @@ impl Client {
         answer
     }
 
-    /// What `torrents/info` says of one torrent by the client's name for it.
+    /// Entry of one torrent in `torrents/info`, by the client's name for it.
     pub fn torrent(&self, id: &str) -> Option<Value> {
         let list = self.ask(&format!("/torrents/info?hashes={id}")).json();
         list.as_array().expect("a list").first().cloned()

@@ -1,4 +1,4 @@
-//! What the tests of this crate have in common: a wire that is real, recorded or scripted; a real client; torrents.
+//! Support for the tests of this crate: a wire that is real, recorded or scripted; a real client; torrents.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(

@@ -23,7 +23,7 @@ pub struct Given {
     pub version: String,
     pub two: Made,
     pub hybrid: Made,
-    /// Where the next poll goes on.
+    /// Cursor for the next poll.
     cursor: Cell<Option<u64>>,
 }
 
@@ -144,7 +144,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// What became of each hash.
+/// Result of a command for each hash: `None` for success.
 pub fn run(session: &mut TestSession, hashes: &[&str], command: Command) -> Vec<Option<Error>> {
     let hashes: Vec<String> = hashes.iter().map(|hash| (*hash).to_owned()).collect();
     let outcomes = session

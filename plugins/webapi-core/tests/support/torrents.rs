@@ -9,7 +9,7 @@ const PIECE: usize = 16_384;
 
 pub struct Made {
     pub bytes: Vec<u8>,
-    /// Its v1 info-hash.
+    /// Info-hash of version 1.
     pub hash: String,
     pub content: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! Where a session's requests go: to a real client (and into a record), to a record, or to a script.
+//! Target of a session's requests: a real client (and a record), a record, or a script.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

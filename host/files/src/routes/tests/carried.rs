@@ -26,7 +26,7 @@ impl Site {
         self.far.as_ref().expect("it spans two").path().to_owned()
     }
 
-    /// From below the root to an absolute directory.
+    /// Move of data from a path below the root to an absolute directory.
     fn job(&self, source: &str, directory: &Path) -> DataMove {
         DataMove {
             id: format!("move of {source}"),
@@ -61,7 +61,7 @@ impl Site {
     }
 }
 
-/// What lies below a directory, with what files hold; nothing of ours may be among it.
+/// Entries below a directory, files with their content; none may be a temporary of the server.
 fn tree(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     let mut left = vec![root.to_owned()];

@@ -1,4 +1,4 @@
-//! What a crash leaves between the steps of a delete or a restore, and what the next start makes of it.
+//! States that a crash leaves between the steps of a delete or a restore, and their repair at the next start.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Site {
         tx.commit().await.unwrap();
     }
 
-    /// As a process that was killed while it made temporaries there.
+    /// Writes the note of a process that was killed while it made temporaries there.
     async fn note(&self, root: &str, directory: &str, whole_tree: bool) {
         let id = format!("{root}{directory}");
         let mut tx = self.db.begin_write().await.unwrap();

@@ -61,7 +61,7 @@ impl AuditRow {
 pub struct Torrents {
     pub all: Mutex<Vec<TorrentPayload>>,
     pub removed: Mutex<Vec<(String, bool)>>,
-    /// By the hash of a torrent: why its data stays.
+    /// Reasons why data stays, by the hash of a torrent.
     pub shared: Mutex<HashMap<String, String>>,
 }
 
@@ -99,7 +99,7 @@ impl TorrentPayloads for Torrents {
     }
 }
 
-/// Whether the user of every ticket may still see files.
+/// Fake port: one answer for every ticket's user, true when they may still see files.
 pub struct Users(pub Mutex<Result<bool, String>>);
 
 #[async_trait]
@@ -160,7 +160,7 @@ impl Site {
         Self::over(db, dir, None)
     }
 
-    /// With a second root on another file system, to which `far` in the first one leads.
+    /// Test world with a second root on another file system, to which `far` in the first one leads.
     pub async fn spanning(db: &Db) -> Self {
         let site = Self::new(db).await;
         let far = tempfile::tempdir_in("/dev/shm").unwrap();
@@ -215,7 +215,7 @@ impl Site {
         }
     }
 
-    /// Where a path below the root really is.
+    /// Absolute path of a path below the root.
     pub fn at(&self, path: &str) -> PathBuf {
         self.dir.path().join("root").join(path)
     }
@@ -235,12 +235,12 @@ impl Site {
         std::fs::read_to_string(self.at(path)).ok()
     }
 
-    /// As an administrator.
+    /// Sends a GET request as an administrator.
     pub async fn get(&self, path: &str) -> Answer {
         self.send(request("ADMINISTRATOR", "GET", path, None)).await
     }
 
-    /// As an administrator.
+    /// Sends a POST request as an administrator.
     pub async fn post(&self, path: &str, body: Value) -> Answer {
         self.send(request("ADMINISTRATOR", "POST", path, Some(body)))
             .await
@@ -299,7 +299,7 @@ impl Site {
             .clone()
     }
 
-    /// What lies in the trash directory.
+    /// Names in the trash directory.
     pub fn payloads(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.at(".quartermaster-trash")) else {
             return Vec::new();
