@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of the media areas, and the kind and code that each has for the caller.
 
 use qm_db::DbError;
 use qm_jobs::{JobError, JobsError};
@@ -37,7 +37,7 @@ pub enum LibraryError {
     NoSuchTarget,
     #[error("Invalid id")]
     NoTitledbId,
-    /// Why a job that somebody waited for did not come to its end.
+    /// Reason why an awaited job did not finish.
     #[error("Not all was done: {0}")]
     Unfinished(String),
     #[error(transparent)]
@@ -50,7 +50,7 @@ pub enum LibraryError {
     Changed,
     #[error("Show became another one while a provider was asked about it: ask again")]
     ShowChanged,
-    /// Who did not answer, and why.
+    /// Names of the silent providers, with the reason of each.
     #[error("No provider of metadata answers, so nothing was changed; try again later ({0})")]
     Silent(String),
     #[error("name and path are required")]
@@ -134,7 +134,7 @@ impl LibraryError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable error code for the `code` field of the answer. It never changes.
     pub fn code(&self) -> &'static str {
         match self {
             LibraryError::NoSuchLibrary => "not_found.media_library",

@@ -1,4 +1,4 @@
-//! What is done to many items at once.
+//! Orders for many items at once: their limits, options and answers.
 
 use std::collections::HashSet;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use qm_media_names::name::{is_container, is_season};
 use qm_media_names::place;
 
-/// Items of one order.
+/// Largest number of items in one order.
 pub const MOST: usize = 1000;
 
-/// What became of an order.
+/// Answer to an accepted order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// `None`: it is done already.
+    /// Id of the job that carries out the order; `None`: the order is done already.
     pub job_id: Option<String>,
     pub count: usize,
-    /// Ids that nothing has.
+    /// Ids that belong to no item.
     pub missing: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ pub struct Erasure {
     pub keep_shared: bool,
 }
 
-/// What becomes of torrents whose data is deleted.
+/// Treatment of the torrents whose data is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TorrentAction {

@@ -1,4 +1,4 @@
-//! What items are called elsewhere.
+//! Ids of items in outside catalogues.
 
 /// Word for ids of the data set of titles.
 pub const TITLEDB: &str = "titledb";

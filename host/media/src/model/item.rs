@@ -43,11 +43,11 @@ pub struct Item {
     pub same_key: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// What is said of it; none where nobody asked for that.
+    /// Metadata of the item; `None` if the caller did not ask for it.
     pub metadata: Option<Box<ItemMetadata>>,
-    /// By their providers; empty where nobody asked for them.
+    /// Ids at providers, one a provider; empty if the caller did not ask for them.
     pub external_ids: Vec<ExternalId>,
-    /// Its further files with their places; empty where nobody asked for them.
+    /// Further files of the item, with their places; empty if the caller did not ask for them.
     pub copies: Vec<(String, MediaFile)>,
 }
 
@@ -95,7 +95,7 @@ pub fn arranged<'a>(
     (all.into_iter().filter(is_version).collect(), parts)
 }
 
-/// What somebody says of an item; what is `None` stays, what is `Some(None)` is taken away.
+/// Changes that a person makes to an item. `None` keeps a field, `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edit {
     pub media_type: Option<String>,
@@ -138,13 +138,13 @@ impl Item {
         self.series_titledb_id.is_some() || !self.external_ids.is_empty()
     }
 
-    /// Whether it counts as the same film or episode as another state of it.
+    /// True if both states name the same film or episode: same type, title, year, season and episode.
     pub fn is_called(&self, other: &Self) -> bool {
         let numbers = |item: &Self| (item.year, item.season, item.episode);
         self.media_type == other.media_type && self.title == other.title && numbers(self) == numbers(other)
     }
 
-    /// What its name and the folders above it say.
+    /// Takes over the identity that was read from the name of the file and its folders.
     pub fn recognised(&mut self, found: Identity) {
         let status = found.status();
         if let Some(kind) = found.media_type {
@@ -159,7 +159,7 @@ impl Item {
     }
 }
 
-/// What lists are sorted and searched by.
+/// Key by which lists are sorted and searched: the sort title, or else the title, in lower case.
 pub fn title_key(title: &str, sort_title: Option<&str>) -> String {
     composed(sort_title.unwrap_or(title).trim()).to_lowercase()
 }
@@ -174,7 +174,7 @@ pub fn letter(title: &str) -> char {
     first.filter(char::is_ascii_uppercase).unwrap_or('#')
 }
 
-/// How a list of items is sorted.
+/// Order of a list of items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
     #[default]
@@ -212,7 +212,7 @@ impl Sort {
     }
 }
 
-/// What is wrong with the items that are wanted.
+/// A fault by which items can be filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
     Unmatched,

@@ -38,7 +38,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Whose way of naming files it follows.
+    /// Media server whose naming of files the library follows.
     Preset, 5:
     Plex = "plex",
     Jellyfin = "jellyfin",
@@ -48,7 +48,7 @@ words! {
 }
 
 words! {
-    /// How files come to their names.
+    /// Manner in which files get their names.
     Mode, 5:
     RenameInPlace = "rename_in_place",
     RenameMove = "rename_move",
@@ -104,7 +104,7 @@ impl MediaLibrary {
         }
     }
 
-    /// Whether a periodic scan is due.
+    /// True if a periodic scan is due.
     pub fn is_due(&self, now: Timestamp) -> bool {
         let minutes = self.scan_interval_minutes.filter(|minutes| *minutes > 0);
         self.is_enabled
@@ -136,7 +136,7 @@ impl MediaLibrary {
     }
 }
 
-/// What is to change of a library, or what is said of a new one; what is `None` stays.
+/// Fields of a new library, or changes to an existing one. `None` keeps a field.
 #[derive(Clone, Debug, Default)]
 pub struct LibraryChange {
     pub name: Option<String>,
@@ -156,7 +156,7 @@ pub struct LibraryChange {
     pub artwork_enabled: Option<bool>,
 }
 
-/// What a scan did.
+/// Counts of what a scan found and changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScanSummary {

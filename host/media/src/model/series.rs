@@ -11,7 +11,7 @@ use qm_media_names::place;
 
 use super::item::Sort;
 
-/// What a series is known by.
+/// Key of a series.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// The whole path of its folder, as people are shown it.
@@ -98,7 +98,7 @@ pub struct Bunch {
     /// The smallest one.
     pub year: Option<i64>,
     pub titledb_id: Option<String>,
-    /// Of the newest one.
+    /// Creation time of the newest episode, in milliseconds since 1970.
     pub added: i64,
     pub updated: i64,
 }

@@ -15,7 +15,7 @@ pub struct Show {
     pub titledb_id: Option<String>,
     pub provider_a_id: Option<String>,
     pub provider_b_id: Option<String>,
-    /// What its folder's `tvshow.nfo` said last.
+    /// Id that the `tvshow.nfo` in its folder gave at the last scan.
     pub nfo_titledb_id: Option<String>,
     pub canonical_key: String,
     pub episode_count: i64,

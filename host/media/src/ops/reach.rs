@@ -47,7 +47,7 @@ impl Reach {
         Ok((dir, OsStr::from_bytes(name)))
     }
 
-    /// Whether a file is there that a scan would index: a regular one, or a link to one inside the roots.
+    /// True if a scan would index this file: a regular file, or a link to one inside the roots.
     pub fn is_file(&self, path: &[u8], roots: &[PathBuf]) -> bool {
         let kind = self.parent(path).and_then(|(dir, name)| {
             let stat = fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)?;

@@ -94,7 +94,7 @@ impl From<MetadataRow> for ShowMetadata {
     }
 }
 
-/// What is said of a show.
+/// Metadata of a show.
 pub async fn metadata(tx: &mut Tx, show_id: &str) -> Result<Option<ShowMetadata>, DbError> {
     let row = qm_db::opt!(tx, MetadataRow, METADATA, show_id).await?;
     Ok(row.map(ShowMetadata::from))

@@ -143,7 +143,7 @@ pub async fn set_state(tx: &mut Tx, id: &str, size: i64, mtime: i64) -> Result<(
     Ok(())
 }
 
-/// What the name says of a file that nobody has looked into.
+/// Stores technical properties that were read from the name of a file, if the file has not been probed.
 pub async fn set_tech(tx: &mut Tx, id: &str, tech: &Tech) -> Result<(), DbError> {
     let _ = qm_db::exec!(
         tx,

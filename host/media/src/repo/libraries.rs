@@ -86,7 +86,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<MediaLibrary>, DbError
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(MediaLibrary::from))
 }
 
-/// Whether a library still lies where it lay and is of the same kind; then both stay so until the transaction ends.
+/// True if a library still has the same directory and kind; its row is then locked until the transaction ends.
 pub async fn hold(tx: &mut Tx, library: &MediaLibrary) -> Result<bool, DbError> {
     let held = qm_db::exec!(tx, HOLD, &library.id, &library.path, library.kind.as_str()).await?;
     Ok(held.rows() > 0)

@@ -31,7 +31,8 @@ macro_rules! columns {
 
 pub(super) use {columns, file_columns};
 
-/// What a parameter that is not given leaves in. The order is that of the macro below.
+/// SQL condition of a list. A parameter that is NULL lets every row through. The order of parameters is that of the macro
+/// below.
 macro_rules! wanted {
     () => {
         "(CAST($1 AS TEXT) IS NULL OR w.library_id = $1) AND (CAST($2 AS TEXT) IS NULL OR w.media_type = $2) \
@@ -391,7 +392,7 @@ const fn of_all(sort: Sort) -> Option<Statement> {
     }
 }
 
-/// Whether nothing but the library matters, or not even that.
+/// True if a filter has no condition, or only that of a library.
 const fn is_of_library_alone(filter: &Filter) -> bool {
     filter.media_type.is_none()
         && filter.match_status.is_none()
@@ -408,7 +409,7 @@ const fn is_of_library_alone(filter: &Filter) -> bool {
         && filter.identified.is_none()
 }
 
-/// What titles are to contain where nothing else matters.
+/// Search text of a filter that has no other condition.
 fn searched_alone(filter: &Filter) -> Option<String> {
     let text = filter.search.as_deref()?;
     let others = Filter {

@@ -149,12 +149,12 @@ pub async fn hold(tx: &mut Tx, item_id: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// What is said of an item.
+/// Metadata of an item.
 pub async fn find(tx: &mut Tx, item_id: &str) -> Result<Option<ItemMetadata>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, item_id).await?.map(Into::into))
 }
 
-/// Adds to items what is said of them.
+/// Adds their metadata to items.
 pub async fn fill(tx: &mut Tx, items: &mut [(Item, MediaFile)]) -> Result<(), DbError> {
     let ids = filled(items.iter().map(|(item, _)| &*item.id));
     let rows = qm_db::each!(tx, Row, OF_ITEMS, ids, |id| *id).await?;

@@ -70,7 +70,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// Whether it would be another one by what was recognised.
+    /// True if the item differs from the identity that was found.
     pub fn is_otherwise(&self, found: &Identity) -> bool {
         !self.is_called(found)
             || found.status() != self.match_status
@@ -104,7 +104,7 @@ pub async fn wanted(
     qm_db::all!(tx, Named, WANTED, library_id, match_status, after, most).await
 }
 
-/// How many there are of them.
+/// Number of items that `wanted` selects, without its limit.
 pub async fn count(
     tx: &mut Tx,
     library_id: Option<&str>,
@@ -144,7 +144,7 @@ pub async fn alone(tx: &mut Tx, kind: Kind, ids: &[&str]) -> Result<HashSet<Stri
     Ok(items.into_iter().filter_map(is_alone).collect())
 }
 
-/// What was recognised; nothing, and `false`, where somebody changed the item meanwhile.
+/// Stores a found identity. Nothing is stored, and the result is `false`, if somebody changed the item meanwhile.
 pub async fn identified(
     tx: &mut Tx,
     item: &Named,

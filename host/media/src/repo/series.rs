@@ -12,7 +12,7 @@ macro_rules! episodes {
     };
 }
 
-/// What a parameter that is not given leaves in.
+/// SQL condition of a list of series. A parameter that is NULL lets every row through.
 macro_rules! wanted {
     () => {
         "(CAST($1 AS TEXT) IS NULL OR i.library_id = $1) AND (CAST($2 AS TEXT) IS NULL OR i.media_type = $2) \
@@ -49,7 +49,7 @@ sql! {
         AND (CAST($3 AS TEXT) IS NULL OR i.match_status = $3) ORDER BY i.place, i.id");
 }
 
-/// What is selected of the episodes of a season together.
+/// Sums over the episodes of one season.
 #[derive(FromRow)]
 struct Sums {
     season: Option<i64>,

@@ -155,7 +155,8 @@ pub async fn said(
     Ok(())
 }
 
-/// What lies below a show's folder and belongs to no series, or to the one it was taken for before, belongs to this one.
+/// Assigns unlocked items below the folder of a show to its series: those of no series, and those of the series that the
+/// show had before.
 pub async fn join_series(
     tx: &mut Tx,
     show: &Show,

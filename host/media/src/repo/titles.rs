@@ -1,4 +1,4 @@
-//! What the data set of titles was asked about items and shows, and what it said.
+//! Questions to the data set of titles about items and shows, and its answers.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ macro_rules! columns {
     };
 }
 
-/// As it was when the data set was asked about it.
+/// SQL condition: the item is unchanged since the data set was asked about it.
 macro_rules! as_asked {
     () => {
         "id = $1 AND NOT locked AND match_status <> 'unmatched' AND media_type = $2 AND title = $3 \
@@ -89,13 +89,13 @@ pub async fn one(tx: &mut Tx, id: &str) -> Result<Option<Pending>, DbError> {
     qm_db::opt!(tx, Pending, ONE, id).await
 }
 
-/// What the data set says of an item.
+/// Answer of the data set about an item.
 pub struct Answer<'a> {
-    /// The series it belongs to.
+    /// Id of the series that the item belongs to.
     pub series: Option<&'a str>,
-    /// Its own id.
+    /// Id of the item itself.
     pub own: Option<&'a str>,
-    /// Of that, when it is a new one.
+    /// Id for the new row of that id, if one is made.
     pub new_id: String,
     pub url: Option<String>,
     /// The edition, or `found`.

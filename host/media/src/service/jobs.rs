@@ -56,20 +56,20 @@ pub fn in_service<T>(service: &Weak<T>) -> Result<Arc<T>, JobError> {
     service.upgrade().ok_or_else(gone)
 }
 
-/// How an order stands: stored after each item, so that a server that is killed goes on with the next one.
+/// State of an order. It is stored after each item, so that a server that was killed goes on with the next one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standing {
-    /// Items that were dealt with.
+    /// Items that are done, with success or not.
     pub done: usize,
     pub completed: usize,
     pub failed: usize,
-    /// What failed, for people.
+    /// Failures, as they are shown to people.
     pub failures: Vec<Value>,
 }
 
 impl Standing {
-    /// Notes what became of an item.
+    /// Notes the result of an item.
     pub async fn note(
         &mut self,
         job: &JobContext,
@@ -92,7 +92,7 @@ impl Standing {
     }
 }
 
-/// How far an order is.
+/// Progress of an order.
 pub fn progress(done: usize, total: usize) -> Progress {
     let share = done as f64 / total.max(1) as f64;
     Progress {
@@ -132,13 +132,13 @@ pub fn ids(job: &JobContext) -> Vec<String> {
     ids.map(str::to_owned).collect()
 }
 
-/// How an order stood when it was saved last.
+/// Last saved state of an order.
 pub fn saved<T: DeserializeOwned + Default>(job: &JobContext) -> T {
     let saved = job.checkpoint().cloned().unwrap_or_default();
     serde_json::from_value(saved).unwrap_or_default()
 }
 
-/// Saves how an order stands.
+/// Saves the state of an order.
 pub async fn save<T: Serialize>(job: &JobContext, state: &T) -> Result<(), JobError> {
     let saved =
         serde_json::to_value(state).map_err(|error| JobError::new("checkpoint", error.to_string()))?;
