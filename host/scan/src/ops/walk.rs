@@ -24,32 +24,33 @@ use rustix::io::Errno;
 
 use crate::model::doubt::Known;
 
-/// Deeper directories are told of and not entered.
+/// Largest depth of directories. Deeper ones are reported and not entered.
 const MAX_DEPTH: usize = 128;
 
-/// Bytes of a place, which PostgreSQL keeps no longer in an index; what lies at a longer one is told of and passed over.
+/// Largest length of a place, in bytes: the bound of an index of PostgreSQL. Files and directories at longer ones are
+/// reported and skipped.
 const MAX_PLACE: usize = 2_500;
 
 /// Files beside a film that are read for its ids.
 const NOTES: usize = 8;
 
-/// What a walk goes by.
+/// Task of a walk: the directory, and the rules by which it is walked.
 pub struct Task {
     /// The library's directory.
     pub root: PathBuf,
     /// `FILE_MANAGER_ROOTS`: a link to a file elsewhere is passed over.
     pub roots: Vec<String>,
-    /// The service's own directories, which are not there for anybody.
+    /// The service's own directories, which are always skipped.
     pub own: Vec<PathBuf>,
     pub known: Known,
     /// Milliseconds since 1970.
     pub now: i64,
-    /// What was touched later than this many milliseconds ago may change again without a trace.
+    /// Age in milliseconds below which a change is not trusted: a newer one may be followed by another that leaves no trace.
     pub settles: i64,
-    /// A directory that was read earlier than this many milliseconds ago is read again; 0: all are.
+    /// Age in milliseconds at which a directory is read again, whatever its state; 0: all are read.
     pub relies: i64,
-    /// Paths of the directories that are gone into; `None`: the whole library. Those themselves are read, whatever their state;
-    /// what lies elsewhere is taken as it is known.
+    /// Paths of the directories to walk; `None`: the whole library. They are read themselves, whatever their state; the rest
+    /// of the library is taken as known.
     pub within: Option<Vec<Vec<u8>>>,
     /// Places that are passed over, with all that lies below them.
     pub ignored: HashSet<String>,
@@ -64,7 +65,7 @@ pub struct SeenFile {
     pub size: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
-    /// Number of its file system, and its own there: of the file itself, where it is a link.
+    /// Number of its file system, and its own (inode) there. For a link, those of its target.
     pub node: (i64, i64),
     /// Ids that a file beside it says it has.
     pub ids: Ids,
@@ -80,13 +81,13 @@ pub struct SeenExtra {
     pub mtime: i64,
 }
 
-/// What became of a directory.
+/// Result for the contents of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// As they are known.
+    /// Unchanged since the last reading.
     Same,
     Read(Vec<SeenFile>),
-    /// Why they could not be read.
+    /// Reason why they could not be read.
     Unread(String),
 }
 
@@ -98,10 +99,11 @@ pub struct SeenDirectory {
     pub inode: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
-    /// Whether it will do to look at its state next time.
+    /// True if the next scan may rely on the directory's own state.
     pub is_settled: bool,
     pub entries: Entries,
-    /// Which series a `tvshow.nfo` in it says it is; of one that was read, and lies right in the library's directory.
+    /// Id of the series that a `tvshow.nfo` in it names. Only for a directory that was read and lies right in the library's
+    /// directory.
     pub nfo: Option<String>,
     /// Extras in it.
     pub extras: Vec<SeenExtra>,
@@ -109,7 +111,7 @@ pub struct SeenDirectory {
     pub passed: u64,
 }
 
-/// Why a walk has nothing to show.
+/// Reason why a walk has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum WalkError {
     #[error("it was stopped")]
@@ -163,7 +165,7 @@ fn identity(stat: &Stat) -> (i64, i64) {
     (stat.st_dev.cast_signed(), stat.st_ino.cast_signed())
 }
 
-/// Whether a directory of this name may be there. What cannot be asked is told of where it is opened.
+/// True if a directory of this name may exist. An error of the query counts as true: opening it reports the error.
 fn is_directory(dir: &OwnedFd, name: &[u8]) -> bool {
     let stat = fs::statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW);
     stat.map_or_else(
@@ -176,7 +178,7 @@ fn too_long() -> String {
     format!("its path below the library's directory is longer than {MAX_PLACE} bytes")
 }
 
-/// What is left of a path below another one.
+/// Rest of a path below another one; `None` if it does not lie below.
 fn below<'a>(path: &'a [u8], above: &[u8]) -> Option<&'a [u8]> {
     if above.is_empty() {
         return Some(path);
@@ -268,14 +270,14 @@ struct Walker<'a> {
     seen: Vec<SeenDirectory>,
 }
 
-/// What a directory holds.
+/// Contents of a directory.
 #[derive(Default)]
 struct Listing {
     files: Vec<SeenFile>,
     directories: Vec<Vec<u8>>,
-    /// Which series it says it is.
+    /// Id of the series that its `tvshow.nfo` names.
     nfo: Option<String>,
-    /// Time at which anything was said last; 0: nothing was.
+    /// Newest modification time of files that name ids, in nanoseconds since 1970; 0: there is none.
     nfo_mtime: i64,
     extras: Vec<SeenExtra>,
     passed: u64,
@@ -488,20 +490,20 @@ impl Walker<'_> {
         })
     }
 
-    /// Whether the directories that are known in one that looks unchanged are there: a scan that was cut off, or found nothing
-    /// at all, has stored its state and not that they are gone.
+    /// True if the known directories inside one that looks unchanged still exist. A scan that was cut off, or found nothing
+    /// at all, has stored the new state of their parent, but not that they are gone.
     fn has_all(&self, dir: &OwnedFd, place: &str) -> bool {
         let names = self.children.get(place).into_iter().flatten();
         names.into_iter().all(|name| is_directory(dir, name))
     }
 
-    /// Whether nothing in it was touched lately: what is still written changes no directory.
+    /// True if nothing in it was changed lately. A file that is still written does not change its directory.
     fn is_settled(&self, mtime: i64, files: &[SeenFile]) -> bool {
         let edge = (self.task.now - self.task.settles).saturating_mul(1_000_000);
         mtime <= edge && files.iter().all(|file| file.mtime <= edge)
     }
 
-    /// True if a name in a directory is that of what people have had forgotten. What lies above it was asked before.
+    /// True if a person asked to ignore this name in a directory. The directories above it were checked before.
     fn is_ignored(&self, path: &[u8], name: &[u8]) -> bool {
         !self.task.ignored.is_empty()
             && self

@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 
 use qm_media_names::name::{is_marker, is_skipped, is_video};
 
-/// What is told of a directory.
+/// Events that a watch on a directory reports.
 const TOLD: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::CREATE)
@@ -32,18 +32,18 @@ const TOLD: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::DONT_FOLLOW)
     .union(WatchFlags::EXCL_UNLINK);
-/// Something has another name, or none.
+/// Events of an entry that was renamed or moved.
 const MOVED: ReadFlags = ReadFlags::MOVED_FROM.union(ReadFlags::MOVED_TO);
-/// The library's own directory is not where it was.
+/// Events of the library's own directory when it was moved, deleted or unmounted.
 const GONE: ReadFlags = ReadFlags::DELETE_SELF
     .union(ReadFlags::MOVE_SELF)
     .union(ReadFlags::UNMOUNT);
 /// Bytes of events that are read at once.
 const BUFFER: usize = 16 * 1024;
-/// Directories that wait to be looked at.
+/// Most directories that wait for a scan.
 const MOST_NOTED: usize = 10_000;
 
-/// Why a library is not watched.
+/// Reason why a library is not watched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unwatched {
     #[error("it has more than {0} directories, which are the most that are watched")]
@@ -63,30 +63,30 @@ pub enum Unwatched {
     Gone,
     #[error("watching failed: {0}")]
     Failed(String),
-    /// Its watches are of no use any more; they are to be set anew, and all of it looked at.
+    /// Events were lost: the watches must be set anew, and the whole library scanned.
     #[error("changes came faster than they could be told of")]
     Overflow,
     #[error("it was stopped")]
     Stopped,
 }
 
-/// What happened since it was asked last. Paths are bytes below the library's directory.
+/// Changes since the last call. Paths are bytes below the library's directory.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Noted {
     /// Directories in which something changed.
     pub changed: BTreeSet<Vec<u8>>,
-    /// What came, went or got another name, and may be a directory.
+    /// Entries that appeared, disappeared or were renamed, and may be directories.
     pub turned: BTreeSet<Vec<u8>>,
     pub lost: Option<Unwatched>,
 }
 
-/// Where what happens is gathered.
+/// Collection of the changes that the watches report.
 #[derive(Default)]
 pub struct Notes {
     noted: Mutex<Noted>,
     /// Paths of the watched directories below the library's, by the numbers of their watches.
     names: Mutex<HashMap<i32, PathBuf>>,
-    /// Told when there is something.
+    /// Signal that there are changes.
     pub told: Notify,
 }
 
@@ -95,7 +95,7 @@ impl Notes {
         std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gathers what the system tells, until that fails.
+    /// Collects the events of the system until reading them fails.
     pub async fn listen(&self, told: Arc<OwnedFd>) -> Unwatched {
         let failed = |error: io::Error| Unwatched::Failed(error.to_string());
         #[expect(
@@ -187,7 +187,7 @@ impl Noted {
     }
 }
 
-/// What the system tells through, of watches that are still to be set.
+/// Channel of inotify events, without any watch yet.
 pub fn channel(root: &Path) -> Result<Arc<OwnedFd>, Unwatched> {
     let told = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
     told.map(Arc::new).map_err(|errno| refused(errno, root))

@@ -52,7 +52,7 @@ pub async fn known(tx: &mut Tx, library_id: &str) -> Result<Known, DbError> {
     Ok(known.collect())
 }
 
-/// What a directory is now.
+/// Present identity and time of a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Stand {
     pub device: i64,
@@ -98,18 +98,18 @@ pub async fn read(
     Ok(())
 }
 
-/// Whether nothing was moved into a directory since that had been done so often.
+/// True if no item was moved into a directory since its count of moves was `moves`.
 pub async fn is_undisturbed(tx: &mut Tx, id: &str, moves: i64) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, SAME, id, moves).await? > 0)
 }
 
-/// Its state is not to be relied on.
+/// Marks a directory so that the next scan reads it again.
 pub async fn unsure(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, UNSURE, id).await?;
     Ok(())
 }
 
-/// The library lies elsewhere now: nothing that is known of its directories holds.
+/// Forgets all directories of a library, whose own directory is another one now.
 pub async fn forget(tx: &mut Tx, library_id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET, library_id).await?;
     Ok(())

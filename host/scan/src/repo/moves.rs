@@ -41,18 +41,18 @@ bulk! {
         AND substr(i.place, 1, 200) = substr(w.column2, 1, 200) AND i.place = w.column2";
 }
 
-/// What was moved, or deleted.
+/// A move or deletion of a file or folder, as its event reports it.
 #[derive(Clone, Debug, FromRow)]
 pub struct Change {
     pub position: i64,
     pub from_path: String,
-    /// `None`: it is gone.
+    /// New path; `None`: it was deleted.
     pub to_path: Option<String>,
-    /// The last item it was done for.
+    /// Id of the last item that followed it.
     pub after_id: String,
 }
 
-/// An item that lies in what was moved.
+/// An item at or below the moved path.
 #[derive(Clone, Debug, FromRow)]
 pub struct Lying {
     pub id: String,
@@ -79,24 +79,24 @@ pub async fn store(tx: &mut Tx, position: i64, from: &str, to: Option<&str>) -> 
     Ok(())
 }
 
-/// What is to be done next.
+/// First change that waits.
 pub async fn first(tx: &mut Tx) -> Result<Option<Change>, DbError> {
     qm_db::opt!(tx, Change, FIRST).await
 }
 
-/// It is done for the items up to this one; false where somebody else has gone on with it.
+/// Stores that the items up to `last` have followed a change; false if somebody else has gone on with it.
 pub async fn reached(tx: &mut Tx, change: &Change, last: &str) -> Result<bool, DbError> {
     let reached = qm_db::exec!(tx, REACHED, change.position, &change.after_id, last).await?;
     Ok(reached.rows() > 0)
 }
 
-/// It is done; false where somebody else has gone on with it.
+/// Deletes a change that all items have followed; false if somebody else has gone on with it.
 pub async fn done(tx: &mut Tx, change: &Change) -> Result<bool, DbError> {
     let done = qm_db::exec!(tx, DONE, change.position, &change.after_id).await?;
     Ok(done.rows() > 0)
 }
 
-/// Up to `most` items that lie at a place or below it, behind `after`, by their ids.
+/// Items at a place or below it with ids behind `after`, in the order of their ids, up to `most`.
 pub async fn at_or_below(
     tx: &mut Tx,
     library_id: &str,
@@ -126,17 +126,17 @@ pub async fn taken(tx: &mut Tx, places: &[(&str, &str)]) -> Result<Vec<Taken>, D
     qm_db::each!(tx, Taken, TAKEN, places, |at| at.0, at.1).await
 }
 
-/// Whether an item still lies there.
+/// True if an item still has this library and place.
 pub async fn lies(tx: &mut Tx, id: &str, library_id: &str, place: &str) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, LIES, id, library_id, place).await? > 0)
 }
 
-/// Deletes an item if it still lies there.
+/// Deletes an item if it still has this library and place.
 pub async fn delete(tx: &mut Tx, id: &str, library_id: &str, place: &str) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, DELETE, id, library_id, place).await?.rows())
 }
 
-/// What an item is called elsewhere is not what it is any more.
+/// Deletes all outside ids of an item, which has become another film or episode.
 pub async fn forget_ids(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET_IDS, id).await?;
     Ok(())

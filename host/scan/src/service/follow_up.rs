@@ -1,6 +1,6 @@
-//! What others did to files below a library: what was moved or deleted is kept for the index to follow (`service::moves`), and
-//! the folder it happened in is scanned, once for what happens shortly after each other. Both are stored with the consumer's
-//! place, so nothing is missed, whenever the server dies.
+//! Reaction to moves and deletions by other areas below a library. A change is stored for the index to follow
+//! (`service::moves`), and its folder is scanned, once for several changes shortly after each other. Both are stored with
+//! the consumer's position, so nothing is missed, whenever the server dies.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -20,17 +20,18 @@ use super::Scanner;
 use super::scan::{Reason, ScanRequest, TYPE};
 use crate::repo::moves;
 
-/// What happens within so many milliseconds is scanned together.
+/// Time for which changes are gathered before a scan, in milliseconds.
 const GATHERS: i64 = 5_000;
-/// Bytes of a key of a job, which PostgreSQL keeps no longer in an index: what lies deeper is scanned once an event.
+/// Largest length of a job's key, in bytes: the bound of an index of PostgreSQL. A folder with a longer path is scanned once
+/// an event.
 const MAX_KEY: usize = 2_000;
 
 /// Name of the consumer, for ever.
 pub const FILE_EVENTS: &str = "library.file_events";
-/// Keys of the events it is told of.
+/// Keys of the events that it receives.
 pub const FILE_KEYS: &[&str] = &["file.moved", "file.deleted", "torrent.completed"];
 
-/// What is read of an event: absolute paths.
+/// Fields of an event that are read: absolute paths.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Said {

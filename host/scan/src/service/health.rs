@@ -13,10 +13,10 @@ use qm_media::repo;
 
 use super::Scanner;
 
-/// What was added later counts as recent.
+/// Age up to which an item counts as recent.
 const RECENT: Duration = Duration::from_hours(7 * 24);
 
-/// Libraries that are named in one list of problems.
+/// Most libraries that are named in one list of problems.
 const MOST_NAMED: usize = 50;
 /// Time limit on directories of libraries that are asked.
 const PATIENCE: Duration = Duration::from_secs(3);

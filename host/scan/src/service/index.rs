@@ -1,4 +1,4 @@
-//! What a walk saw, compared with what is stored, and stored: a few hundred files a transaction.
+//! Comparison of a walk with the stored index, and the changes to it, a few hundred files a transaction.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -51,11 +51,11 @@ enum Change<'a> {
     Unsure(String),
 }
 
-/// What a scan does not touch.
+/// Items that changed during the scan, which it leaves alone.
 struct Meanwhile {
-    /// Places that have an item by now.
+    /// Places that got an item meanwhile.
     came: HashSet<String>,
-    /// Items that lie elsewhere by now, or of which that cannot be told.
+    /// Items that were moved meanwhile, or may have been.
     went: HashSet<String>,
 }
 

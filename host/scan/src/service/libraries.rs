@@ -202,7 +202,7 @@ impl Scanner {
         Ok(job.id().to_owned())
     }
 
-    /// Asks a job of this area to end; whether there was one that could.
+    /// Asks a job of this area to end; true if one was running or waiting.
     pub async fn cancel_job(&self, caller: Caller<'_>, id: &str) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         self.rights
@@ -213,7 +213,7 @@ impl Scanner {
         Ok(is_asked)
     }
 
-    /// What of a path is to be kept. The answer is told once the caller has been judged.
+    /// Normal form of a path if it is allowed, or the refusal. The caller sees neither before the permission check.
     async fn look_at(
         &self,
         path: Option<&str>,
@@ -243,7 +243,7 @@ impl Scanner {
     }
 }
 
-/// Refuses the word of a mode that is none.
+/// Refuses an unknown mode word.
 fn known_mode(word: Option<String>) -> Result<(), LibraryError> {
     match word {
         None => Ok(()),

@@ -1,11 +1,12 @@
-//! What was moved or deleted by others, done to the index: an item goes along with its file, and a show with its folder.
+//! Moves and deletions by other areas, applied to the index: an item goes along with its file, and a show with its folder.
 //!
-//! The consumer of events stores each change under the position of its event; here they are done one after the other, some
-//! items a transaction that also says how far it is. So each is done once for each item, whenever the server dies. A scan does
-//! all of it before it looks at the disk, and before it removes anything.
+//! The consumer of events stores each change under the position of its event. Here changes are applied one after the other,
+//! some items a transaction that also stores the progress. Each change is therefore applied once to each item, whenever the
+//! server dies. A scan applies all of them before it looks at the disk, and before it removes anything.
 //!
-//! In a library of the same kind an item keeps what people said of it and what it was recognised as; what its name says is
-//! read again where nobody decided that. In one of another kind it is recognised anew. Elsewhere it is gone.
+//! In a library of the same kind an item keeps the values of people and what it was recognised as; values from its name are
+//! read again, unless a person decided them. In a library of another kind the item is recognised anew. Outside of all
+//! libraries it is deleted.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -36,55 +37,55 @@ use crate::repo::moves::{Change, Lying, Taken};
 
 /// Items of one transaction.
 const AT_ONCE: usize = 256;
-/// Between two looks at what is to be done that nobody told of.
+/// Interval between looks for changes that no signal announced.
 const INTERVAL: Duration = Duration::from_mins(5);
-/// Until what failed is tried again.
+/// Pause before a failed change is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a change is to one library.
+/// Effect of a change on one library.
 struct Source<'a> {
     library: &'a MediaLibrary,
     from: String,
-    /// `None`: it is in no library any more.
+    /// Library and new place; `None`: it is in no library any more.
     to: Option<(&'a MediaLibrary, String)>,
 }
 
-/// An item, where it lies, and what becomes of it.
+/// An item with its place and its goal.
 struct Moving {
     source: usize,
     item: Lying,
-    /// `None`: it goes.
+    /// New place and identity; `None`: the item is deleted.
     to: Option<Goal>,
 }
 
 pub(super) struct Goal {
     place: String,
-    /// What its path says now, unless it said the same before.
+    /// Identity by its new path; `None` if the old path gave the same.
     identity: Option<Identity>,
-    /// What its name says, unless it is called as before.
+    /// Values of its name; `None` if the name is the same as before.
     read: Option<Read>,
-    /// It went alone, from one show to another.
+    /// True if the file was moved alone, from one show to another.
     leaves: bool,
 }
 
-/// What is done in one transaction.
+/// Work of one transaction.
 struct Batch<'a> {
     change: Change,
     sources: Vec<Source<'a>>,
     moving: Vec<Moving>,
-    /// Items that stand where others are to.
+    /// Items at the places to which others move.
     taken: Vec<Taken>,
-    /// Those of them whose own file is still there, by their ids.
+    /// States of those among `taken` whose own file is still there, by their ids.
     staying: HashMap<String, State>,
-    /// Something stands where it was moved from.
+    /// True if there is something at the old path again.
     is_there: bool,
-    /// Nothing is left to do of the change behind it.
+    /// True if this batch completes the change.
     is_last: bool,
 }
 
 impl<'a> Batch<'a> {
-    /// The libraries it is about, in the order in which they are held.
+    /// Libraries of the batch, in the order in which their rows are locked.
     fn involved(&self) -> Vec<&'a MediaLibrary> {
         let involved = self
             .sources
@@ -96,8 +97,8 @@ impl<'a> Batch<'a> {
         involved
     }
 
-    /// Whether another file than that of an item stands at a place. One that is as the item's was is the item's: a scan saw it
-    /// before it was told whose it is.
+    /// True if another file than that of the item lies at a place. A file with the size and time of the item's is the item's
+    /// own: a scan has indexed it before the move was known.
     fn stands(&self, library: &MediaLibrary, place: &str, item: &Lying) -> bool {
         let here = |other: &&Taken| other.library_id == library.id && other.place == place;
         let others = self.taken.iter().filter(here).filter(|other| other.id != item.id);
@@ -107,14 +108,14 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// How a file is: its size, and when it was written, in nanoseconds since 1970.
+/// Size and modification time (nanoseconds since 1970) of a file.
 type State = (i64, i64);
 
 impl Scanner {
     /// Name and interval of the loop.
     pub const MOVES: (&'static str, Duration) = ("media.file_events", INTERVAL);
 
-    /// Does what events told of until it is told to stop. Of several servers on a database only the active one has loops.
+    /// Applies changes until it is told to stop. Of several servers on a database only the active one has loops.
     pub async fn moves_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut beats = Beats::every(INTERVAL);
         loop {
@@ -498,7 +499,7 @@ fn state_of(file: &std::fs::Metadata) -> State {
     (size, mtime.saturating_add(file.mtime_nsec()))
 }
 
-/// Fate of an item that lies elsewhere in a library of this kind.
+/// Goal of an item that was moved within a library of this kind.
 pub(super) fn goal_within(item: &Lying, place: String, kind: Kind, is_alone: bool) -> Goal {
     goal(item, &item.place, place, (kind, kind), is_alone)
 }
@@ -516,8 +517,8 @@ fn goal(item: &Lying, from: &str, place: String, (before, kind): (Kind, Kind), i
     }
 }
 
-/// What a change is to the libraries that have what was moved: the same library where it has the new place too, or one of the
-/// same kind, or another one; of several the one that lies deepest. No library is given the same files twice.
+/// Effects of a change on the libraries that hold the old path. The target is the same library if it holds the new path too,
+/// else one of the same kind, else another one; of several, the deepest. No library is given the same files twice.
 fn sources<'a>(libraries: &'a [MediaLibrary], change: &Change) -> Vec<Source<'a>> {
     let mut given: HashSet<&str> = HashSet::new();
     let has = |path: &str| -> Vec<(&'a MediaLibrary, String)> {

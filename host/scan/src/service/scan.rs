@@ -30,22 +30,23 @@ use crate::repo::directories;
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.library_scan";
-/// Between two words on how far the walk is.
+/// Interval between reports of the walk's progress.
 const LOOK: Duration = Duration::from_millis(500);
-/// Where the scan ends, in percent of the whole, where enriching follows; up to 70 files will be put in order.
+/// Progress at the end of a scan that enriching follows, in percent; the range up to 70 is for a later step that puts files
+/// in order.
 const SCANNED: f64 = 55.0;
-/// Warnings about directories that could not be read, of one scan.
+/// Most warnings of one scan about directories that could not be read.
 const WARNINGS: usize = 20;
 
-/// Until a scan begins that waits for more to look at, whatever the clock says.
+/// Longest wait of a scan for more changes, whatever the clock says.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Why a scan was asked for.
+/// Reason of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// By hand: every file is looked at, and what it is is found out.
+    /// By hand: every file is looked at and identified.
     Asked,
-    /// A library is new or another one.
+    /// The library is new, or its settings changed.
     Changed,
     /// Its interval has passed: what it finds is looked for.
     Periodic,
@@ -84,12 +85,12 @@ impl Reason {
         }
     }
 
-    /// Whether directories that did not change are relied on.
+    /// True if a scan relies on directories that did not change.
     const fn relies(self) -> bool {
         !matches!(self, Reason::Asked)
     }
 
-    /// Whether it is found out afterwards what files are: what their names say, what the data set of titles has, what providers tell.
+    /// True if items are identified after the scan: by their names, by the data set of titles, by providers.
     pub const fn enriches(self) -> bool {
         matches!(
             self,
@@ -98,13 +99,13 @@ impl Reason {
     }
 }
 
-/// A scan to be asked for.
+/// Request for a scan.
 pub struct ScanRequest<'a> {
     pub library_id: &'a str,
     pub name: Option<&'a str>,
     pub reason: Reason,
     pub created_by: Option<&'a str>,
-    /// Places of the directories that are gone into; `None`: the whole library.
+    /// Places of the directories to scan; `None`: the whole library.
     pub places: Option<&'a [String]>,
 }
 
@@ -234,7 +235,7 @@ impl Scanner {
     }
 }
 
-/// What people see of a scan. What is not built yet did nothing: see the documentation of the crate.
+/// Job result shown to users. Counters of features that do not exist yet are always 0.
 fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done {
     Done::result(json!({
         "libraryId": library.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
@@ -244,10 +245,10 @@ fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done 
     }))
 }
 
-/// What a scan did.
+/// Result of a scan.
 pub struct Scanned {
     pub summary: ScanSummary,
-    /// It is to be found out what items are.
+    /// True if items must be identified now.
     is_followed: bool,
 }
 
@@ -267,15 +268,16 @@ struct Scan<'a> {
     places: Option<&'a [String]>,
 }
 
-/// What a scan found, in order.
+/// Findings of a scan, in order.
 struct Found {
     known: Known,
     seen: Vec<SeenDirectory>,
-    /// Places at or below which nothing is changed.
+    /// Places at or below which no item is changed or removed.
     kept: Vec<String>,
-    /// Files that are there.
+    /// Number of files that were seen.
     files: u64,
-    /// The library's own directory is the one that was scanned before, on the same file system: where nothing is in it, nothing is.
+    /// True if the library's own directory is the one of the scan before, on the same file system: an empty one is then
+    /// really empty.
     is_certain: bool,
 }
 
@@ -450,7 +452,7 @@ impl Scan<'_> {
         Ok(kept)
     }
 
-    /// Whether something at a place is there that was there before.
+    /// True if something that was known below a place is still there.
     async fn recognises(
         &self,
         known: &Known,

@@ -21,12 +21,12 @@ const AT_ONCE: usize = 256;
 /// The folders right in a library's directory, as a scan has seen them.
 pub(super) struct Folders<'a> {
     there: HashSet<&'a str>,
-    /// Of those that were read: which series they say they are.
+    /// Ids of series by the folders that were read; `None`: the folder names none.
     nfo: HashMap<&'a str, Option<&'a str>>,
 }
 
 impl<'a> Folders<'a> {
-    /// `None`: there is none, as where a disk is gone. What `is_kept` names was not seen well.
+    /// `None` if there is no folder, as where a disk is gone. Folders that `is_kept` names were not fully seen.
     pub fn of(seen: &'a [SeenDirectory], is_kept: impl Fn(&str) -> bool) -> Option<Self> {
         let (mut there, mut nfo) = (HashSet::new(), HashMap::new());
         for directory in seen {
@@ -42,15 +42,15 @@ impl<'a> Folders<'a> {
         (!there.is_empty()).then_some(Self { there, nfo })
     }
 
-    /// Whether a folder that said which series it is is there, and does not say otherwise.
+    /// True if a folder that named its series exists, and has not stopped to name one.
     fn holds(&self, place: &str) -> bool {
         self.there.contains(place) && !matches!(self.nfo.get(place), Some(None))
     }
 }
 
 impl Scanner {
-    /// Makes the shows of a library what its folders say: how many there are, and how many families of more than one. A folder without
-    /// episodes is a show where it says which.
+    /// Updates the shows of a library from its folders. Returns the number of shows, and of families with more than one
+    /// show. A folder without episodes is a show if it names its series.
     pub(super) async fn refresh_shows(
         &self,
         library: &MediaLibrary,

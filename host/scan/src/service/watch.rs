@@ -24,7 +24,7 @@ use super::Scanner;
 use super::scan::{Reason, ScanRequest};
 use crate::ops::watch::{Notes, Unwatched, Watches, channel};
 
-/// Between two looks at which libraries are to be watched; what is changed here is looked at at once.
+/// Interval between looks for libraries to watch. A change made on this server is looked at at once.
 const LOOK: Duration = Duration::from_mins(1);
 /// Until watching that failed is tried again.
 const AGAIN: Duration = Duration::from_mins(5);
@@ -36,11 +36,11 @@ const MOST_DIRECTORIES: usize = 30_000;
 /// Directories of one scan: more are scanned from the one above all of them.
 const MOST_PLACES: usize = 25;
 
-/// How the watching goes.
+/// State of the watches on all libraries.
 #[derive(Default)]
 pub(super) struct Watching {
     states: Mutex<BTreeMap<String, WatchState>>,
-    /// Told when libraries changed.
+    /// Signal that libraries changed.
     pub changed: Notify,
 }
 
@@ -91,7 +91,7 @@ impl Scanner {
         }
     }
 
-    /// How the libraries are watched that were since the server started, the oldest library first.
+    /// States of the watches on the libraries that were watched since the server started, the oldest library first.
     pub async fn watch_status(&self) -> Result<Vec<(MediaLibrary, WatchState)>, LibraryError> {
         let libraries = self.list().await?;
         let states = self.watching.states();
@@ -102,13 +102,13 @@ impl Scanner {
         Ok(found.collect())
     }
 
-    /// Whether this server watches a library.
+    /// True if this server watches a library.
     pub(super) fn is_watched(&self, id: &str) -> bool {
         let states = self.watching.states();
         states.get(id).is_some_and(|state| state.count.is_some())
     }
 
-    /// Ends the task of a library before another one begins: what is told of it is told by one.
+    /// Ends the task of a library before another one begins, so that only one reports on it.
     async fn end(&self, id: &str, watched: &mut HashMap<String, Watched>) {
         if let Some(library) = watched.remove(id) {
             drop(library.stop);
@@ -278,12 +278,12 @@ impl Scanner {
     }
 }
 
-/// How long nothing is asked for after so many failures before the last one.
+/// Pause after a number of failures before the last one: it doubles with each, up to [`LONGEST_PAUSE`].
 fn pause(failures: u32) -> Duration {
     PAUSE.saturating_mul(1 << failures.min(10)).min(LONGEST_PAUSE)
 }
 
-/// Works on watches off the async threads. Given up, it is told to stop.
+/// Runs work on watches outside of the async threads. If the caller gives up, the work is told to stop.
 async fn off_thread(
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<Watches, Unwatched> + Send + 'static,
 ) -> Result<Watches, Unwatched> {
