@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 /// Ids by their providers.
 pub type Ids = BTreeMap<String, String>;
 
-/// What becomes of an item's ids.
+/// Treatment of an item's ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// They are replaced.
+    /// The ids are replaced.
     Reidentify,
-    /// They go: nobody knows the film.
+    /// The ids are deleted: no provider knows the film.
     Clear,
     Unchanged,
 }
@@ -35,24 +35,24 @@ pub struct Held {
     pub locked: bool,
     /// The whole path of its file.
     pub path: String,
-    /// The whole path of its folder, and its name.
+    /// The whole path of its folder, with the name of the folder.
     pub folder: String,
     pub current: Ids,
 }
 
-/// What was found out about a folder.
+/// Finding about the film of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Film {
     Known(Ids),
-    /// All who were asked answered, and none knows it.
+    /// All providers that were asked answered, and none knows it.
     Unknown,
-    /// Several are equally good.
+    /// Several films match equally well.
     Ambiguous(Vec<(String, String)>),
-    /// Not everybody who might know it answered.
+    /// A provider that might know it did not answer; with the reason.
     Unasked(String),
 }
 
-/// What would be done about an item.
+/// Proposal for one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     pub held: Held,
@@ -64,14 +64,14 @@ pub struct Proposal {
     pub reason: String,
 }
 
-/// All of it.
+/// Number of shared ids, and the proposals for all items that hold them.
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
     pub contaminated: usize,
     pub proposals: Vec<Proposal>,
 }
 
-/// What was done.
+/// Result of a repair, in items.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
     pub reidentified: u64,

@@ -33,13 +33,13 @@ pub async fn lacking(
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// How many there are of them.
+/// Number of items of a library about which providers are due to be asked.
 pub async fn count(tx: &mut Tx, library_id: &str, now: Timestamp) -> Result<u64, DbError> {
     let count = qm_db::value!(tx, i64, COUNT, library_id, now.ms()).await?;
     Ok(count.unsigned_abs())
 }
 
-/// Providers were asked in vain about an item that is as it was at `updated_at`.
+/// Stores that providers were asked in vain about an item, if it is unchanged since `updated_at`.
 pub async fn tried(
     tx: &mut Tx,
     item_id: &str,

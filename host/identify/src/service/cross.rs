@@ -1,8 +1,8 @@
-//! What the data set of titles, and a provider that finds titles by its ids, add to what is said of an item: its rating, and its id there.
-//! Where the data set has no rating, who rates titles without it is asked.
+//! Additions to the metadata of an item: its rating from the data set of titles, and its id at a provider that finds titles
+//! by ids of that data set. Where the data set has no rating, a provider of ratings is asked.
 //!
-//! All are asked outside of any transaction. What they say is stored together with the rest, where the item still has the id that they were
-//! asked by; who cannot be asked leaves it as it is, for it is an addition.
+//! All questions are asked outside of any transaction. The answers are stored together with the other metadata, if the item
+//! still has the id that was asked about. They are additions: a provider that cannot be asked leaves the item as it is.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -20,10 +20,10 @@ use serde_json::json;
 
 use super::Identification;
 
-/// What the audit calls it.
+/// Action in the audit trail.
 pub(super) const ADDED: &str = "media.titledb.enrichment.completed";
 
-/// What is added to an item of this id in the data set.
+/// Additions to an item with this id in the data set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Crossed {
     pub titledb_id: String,
@@ -32,7 +32,7 @@ pub(super) struct Crossed {
     own: Option<(TitleKind, String)>,
 }
 
-/// What of it was stored.
+/// Additions that were stored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Added {
     titledb_id: String,
@@ -46,7 +46,7 @@ impl Added {
     }
 }
 
-/// What was told, if anything was; `not_asked` says in the log what was not learned because somebody is silent.
+/// The answer, if there is one. `not_asked` is the log message for a silent or failed provider.
 fn told<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &str) -> Option<T> {
     match answer {
         Ok(Alone::Told(told)) => Some(told),
@@ -64,7 +64,7 @@ fn told<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &st
 }
 
 impl Identification {
-    /// Asks what is to be added to an item that providers told of; `None`: it has no id in the data set.
+    /// Asks for additions to an item that providers described; `None`: it has no id in the data set.
     pub(super) async fn cross_told(
         &self,
         item_id: &str,

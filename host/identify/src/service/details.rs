@@ -1,4 +1,4 @@
-//! What people say of shows and seasons.
+//! Changes that people make to shows and seasons.
 
 use qm_db::Tx;
 use qm_kernel::Permission;

@@ -1,4 +1,4 @@
-//! What people say of an item: what it is, that it is not known, that it is to stay as it is.
+//! Decisions of people about an item: its identity, that it is unmatched, that it is locked.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -15,11 +15,11 @@ use serde_json::json;
 
 use super::Identification;
 
-/// What becomes of an item, and how that is called in the audit.
+/// Decision about an item; it sets the action in the audit trail.
 enum Verdict {
     /// A person changed fields of it.
     Edited(Edit),
-    /// A person says what it is; nothing said: its name is asked again.
+    /// A person identified it; an empty edit reads its name again.
     Matched(Edit),
     Unmatched,
 }

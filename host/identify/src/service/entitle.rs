@@ -1,4 +1,4 @@
-//! What people say which title of the data set an item is.
+//! Choice of a title of the data set for an item, made by a person.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -31,7 +31,7 @@ struct Told {
 }
 
 impl Told {
-    /// What is said of it.
+    /// Metadata of the title.
     fn metadata(&self) -> Metadata {
         let title = &self.title;
         let number = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok());
@@ -50,7 +50,7 @@ impl Told {
         }
     }
 
-    /// What the item is called by it. The title of an episode is that of its series.
+    /// Names the item after the title. An episode gets the title of its series.
     fn name(&self, item: &mut Item) {
         let named = self.series.as_ref().unwrap_or(&self.title);
         item.title.clone_from(&named.title);
@@ -185,7 +185,7 @@ impl Identification {
         Ok(added)
     }
 
-    /// What the data set says of an id; `None`: it does not know it.
+    /// Record of the data set for an id; `None`: it does not know the id.
     async fn title_told(&self, id: &str) -> Result<Option<Told>, LibraryError> {
         let titles = &self.titles;
         let Some(title) = titles.title(id).await? else {

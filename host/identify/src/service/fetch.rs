@@ -56,8 +56,7 @@ impl JobHandler for Fetching {
     }
 }
 
-/// How long is waited for providers that do not answer: three times, longer each time, and from the beginning once one has
-/// answered.
+/// Waiting for silent providers: up to three times, each longer than the last. An answer starts the count anew.
 pub(super) struct Patience {
     most: u32,
     waited: u32,
@@ -70,17 +69,17 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Nobody is waited for.
+    /// No waiting at all.
     pub const fn none() -> Self {
         Self { most: 0, waited: 0 }
     }
 
-    /// Whether it has not been long enough.
+    /// True if another wait is allowed.
     pub const fn is_left(&self) -> bool {
         self.waited < self.most
     }
 
-    /// Waits a while, unless it has been long enough: `false` at once. `unit`: the first while.
+    /// Waits for `unit`, 3 × `unit`, then 9 × `unit`. Returns `false` at once if no wait is left.
     pub async fn wait(&mut self, job: &JobContext, unit: Duration) -> Result<bool, JobError> {
         if !self.is_left() {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! What is said of items: asked of providers, or said by people.
+//! Metadata of items: asked of providers, or entered by people.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -16,24 +16,24 @@ use serde_json::{Value, json};
 use super::Identification;
 use super::cross::{ADDED, Added, Crossed};
 
-/// What providers said of an item, and what they were asked.
+/// Answer of providers about an item, with the question.
 pub(super) struct Heard {
     asked: Lookup,
     pub told: Told,
-    /// Whether there is anybody to ask.
+    /// True if there was a provider to ask.
     was_asked: bool,
     crossed: Option<Crossed>,
 }
 
 impl Heard {
-    /// Whether it answers this question.
+    /// True if it answers this question.
     pub fn is_about(&self, question: &Lookup) -> bool {
         self.asked == *question
     }
 }
 
 impl Identification {
-    /// Asks providers a question about an item, for whoever stores the answer afterwards. Nothing is held meanwhile.
+    /// Asks providers about an item; the caller stores the answer afterwards. No transaction is open meanwhile.
     pub(super) async fn ask_chain(&self, id: &str, asked: Lookup) -> Result<Heard, LibraryError> {
         let told = self.metadata.details(&asked).await?;
         let was_asked = !self.metadata.chain(asked.kind).await?.is_empty();

@@ -1,7 +1,7 @@
-//! What a provider says of a show, when somebody wants it.
+//! Metadata of a show from a provider, on request.
 //!
-//! One provider is asked, outside of any transaction, and its answer is stored in one, when the show is still what it was: whatever ends
-//! in between leaves it as it was.
+//! One provider is asked, outside of any transaction. Its answer is stored in one, if the show is unchanged: an interruption
+//! leaves it as it was.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -95,7 +95,7 @@ impl Identification {
     }
 }
 
-/// What a provider is asked of a show.
+/// Question to a provider about a show.
 fn question(show: &Show) -> Lookup {
     let ids = [
         (PROVIDER_A, &show.provider_a_id),

@@ -54,7 +54,7 @@ impl JobHandler for Repairing {
 }
 
 impl Identification {
-    /// What a repair would do.
+    /// Preview of a repair; nothing is changed.
     pub async fn preview_repair(&self) -> Result<Preview, LibraryError> {
         let (contaminated, folders) = self.held().await?;
         let mut proposals = Vec::new();
@@ -138,7 +138,7 @@ impl Identification {
         Ok(true)
     }
 
-    /// How many ids are held in several folders, and the items that hold them, by their folders.
+    /// Number of ids that several folders hold, and the items that hold them, by their folders.
     async fn held(&self) -> Result<(usize, BTreeMap<String, Vec<Held>>), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let paths = paths(repo::libraries::all(&mut tx).await?);

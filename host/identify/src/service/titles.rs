@@ -1,8 +1,9 @@
-//! What items and shows are by the data set of titles: its ids for them.
+//! Ids of items and shows in the data set of titles.
 //!
-//! Each edition of the data set is asked once about what it has not told yet; a scan asks, and whoever says what an item is.
-//! Nothing is asked while a transaction is open. Answers of two editions are never written down together, and none of an
-//! edition that is gone: an import or a reset leaves every item as it was, or complete.
+//! Each edition of the data set is asked once about each item that has no full answer yet: after a scan, and when a person
+//! identifies an item. No question is asked while a transaction is open. Answers of two editions are never stored together,
+//! and none of an edition that is gone: an import or a reset leaves every item as it was, or complete.
+//!
 //! Bounds: [`AT_ONCE`] items a transaction; the episodes of one series, and [`TITLES`] titles, are kept between two items.
 
 use std::collections::HashMap;
@@ -25,10 +26,10 @@ use super::Identification;
 const AT_ONCE: usize = 64;
 /// Titles of series that are kept.
 const TITLES: usize = 1024;
-/// What is known of an item to the end.
+/// Mark of an item about which nothing is left to ask.
 const FOUND: &str = "found";
 
-/// Why an answer is not there.
+/// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unanswered {
     #[error(transparent)]
@@ -37,14 +38,14 @@ pub(super) enum Unanswered {
     Database(#[from] qm_db::DbError),
 }
 
-/// What an item is.
+/// Answer about an item.
 #[derive(Debug, Default)]
 struct Said {
     series: Option<String>,
     own: Option<String>,
-    /// Where it is none of what was found.
+    /// Suggestions, if no title matches.
     suggested: Vec<Suggestion>,
-    /// Nothing is left to be asked.
+    /// True if nothing is left to ask.
     whole: bool,
 }
 
@@ -55,12 +56,12 @@ struct Asking<'a> {
     edition: String,
     /// Ids of shows, by their folders.
     shows: HashMap<String, Option<String>>,
-    /// Of the series that was asked about last.
+    /// Episodes of the series that was asked about last.
     episodes: Option<(String, Vec<EpisodeRecord>)>,
     titles: HashMap<SeriesQuestion, Named>,
 }
 
-/// The series of a name, and what it may be where it is none.
+/// Series that a name stands for, or suggestions if none matches.
 #[derive(Clone, Debug, Default)]
 struct Named {
     id: Option<String>,
@@ -68,8 +69,8 @@ struct Named {
 }
 
 impl Identification {
-    /// Asks about all of a library that this edition has not been asked about. Where it cannot be asked, or goes away
-    /// meanwhile, what is left is left for another time.
+    /// Asks about all items of a library that this edition has not been asked about. If the data set cannot be asked, or
+    /// goes away meanwhile, the rest is left for another time.
     pub async fn ask_titles(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), Stop> {
         let asked = async {
             let Some(edition) = self.titles.edition().await? else {
@@ -180,13 +181,13 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Whether what was asked is still what answers.
+    /// True if the edition that was asked is still the current one.
     async fn is_current(&self) -> Result<bool, TitleDataError> {
         let now = self.room.titles.edition().await?;
         Ok(now.as_deref() == Some(&*self.edition))
     }
 
-    /// Finds the ids of shows; `false`: it ends before it is through.
+    /// Finds the ids of shows; `false` if it ends early.
     async fn shows(&mut self, job: &JobContext) -> Result<bool, AskError> {
         let shows = repo::titles::shows(&mut self.room.db.begin_read().await?, &self.of.id).await?;
         for show in shows {
