@@ -75,7 +75,7 @@ impl FromQuery for AlphabetQuery {
     }
 }
 
-/// Whose items are counted; absent: those of all libraries.
+/// Library whose items are counted; absent: all libraries.
 pub struct IssuesQuery {
     pub library_id: Option<String>,
 }
@@ -163,7 +163,7 @@ impl From<Detail> for DetailView {
     }
 }
 
-/// How many titles begin with a letter.
+/// Number of titles that begin with a letter.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaLetter)]
 pub struct LetterView {
@@ -172,7 +172,7 @@ pub struct LetterView {
     pub count: i64,
 }
 
-/// What is wrong with items, in numbers.
+/// Counts of faults of items.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaIssues)]
 pub struct IssuesView {

@@ -28,9 +28,9 @@ pub struct Entry {
 
 /// A text of each item.
 struct Column {
-    /// Different ones, in order.
+    /// Distinct texts, in order.
     texts: Vec<Box<str>>,
-    /// Of each item the place of its text.
+    /// Position in `texts`, for each item.
     of: Vec<u32>,
 }
 
@@ -152,31 +152,31 @@ pub struct Catalog {
     orders: [OnceLock<Vec<u32>>; ORDERS],
 }
 
-/// What items are sorted by, smallest first; read backwards it is the order the other way round.
+/// Sort orders of items, smallest first; read backwards they are the reverse orders.
 #[derive(Clone, Copy)]
 enum Order {
     Id,
     Title,
     Added,
     Year,
-    /// The newest first: what has no year comes last both ways, and ids are not turned round.
+    /// The newest first. Items without a year come last in both directions, and ids are not reversed.
     YearDesc,
     Updated,
 }
 const ORDERS: usize = 6;
 
-/// What a filter lets through.
+/// Condition of a filter, with texts replaced by their positions.
 struct Wanted {
     library: Option<u32>,
     media_type: Option<u32>,
     status: Option<u32>,
     title: Option<u32>,
-    /// Of each title key whether it has the text that is looked for.
+    /// Result of the text search, for each title key.
     keys: Option<Vec<bool>>,
-    /// The first title key.
+    /// Position of the first title key that may match: earlier ones are below the wanted beginning.
     from: u32,
     duplicates: bool,
-    /// First and last year; what has none is out.
+    /// First and last year; an item without a year does not match.
     years: Option<(i64, i64)>,
     season: Option<i64>,
 }

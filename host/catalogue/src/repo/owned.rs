@@ -1,4 +1,4 @@
-//! What is owned of a film or a series: found by indexes, whatever the number of items.
+//! Owned files of a film or a series, found by indexes, whatever the number of items.
 
 use qm_db::{DbError, FromRow, Tx, bulk};
 

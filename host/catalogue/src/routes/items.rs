@@ -31,7 +31,7 @@ pub async fn list_items(
     }))
 }
 
-/// How many titles begin with each letter: 27 rows, `#` first.
+/// Number of titles for each first letter: 27 rows, `#` first.
 #[utoipa::path(
     get, path = "/api/media/items/alphabet", tag = "media", params(Params::<AlphabetQuery>),
     responses((status = 200, body = Vec<LetterView>))
@@ -48,7 +48,7 @@ pub async fn item_alphabet(
     ))
 }
 
-/// What is wrong with items, in numbers.
+/// Counts of faults of items.
 #[utoipa::path(
     get, path = "/api/media/items/issues", tag = "media", params(Params::<IssuesQuery>),
     responses((status = 200, body = IssuesView))

@@ -1,4 +1,4 @@
-//! What is in the libraries, as people look at it.
+//! Contents of the libraries, as people look at them.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -92,7 +92,7 @@ impl Catalogue {
         Ok(choosing.await?)
     }
 
-    /// What the episodes of a series are worth.
+    /// Scores of the episodes of a series.
     pub async fn series_health(
         &self,
         key: &str,
@@ -187,7 +187,7 @@ async fn gather(
     Ok(gathered.all())
 }
 
-/// What may be of a series: more, where paths are not UTF-8 or titles stand in folders.
+/// Items that may belong to a series. There may be too many, where paths are not UTF-8 or titles stand in folders.
 async fn of_series(
     tx: &mut Tx,
     key: &Key,
