@@ -56,7 +56,7 @@ fn names(dir: &OwnedFd) -> Result<Vec<OsString>, Errno> {
 }
 
 impl Tree<'_> {
-    /// Whether a folder holds no video that stays, no other file system and nothing of the service's own.
+    /// True if a folder holds no video that stays, no other file system and nothing of the service's own.
     fn may_go(&mut self, dir: &OwnedFd, path: &[u8], depth: usize) -> Result<bool, Errno> {
         let here = fs::fstat(dir)?;
         if depth > MAX_DEPTH || here.st_dev != self.device || self.own.contains(&identity(&here)) {
@@ -116,8 +116,8 @@ impl Eraser {
         Reach::open(path).map(Self)
     }
 
-    /// Whether a folder may go as a whole when the files of `going` go: it holds no other video, no other file system and
-    /// nothing of the service's own. One that is not there may not.
+    /// True if a folder may be deleted as a whole together with the files of `going`: it holds no other video, no other file
+    /// system and nothing of the service's own. False if it is not there.
     pub fn is_own_folder(
         &self,
         path: &[u8],

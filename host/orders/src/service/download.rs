@@ -1,10 +1,11 @@
-//! What follows a download that is whole, as one job: the libraries it lies in are scanned where it lies, what was found is
-//! identified, providers of metadata tell of it, media servers look for it; rules hear of each.
+//! Follow-up of a complete download, as one job: the libraries it lies in are scanned there, what was found is identified,
+//! providers describe it, media servers are asked to look for it. Rules can run after each step.
 //!
-//! Each completion is a job of its own, stored with the place of the consumer that heard of it: one that comes while another
-//! one is followed is not lost. Where it stands is stored with what was done, in one transaction, so a server that is killed
-//! goes on with what it has not done, and no rule hears of it twice. A media server that was being asked when the server died
-//! is asked again: nobody knows whether it heard, and to look twice does no harm.
+//! Each completion is a job of its own, stored with the position of the consumer of its event, so a second one during the
+//! first is not lost. Progress is stored in the transaction of the work itself: a server that was killed goes on with the
+//! rest, and no rule runs twice. A media server that was being asked when the server died is asked again: nobody knows if it
+//! heard the first request, and a second look does no harm.
+//!
 //! Bounds: [`AT_ONCE`] items a transaction, [`TOGETHER`] downloads at once.
 
 use std::sync::{Arc, Weak};
@@ -37,7 +38,7 @@ pub const TYPE: &str = "media.post_download";
 const AT_ONCE: usize = 64;
 const TOGETHER: usize = 2;
 
-/// A torrent whose download is whole, as its event tells. What is not told is empty.
+/// A torrent whose download is complete, as its event reports it. Fields that the event lacks are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Finished {
@@ -49,7 +50,7 @@ struct Finished {
 }
 
 impl Finished {
-    /// Where its data lies.
+    /// Path of its data.
     fn path(&self) -> String {
         if self.content_path.is_empty() {
             format!("{}/{}", self.save_path.trim_end_matches('/'), self.torrent_name)
@@ -72,7 +73,7 @@ impl Finished {
     }
 }
 
-/// What is next in a library.
+/// Next step in a library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stage {
@@ -82,28 +83,28 @@ enum Stage {
     Describe,
 }
 
-/// Where a job stands.
+/// Progress of a job, stored as its checkpoint.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct State {
-    /// What rules are told of the torrent: as it was when the job began.
+    /// Facts about the torrent for rules, as they were when the job began.
     torrent: Map<String, Value>,
-    /// Where its data lies.
+    /// Path of its data.
     path: String,
-    /// Ids of the libraries it lies in; none: the job has not begun.
+    /// Ids of the libraries it lies in; `None`: the job has not begun.
     libraries: Option<Vec<String>>,
-    /// Libraries that are done with.
+    /// Number of libraries that are done.
     passed: usize,
     stage: Stage,
-    /// The last item that the stage is done with.
+    /// Id of the last item for which the stage is done.
     after: String,
     added: u64,
     matched: u64,
     unmatched: u64,
-    /// Items that providers of metadata told of, and that they did not answer about.
+    /// Number of items that providers described.
     described: u64,
     silence: Silence,
-    /// Media servers that were asked, and those of them that did not take it.
+    /// Ids of the media servers that were asked.
     asked: Vec<String>,
     failed: u64,
 }
@@ -206,7 +207,7 @@ impl Download<'_> {
         self.job.progress(Progress::percent(percent).phase(phase)).await
     }
 
-    /// What the torrent is, and where it lies now: a client may have moved it when it was whole.
+    /// Reads the torrent and its present path: a client may have moved the data when the download was complete.
     async fn begin(&mut self) -> Result<Vec<String>, JobError> {
         let finished = Finished::deserialize(self.job.input());
         let finished = finished.map_err(|error| JobError::new("input", error.to_string()).permanent())?;
@@ -435,7 +436,7 @@ impl Download<'_> {
         Ok(tx.commit().await?)
     }
 
-    /// What rules are told: the torrent, and by further names where it is and what.
+    /// Facts for rules: those of the torrent, and the item with its path.
     fn told(&self, library: &MediaLibrary, arrived: Option<&Arrived>) -> Map<String, Value> {
         let mut told = self.state.torrent.clone();
         told.insert("libraryId".to_owned(), library.id.as_str().into());

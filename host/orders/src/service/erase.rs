@@ -30,7 +30,7 @@ pub const TYPE: &str = "media.media_delete_files";
 /// Torrents of one order.
 const MOST_TORRENTS: usize = 500;
 
-/// What whoever orders it must be allowed.
+/// Permissions that the caller of an order needs.
 pub fn needed(torrents: TorrentAction) -> Vec<Permission> {
     let also = match torrents {
         TorrentAction::Keep => None,
@@ -49,12 +49,12 @@ pub fn job_type(room: &Arc<Orders>) -> JobType {
 
 struct Erasing(Weak<Orders>);
 
-/// A torrent that is dealt with once the files are gone.
+/// A torrent that is stopped or deleted once the files are gone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Source {
     engine: String,
     hash: String,
-    /// Whether something that stays is its data too.
+    /// True if a file that stays is also data of the torrent.
     shared: bool,
 }
 
@@ -67,14 +67,14 @@ impl Source {
     }
 }
 
-/// How the order stands.
+/// Progress of the order, stored as the checkpoint of its job.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
     #[serde(flatten)]
     standing: Standing,
     removed_files: u64,
-    /// Looked for before anything is deleted.
+    /// Torrents of the files, found before anything is deleted.
     torrents: Option<Vec<Source>>,
     handled: usize,
     torrents_failed: usize,

@@ -1,5 +1,6 @@
-//! What actions of plugins do to libraries and media servers: [`MediaHands`], over what the actions of this area do. It acts for
-//! nobody: whoever wrote the rule was judged when it was written, the plugin was granted it, and the run is what is audited.
+//! Actions of plugins on libraries and media servers: [`MediaHands`], built on the actions of this area. It acts for no
+//! user: the author of the rule was checked when it was written, the plugin was granted the right, and the run is what is
+//! audited.
 
 use async_trait::async_trait;
 use qm_catalogue::owned_by_ids;

@@ -39,7 +39,7 @@ pub fn job_type(room: &Arc<Orders>) -> JobType {
 
 struct Relocating(Weak<Orders>);
 
-/// What is moved in one go.
+/// A folder or file that is moved as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Unit {
     /// Place of the folder, or of the file, in the library it comes from.
@@ -50,13 +50,13 @@ struct Unit {
     directory: String,
 }
 
-/// How the order stands.
+/// Progress of the order, stored as the checkpoint of its job.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
     #[serde(flatten)]
     standing: Standing,
-    /// What is on its way, or has arrived and is not written down.
+    /// Unit that is being moved, or has arrived and is not stored yet.
     moving: Option<Unit>,
 }
 
@@ -199,7 +199,7 @@ impl Orders {
         Ok(Ok(()))
     }
 
-    /// What is moved with an item.
+    /// Unit that is moved with an item: the item's file, or the largest folder around it that may go as a whole.
     async fn unit(
         &self,
         at: &Whereabouts,
