@@ -1,4 +1,4 @@
-//! What a tool says that looked into a file: its streams, in the words of this service.
+//! Streams of a file as the probing program reports them, translated to the words of this service.
 //!
 //! A file, and with it what is said of it, is anybody's: texts are cut, and numbers that no video has are left out.
 
@@ -15,7 +15,7 @@ const MOST_CHANNELS: f64 = 256.0;
 const MOST_FRAMES: f64 = 10_000.0;
 const MOST_BITS: f64 = 64.0;
 
-/// What was found in a file. What is `None` was not told.
+/// Properties found in a file. `None`: the program did not report it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Streams {
     pub video_codec: Option<String>,
@@ -130,7 +130,7 @@ fn read(answer: &Value) -> Result<Streams, Unclear> {
     })
 }
 
-/// What is said of one stream: texts, mostly also where they are numbers.
+/// Report about one stream. Most values are texts, numbers too.
 #[derive(Clone, Copy)]
 struct Track<'a>(&'a Value);
 
@@ -158,7 +158,7 @@ impl Track<'_> {
     }
 }
 
-/// What stands before the first `/`.
+/// Part of a text before the first `/`.
 fn first_part(text: &str) -> Option<String> {
     let part = text.split('/').next().unwrap_or_default().trim();
     (!part.is_empty()).then(|| part.to_owned())

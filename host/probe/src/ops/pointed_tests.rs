@@ -43,7 +43,7 @@ impl Place {
     }
 }
 
-/// What points to a file, by the kinds that the program knows.
+/// Files that point to another file, one for each kind that the program knows.
 fn pointers(to: &Path) -> Vec<(&'static str, String)> {
     let to = to.display();
     vec![

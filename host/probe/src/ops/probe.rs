@@ -140,7 +140,7 @@ fn read_at(file: &OwnedFd, mut at: u64, into: &mut [u8]) -> std::io::Result<usiz
 }
 
 impl Prober {
-    /// What the program says of an open file, as bytes.
+    /// Output of the program for an open file.
     pub async fn ask(&self, file: OwnedFd) -> Result<Vec<u8>, ProbeError> {
         let end = Instant::now() + self.patience;
         // From here on it ends whenever nobody waits for it any more.

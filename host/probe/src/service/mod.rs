@@ -1,8 +1,8 @@
 //! Looks into the files of the libraries, a few at a time: what they hold is told by names alone until then.
 //!
-//! What was found is written only where the file is still known as it was when it was opened. A file that was looked into in
-//! vain is tried three times, unless it would be the same each time, and once more when somebody has its library scanned by
-//! hand. One whose disk is not there waits, and loses no attempt.
+//! Results are stored only if the file is still the one that was opened. A file that could not be probed is tried three
+//! times, unless each try would fail the same way, and once more when somebody starts a scan of its library. A file whose
+//! disk is not there waits, and loses no attempt.
 //!
 //! Bounds: 200 files every five minutes, four at a time; a round that finds nothing to do writes nothing.
 
@@ -142,7 +142,7 @@ impl Probing {
         }
     }
 
-    /// What is due, fewest attempts first.
+    /// Files that are due, those with the fewest attempts first.
     async fn due(&self, most: usize) -> Result<Vec<Due>, LibraryError> {
         let (now, mut due) = (self.ctx.now(), Vec::new());
         let mut tx = self.db.begin_read().await?;
