@@ -416,7 +416,7 @@ pub fn pace() -> Pace {
     }
 }
 
-/// How often a test looks whether something has happened.
+/// Interval between two looks of a test for an awaited change.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl House {

@@ -47,7 +47,7 @@ use qm_orders::{Orders, OrdersDeps, Outside};
 use qm_probe::{Prober, Probing, ProbingDeps};
 use qm_scan::{Scanner, ScannerDeps};
 
-/// What the area is given.
+/// Dependencies of the area.
 pub struct LibraryDeps {
     pub ground: Ground,
     pub jobs: Jobs,
