@@ -1,4 +1,4 @@
-//! What the name of a file, and those of the folders above it, say of it.
+//! Identification of a file by its name and the names of the folders above it.
 
 use qm_release::{Release, parse};
 
@@ -12,7 +12,7 @@ const VIDEO: [&str; 23] = [
     "iso", "flv", "3gp", "3g2", "wtv", "ogv", "ogm", "divx", "asf",
 ];
 
-/// Whether a file of this name is indexed.
+/// True if a file of this name is indexed.
 pub fn is_video(name: &[u8]) -> bool {
     let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else {
         return false;
@@ -22,17 +22,17 @@ pub fn is_video(name: &[u8]) -> bool {
         .any(|ending| name[dot + 1..].eq_ignore_ascii_case(ending.as_bytes()))
 }
 
-/// Whether a directory of this name is passed over.
+/// True if a directory of this name is skipped.
 pub fn is_skipped(name: &[u8]) -> bool {
     name.starts_with(b".") || name == b"@eaDir"
 }
 
-/// Whether a file of this name says that its directory is to be left alone.
+/// True if a file of this name marks its directory as one to skip.
 pub fn is_marker(name: &[u8]) -> bool {
     matches!(name, b".nomedia" | b".tmmignore" | b"tmmignore")
 }
 
-/// What is read of one path.
+/// Result of reading one path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     pub facts: Facts,
@@ -83,7 +83,7 @@ fn tech(name: &str, release: &Release) -> Tech {
     }
 }
 
-/// What a file is, by its name and the folders above it.
+/// Identity of a file, by its name and the folders above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// `None`: as before.

@@ -62,7 +62,7 @@ pub fn top(place: &str) -> (String, bool) {
     }
 }
 
-/// Whether `place` is `above` or lies below it.
+/// True if `place` is `above` or lies below it.
 pub fn is_within(place: &str, above: &str) -> bool {
     if above.is_empty() || place == above {
         return true;

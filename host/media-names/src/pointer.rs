@@ -1,8 +1,8 @@
 //! Files that hold no picture but point to other files: playlists, manifests, reference films. A tool that looks into one opens
 //! what it names, which is anybody's choice.
 //!
-//! What is told by content, whatever the name: a text, a beginning that such files have, a film whose parts lie elsewhere.
-//! Bounds: [`HEAD`] bytes of the beginning, [`MOST_BOXES`] boxes of a film, [`MOST_DEPTH`] of them in one another.
+//! The content decides, whatever the name: a text, a beginning that such files have, a film whose parts lie elsewhere.
+//! Bounds: the first [`HEAD`] bytes, [`MOST_BOXES`] boxes of a film, nested [`MOST_DEPTH`] deep.
 
 use std::io;
 
@@ -88,13 +88,13 @@ fn of_head(head: &[u8]) -> Option<Pointer> {
     is_text(head).then_some(Pointer::Text)
 }
 
-/// Whether packets of a broadcast or of a disc follow one another, which may begin with any byte.
+/// True if the file is a sequence of packets of a broadcast or of a disc, which may begin with any byte.
 fn is_stream(head: &[u8]) -> bool {
     let every = |first: usize, length: usize| (0..4).all(|at| head.get(first + at * length) == Some(&0x47));
     (every(0, 188) || every(4, 192)) && !is_text(head)
 }
 
-/// Whether nothing in it is what a text does not have. Nothing at all is no text.
+/// True if all bytes may occur in a text. An empty file is no text.
 fn is_text(head: &[u8]) -> bool {
     let is_control = |byte: &u8| *byte < 0x20 && !byte.is_ascii_whitespace() && *byte != 0x1b;
     !head.is_empty() && !head.iter().any(|byte| is_control(byte) || *byte == 0x7f)
@@ -152,7 +152,7 @@ impl Boxes<'_> {
         Ok(None)
     }
 
-    /// Whether a list of places names one that is not the film itself.
+    /// True if a list of places names one outside of the film itself.
     fn is_elsewhere(&mut self, inside: u64, end: u64) -> io::Result<bool> {
         let mut at = inside.saturating_add(8);
         while at.saturating_add(12) <= end && self.left > 0 {
