@@ -43,36 +43,36 @@ use crate::{PRODUCT, VERSION, api, descriptors};
 use foundation::{Foundation, configurations};
 use offers::{introduce, offer_config, offer_plugins};
 
-/// For sockets of a server that was succeeded to be told so.
+/// Time in which sockets of a server that was succeeded are told so.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-/// What the service is wired from. The start makes them from the configuration; a test brings its own.
+/// Parts from which the service is wired. The start makes them from the configuration; a test brings its own.
 pub struct AppParts {
     pub config: Config,
     pub secrets: Secrets,
     pub ctx: Ctx,
     pub net: Net,
-    /// Its database is open and migrated.
+    /// Place of this server among those of its database, which is open and migrated.
     pub post: Post,
     /// Bound already; connections wait in it until [`App::run`].
     pub listener: TcpListener,
-    /// Nothing of it outside of tests.
+    /// Parts that a test brings; empty otherwise.
     pub brought: Brought,
-    /// Who compiles plugins.
+    /// Compiler of plugins.
     pub compiler: Compiler,
     /// Bounds on plugins.
     pub limits: Limits,
     pub passwords: Passwords,
 }
 
-/// What it costs to try a password.
+/// Cost and pace of password checks.
 pub struct Passwords {
     pub hash_cost: HashCost,
-    /// How long those wait who guess passwords and codes.
+    /// Pause after wrong passwords and codes.
     pub guesses: Pace,
 }
 
-/// What a test brings beside, or in place of, what installed plugins provide.
+/// Parts that a test adds, or brings instead of installed plugins.
 #[derive(Default)]
 pub struct Brought {
     /// Consumers of events that no area has.
@@ -117,9 +117,9 @@ struct Front {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
-    /// Whether `/api/docs` is among the routes.
+    /// True if `/api/docs` is among the routes.
     docs: bool,
-    /// Whether a trusted proxy stands in front.
+    /// True if a trusted proxy stands in front.
     proxied: bool,
 }
 
@@ -220,7 +220,7 @@ impl App {
         self.front.address
     }
 
-    /// Whether `/api/docs` is served.
+    /// True if `/api/docs` is served.
     pub fn has_docs(&self) -> bool {
         self.front.docs
     }
@@ -317,7 +317,7 @@ impl App {
     }
 }
 
-/// What every start makes sure of: permissions, roles, the first administrator, default settings.
+/// Makes sure at every start that permissions, roles, the first administrator and default settings exist.
 async fn seed(
     db: &Db,
     identity: &Identity,

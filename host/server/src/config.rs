@@ -74,7 +74,7 @@ pub struct SuppliedSecrets {
     pub encryption_previous: Vec<Secret>,
 }
 
-/// How the process logs.
+/// Logging of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogConfig {
     /// `LOG_FORMAT`
@@ -273,7 +273,7 @@ fn access_ttl(reader: &Reader<'_>) -> Result<Duration, ConfigError> {
         .unwrap_or(Duration::from_mins(15)))
 }
 
-/// What is allowed, and not wise.
+/// Warnings about values that are allowed, but unwise.
 pub(crate) fn warnings(config: &Config) -> Vec<String> {
     let mut warnings = Vec::new();
     if config.access_ttl > DAY {

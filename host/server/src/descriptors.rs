@@ -1,11 +1,11 @@
-//! How many files the process may have open at once: each connection is one. What a shell or a service manager gives is
-//! often 1,024, though the process may raise it by itself.
+//! Limit on open files of the process: each connection is one. A shell or a service manager often gives 1,024, but the
+//! process may raise it itself.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Connections at once, where there are descriptors for as many.
+/// Most connections at once, if there are enough descriptors.
 const MOST_CONNECTIONS: u64 = 8192;
-/// Kept for the rest: database, files, plugins, engines. Half of a small number.
+/// Descriptors kept for the rest: database, files, plugins, engines. At most half of a small limit.
 const RESERVED: u64 = 1024;
 
 /// The soft limit as it was found and as it is now; `None` is no limit.

@@ -1,4 +1,4 @@
-//! What areas that follow feeds are handed: the network's guarded fetch as their port, with what a site's error says.
+//! Port for areas that follow feeds: the network's guarded fetch, with readable errors of a site.
 
 use async_trait::async_trait;
 use qm_feeds::FeedError;
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// What is made of one answer.
+    /// Result of fetching one answer.
     async fn fetched(answer: &str, validators: &Validators) -> Result<Fetched, FetchError> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -43,13 +43,13 @@ impl Secrets {
         hex::encode(hash.finalize())
     }
 
-    /// What encrypts and decrypts with them.
+    /// Cipher with the present and the previous encryption keys.
     pub fn cipher(&self, ctx: &Ctx) -> Cipher {
         Cipher::new(&self.encryption, ctx.clone()).with_previous(&self.encryption_previous)
     }
 }
 
-/// Where generated secrets are kept.
+/// Path of the file with generated secrets.
 pub fn file(data_dir: &Path) -> PathBuf {
     data_dir.join(FILE)
 }

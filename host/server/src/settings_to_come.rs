@@ -30,7 +30,7 @@ settings! {
 settings! {
     of "acquisition";
 
-    /// How missing episodes are searched for.
+    /// Search for missing episodes: its interval, limits and profiles.
     ACQUISITION: Object = "media_acquisition.settings",
         || object(json!({
             "autoSearchMissing": false, "searchIntervalMinutes": 60, "maxSearchesPerSweep": 50,
@@ -43,7 +43,7 @@ settings! {
 settings! {
     of "media";
 
-    /// What a rename removes beside the media files.
+    /// Removal of other files when a rename moves media files.
     MEDIA_CLEANUP: Object = "media.cleanup",
         || object(json!({
             "enabled": false, "deleteGlobs": [], "subtitleKeepLanguages": [], "pruneEmptyDirs": false,
@@ -51,7 +51,7 @@ settings! {
         })),
         by_route("PATCH /api/media/settings/cleanup"), to_come();
 
-    /// What becomes of a torrent whose files a rename has moved.
+    /// Action on a torrent whose files a rename has moved.
     MEDIA_SEEDING_TORRENT: Object = "media.seedingTorrent",
         || object(json!({ "action": "remove" })), by_route("PATCH /api/media/settings/seeding-torrent"), to_come();
 }

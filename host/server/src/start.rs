@@ -99,7 +99,7 @@ pub async fn start(
     }
 }
 
-/// Whether opening the database makes the data directory or a file.
+/// True if opening the database creates the data directory or a file.
 fn makes_something(config: &Config) -> Result<bool, DbError> {
     let file = SqliteFile::from_url(config.database_url.expose())?;
     Ok(!config.data_dir.is_dir() || file.is_some_and(|file| !file.path().is_file()))
@@ -110,8 +110,8 @@ pub fn session(ctx: &Ctx) -> String {
     format!("quartermaster {}", ctx.id())
 }
 
-/// What the file manager must not show: the data directory with the secrets, backups and compiled plugins in it, the plugins,
-/// an SQLite database.
+/// Places that the file manager must not show: the data directory with the secrets, backups and compiled plugins in it, the
+/// plugins, an SQLite database.
 pub fn own_places(config: &Config) -> Result<Vec<OwnPlace>, DbError> {
     let directory = |variable, path: &Path| OwnPlace {
         variable,

@@ -27,7 +27,7 @@ pub struct Keeper {
     _place: Place,
 }
 
-/// What it is kept with.
+/// Parts of the task that keeps a lease.
 pub struct Kept {
     pub lease: Lease,
     pub term: i64,

@@ -5,8 +5,8 @@
 //! goes on. A server that was succeeded ends its process: whoever supervises it starts it again, as a standby. Nothing of
 //! what it believed outlives it.
 //!
-//! What the database guards is fenced there (`qm_db`): no write of an earlier term is committed. What it does not guard (torrent
-//! clients, files) needs the [`Mandate`], which ends [`CAUTION`] before the lease.
+//! Writes to the database are fenced there (`qm_db`): no write of an earlier term is committed. Effects outside of it (on
+//! torrent clients, files) need the [`Mandate`], which ends [`CAUTION`] before the lease.
 //!
 //! An SQLite file has one server, by a lock on it; nothing of this runs there.
 
@@ -36,18 +36,18 @@ use keeper::{Keeper, Kept};
 use place::Place;
 use standby::Standby;
 
-/// How long the active node keeps the others off without a word. With a look every second, and the start of what acts, a
-/// take-over is done within ten seconds.
+/// Time for which the active node keeps its lease without renewing it. With a look every second, and the start of what acts,
+/// a take-over is done within ten seconds.
 const LEASE: Duration = Duration::from_secs(6);
-/// So long before the end of the lease nothing more is sent anywhere: what was sent has the time to arrive.
+/// Time before the end of the lease in which nothing more is sent anywhere: earlier requests have this time to arrive.
 const CAUTION: Duration = Duration::from_secs(1);
-/// Between two looks of a standby.
+/// Interval between looks of a standby at the lease.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The place of a server among those of its database. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct Post {
-    /// What it writes is refused once it was succeeded.
+    /// Database of the service. Writes of a server that was succeeded are refused.
     pub db: Db,
     pub node: Node,
     pub mandate: Mandate,
@@ -55,7 +55,7 @@ pub struct Post {
 }
 
 impl Post {
-    /// Of the one server of a database, or of one that others must not know of.
+    /// Place of the only server of a database, or of one that other servers must not know of.
     pub fn alone(db: Db, name: impl Into<String>) -> Self {
         Self {
             db,
@@ -98,7 +98,7 @@ impl Succession {
 /// When the process is asked to end. It may be waited for more than once, as long as it has not come.
 pub type Asked<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
 
-/// What a server brings that wants to be the active one.
+/// Parts of a server that wants to be the active one.
 pub struct Candidate<'a> {
     pub config: &'a Config,
     pub secrets: &'a Secrets,
@@ -106,7 +106,7 @@ pub struct Candidate<'a> {
     pub net: &'a Net,
     pub compiler: &'a Compiler,
     pub db: Db,
-    /// What the sessions of `db` are called.
+    /// Name of the sessions of `db`.
     pub session: String,
     pub listener: &'a TcpListener,
 }
@@ -185,10 +185,10 @@ struct Waiting {
     node: Node,
     lease: Lease,
     place: Place,
-    /// What it answers with, once it is clear that it has to wait.
+    /// Server that answers requests during the wait, once it is clear that there is one.
     standby: Option<Standby>,
     address: SocketAddr,
-    /// The log says that the database does not answer, and not yet that it does again.
+    /// True if the log says that the database does not answer, and not yet that it does again.
     told_lost: bool,
 }
 

@@ -41,8 +41,7 @@ impl Place {
         place
     }
 
-    /// What is entered into the lease: the place of a server that has the lock, and nothing for one that works beside
-    /// another one there.
+    /// Entry for the lease: the identity of the place if this server has its lock, else empty (another server works there).
     pub fn entry(&self) -> String {
         if self.locked {
             self.identity.clone()
@@ -51,7 +50,7 @@ impl Place {
         }
     }
 
-    /// Whether the server that entered `other` worked here, and is gone.
+    /// True if the server that entered `other` worked here and is gone.
     pub fn was_left_by(&mut self, other: &str) -> bool {
         !self.identity.is_empty() && self.identity == other && self.lock()
     }

@@ -1,4 +1,4 @@
-//! What a standby does while it waits: it answers how it is and who is active, and has the plugins compiled.
+//! Work of a standby while it waits: it reports its health and the active node, and has the plugins compiled.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use crate::failure::StartError;
 use crate::plugins::{Kept, plugins_config};
 use crate::{PRODUCT, VERSION, descriptors};
 
-/// What runs while a server waits.
+/// Tasks that run while a server waits.
 pub struct Standby {
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
-    /// Plugins, loaded so that they are compiled. They have no network, and what they would have remembered is forgotten.
+    /// Task that loads the plugins, so that they are compiled. They have no network, and their state is dropped.
     warming: JoinHandle<Option<Arc<PluginHost>>>,
 }
 
@@ -125,7 +125,7 @@ fn twin(listener: &TcpListener) -> std::io::Result<TcpListener> {
     TcpListener::from_std(twin)
 }
 
-/// What the person who started it needs to know.
+/// Prints the address of a standby, and the active node, for the person who started it.
 pub fn greet(address: SocketAddr, active: &Holder) {
     say(format_args!(
         "{PRODUCT} {VERSION} is listening on http://{address}, standing by: the node `{}` ({}) is active",
