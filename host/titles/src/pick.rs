@@ -23,7 +23,7 @@ pub struct Wanted<'w> {
 /// A title that may be the one that is meant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Candidate<'c> {
-    /// Of two with one id the first counts.
+    /// Id of the candidate. Of two candidates with the same id, the first counts.
     pub id: &'c str,
     pub title: &'c str,
     pub original: Option<&'c str>,

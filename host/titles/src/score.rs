@@ -1,4 +1,4 @@
-//! How well a title answers what was asked for, and whether it is another part of it.
+//! Score of a title against the question, and a test for two parts of one series.
 
 use crate::name::similarity;
 
@@ -31,7 +31,8 @@ const ROMAN: &[&str] = &["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "
 /// Words before the number of a part.
 const PART: &[&str] = &["part", "chapter", "volume", "vol", "episode"];
 
-/// Whether two normalised titles are parts of one series: the same but for the number at their end, of which none is the first.
+/// True if two normalised titles are parts of one series: equal except for the number at their end. A title without a number
+/// is the first part.
 pub fn sequel(one: &str, other: &str) -> bool {
     let ((one, first), (other, second)) = (numbered(one), numbered(other));
     one == other && first != second
