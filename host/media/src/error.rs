@@ -66,7 +66,7 @@ pub enum LibraryError {
     PreviewMode,
     #[error("Unknown mode `{0}`: use one of {modes}", modes = Mode::WORDS.join(", "))]
     UnknownMode(String),
-    /// Data that other torrents use would go; the sentence names them.
+    /// Sentence that names other torrents which use the data that would be deleted.
     #[error("{0}")]
     SharedData(String),
     /// Name of the library that has it.
@@ -82,7 +82,7 @@ pub enum LibraryError {
     TooManyIgnored(u64),
     #[error("There are {0} libraries, and {MAX_LIBRARIES} are the most: delete one first")]
     TooMany(u64),
-    /// The caller's token allows it, but they no longer may.
+    /// The caller's token allows it, but the account has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -173,7 +173,7 @@ impl LibraryError {
     }
 }
 
-/// Another attempt may get past it.
+/// True if another attempt may succeed.
 impl From<LibraryError> for JobError {
     fn from(error: LibraryError) -> Self {
         Self::new(error.code(), error.to_string())

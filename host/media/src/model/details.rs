@@ -80,7 +80,7 @@ impl ShowMetadata {
         }
     }
 
-    /// Takes what a person says.
+    /// Applies the changes of a person.
     pub fn take(&mut self, edit: ShowEdit, now: Timestamp) {
         let mut sources = self.field_sources.take().unwrap_or_default();
         macro_rules! take {
@@ -103,8 +103,8 @@ impl ShowMetadata {
 }
 
 impl ShowMetadata {
-    /// Takes what a provider says, in the place of what providers said before. What people said stays, and so does whether it still
-    /// airs, which others tell.
+    /// Takes the values of a provider in the place of earlier ones of providers. Values of people stay, and so does the
+    /// airing status, which has other sources.
     pub fn hear(&mut self, told: Metadata, now: Timestamp) {
         let mut sources = self.field_sources.take().unwrap_or_default();
         let provider = told.provider;
@@ -178,7 +178,7 @@ pub struct SeasonEdit {
     pub overview: Option<Option<String>>,
 }
 
-/// Which show a folder holds; what is `None` stays, what is `Some(None)` is taken away.
+/// Changes to the ids of a show. `None` keeps an id, `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdentityEdit {
     pub titledb_id: Option<Option<String>>,

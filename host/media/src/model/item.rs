@@ -1,4 +1,4 @@
-//! Items: what a file is, as far as its name says.
+//! Items: the identity of a file, as far as its name gives it.
 
 use qm_kernel::Timestamp;
 use qm_media_names::name::Identity;
@@ -10,7 +10,7 @@ use super::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB};
 use super::measured::Measured;
 use super::metadata::ItemMetadata;
 
-/// Words of what an item may be.
+/// Types of an item.
 pub const MEDIA_TYPES: [&str; 6] = [
     "movie",
     "tv",
@@ -20,7 +20,7 @@ pub const MEDIA_TYPES: [&str; 6] = [
     "other_video",
 ];
 
-/// A video file, and what it is.
+/// A video file with its identity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub id: String,
@@ -39,7 +39,7 @@ pub struct Item {
     pub locked: bool,
     pub duplicate_group_id: Option<String>,
     pub series_titledb_id: Option<String>,
-    /// Equal for all files of it, see `naming::member`; `None`: to be learnt.
+    /// Key that all files of the item share, see `naming::member`; `None`: not known yet.
     pub same_key: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -55,15 +55,15 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediaFile {
     pub id: String,
-    /// Name of this version; `None`: it has no word of its own.
+    /// Label of this version; `None`: its name has none.
     pub label: Option<String>,
-    /// Number among the parts of what it is.
+    /// Number of the part, for a film or episode in parts.
     pub part: Option<i64>,
     pub size: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
     pub tech: Tech,
-    /// Empty until somebody looked into it.
+    /// Measured properties; empty until the file was probed.
     pub measured: Measured,
     pub probed_at: Option<Timestamp>,
     pub probe_error: Option<String>,
@@ -113,7 +113,7 @@ impl Edit {
 }
 
 impl Item {
-    /// Changes what was said.
+    /// Applies the changes of a person.
     pub fn take(&mut self, edit: Edit) {
         fn set<T>(field: &mut T, value: Option<T>) {
             if let Some(value) = value {
@@ -164,7 +164,7 @@ pub fn title_key(title: &str, sort_title: Option<&str>) -> String {
     composed(sort_title.unwrap_or(title).trim()).to_lowercase()
 }
 
-/// Where the alphabet has a title.
+/// Letter under which the alphabet lists a title: `A` to `Z`, or `#`.
 pub fn letter(title: &str) -> char {
     let first = title
         .trim()
@@ -219,7 +219,7 @@ pub enum Issue {
     Duplicate,
     MissingArtwork,
     MissingSubtitles,
-    /// It is not known which title it is, and some are suggested.
+    /// The title is not known, and there are suggestions.
     Suggested,
 }
 
@@ -244,7 +244,7 @@ impl Issue {
     }
 }
 
-/// Which items are wanted.
+/// Filter of a list of items.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub library_id: Option<String>,
@@ -254,19 +254,19 @@ pub struct Filter {
     pub title: Option<String>,
     /// A part of the title, in any case.
     pub search: Option<String>,
-    /// A letter, from which on titles are wanted.
+    /// First letter: titles from this letter on match.
     pub starts_at: Option<char>,
     pub issue: Option<Issue>,
-    /// First and last year that are wanted.
+    /// First wanted year.
     pub year_from: Option<i64>,
     pub year_to: Option<i64>,
     pub season: Option<i64>,
-    /// Lines and how they come: `1080p`.
+    /// Resolution: number of lines and kind of scan, e.g. `1080p`.
     pub resolution: Option<String>,
-    /// In any case.
+    /// Genre, in upper or lower case.
     pub genre: Option<String>,
     pub external: Option<KnownAs>,
-    /// Items of which it is known which title they are, or the others.
+    /// True: items whose title is known; false: the others.
     pub identified: Option<bool>,
     pub sort: Sort,
 }
@@ -282,7 +282,7 @@ impl Filter {
     }
 }
 
-/// An id that a film, an episode or its show has at a source.
+/// An outside id of a film, an episode or its show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownAs {
     /// `titledb`, or a provider of metadata.
@@ -291,7 +291,7 @@ pub struct KnownAs {
 }
 
 impl KnownAs {
-    /// `SOURCE:ID`, as in the names of folders; an id of the data set alone is one as well. `None`: it is no id.
+    /// Reads `SOURCE:ID`, as in names of folders, or an id of the data set alone. `None`: it is no id.
     pub fn of(text: &str) -> Option<Self> {
         let (source, value) = text.trim().rsplit_once(':').unwrap_or(("imdb", text.trim()));
         let (provider, tag) = match source.to_ascii_lowercase().as_str() {

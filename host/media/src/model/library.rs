@@ -6,15 +6,15 @@ use qm_kernel::Timestamp;
 pub use qm_media_names::Kind;
 use serde::{Deserialize, Serialize};
 
-/// Characters of a name.
+/// Most characters of a name.
 pub const MAX_NAME: usize = 200;
-/// Characters of a path.
+/// Most characters of a path.
 pub const MAX_PATH: usize = 4096;
-/// Characters of a template of names.
+/// Most characters of a template of names.
 pub const MAX_TEMPLATE: usize = 2000;
-/// Libraries that are kept.
+/// Most libraries.
 pub const MAX_LIBRARIES: u64 = 500;
-/// Minutes between two periodic scans: a year.
+/// Longest interval of periodic scans, in minutes: a year.
 pub const MAX_INTERVAL: i64 = 525_600;
 
 macro_rules! words {
@@ -140,7 +140,7 @@ impl MediaLibrary {
 #[derive(Clone, Debug, Default)]
 pub struct LibraryChange {
     pub name: Option<String>,
-    /// As it was sent; guarded before it is kept.
+    /// Path as it was sent; it is checked before it is stored.
     pub path: Option<String>,
     pub kind: Option<Kind>,
     pub preset: Option<Preset>,
@@ -160,17 +160,17 @@ pub struct LibraryChange {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScanSummary {
-    /// Files that are there.
+    /// Files that were found.
     pub scanned: u64,
     pub added: u64,
     pub updated: u64,
     pub removed: u64,
     pub shows: u64,
-    /// Families of folders that are of one show.
+    /// Shows that have more than one folder.
     pub duplicate_shows: u64,
-    /// Trailers, samples and other extras, of the directories that were read.
+    /// Trailers, samples and other extras in the directories that were read.
     pub extras: u64,
-    /// Files that are no films, no episodes and no extras, of the directories that were read.
+    /// Other files in the directories that were read: no films, no episodes, no extras.
     pub passed_over: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Properties of a file that a program has measured.
 
-/// Properties that no name says of a file.
+/// Properties that the name of a file does not give.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     pub width: Option<i64>,

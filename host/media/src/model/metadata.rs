@@ -65,7 +65,7 @@ pub struct MetadataEdit {
     pub crew: Option<Vec<Value>>,
 }
 
-/// A value that may say nothing.
+/// A value that may be blank.
 pub(super) trait Said {
     fn is_blank(&self) -> bool;
 }
@@ -136,7 +136,7 @@ impl ItemMetadata {
         }
     }
 
-    /// Takes what a person says; nobody else says anything of these fields from now on.
+    /// Applies the changes of a person. From then on no other source changes these fields.
     pub fn take(&mut self, edit: MetadataEdit, now: Timestamp) {
         macro_rules! take {
             ($($field:ident $name:literal,)+) => {$(
@@ -155,8 +155,8 @@ impl ItemMetadata {
         self.updated_at = now;
     }
 
-    /// Takes what providers say of an item, who were asked `question`. What people said stays, and what somebody said of the same
-    /// question who is silent now. `was_asked`: whether there is anybody to ask.
+    /// Takes the answers of providers to `question`. Values of people stay, and so do earlier answers to the same question
+    /// from providers that are silent now. `was_asked`: true if there was a provider to ask.
     pub fn hear(&mut self, item: &Item, question: &str, told: Told, was_asked: bool, now: Timestamp) {
         let Told { metadata, silent, .. } = told;
         let is_same = self.question.as_deref() == Some(question);
@@ -285,7 +285,7 @@ pub fn lookup(item: &Item, ids: Vec<qm_ports::metadata::ExternalId>) -> Lookup {
     }
 }
 
-/// A question as it is kept beside its answer.
+/// Text of a question, as it is stored beside its answer.
 pub fn question(lookup: &Lookup) -> String {
     json!([
         lookup.kind,

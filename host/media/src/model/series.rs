@@ -21,7 +21,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// As it stands in answers and queries.
+    /// Text of the key, as in answers and queries.
     pub fn text(&self) -> String {
         URL_SAFE_NO_PAD.encode(match self {
             Key::Folder(path) => format!("dir:{path}"),
@@ -29,7 +29,7 @@ impl Key {
         })
     }
 
-    /// `None`: it is no key.
+    /// Key of a text; `None`: it is no key.
     pub fn of(text: &str) -> Option<Self> {
         let engine = if text.ends_with('=') {
             URL_SAFE
@@ -95,7 +95,7 @@ pub fn of_folder(library: &str, folder: &str) -> (Key, String) {
 pub struct Bunch {
     pub season: Option<i64>,
     pub episodes: i64,
-    /// The smallest one.
+    /// Earliest year.
     pub year: Option<i64>,
     pub titledb_id: Option<String>,
     /// Creation time of the newest episode, in milliseconds since 1970.

@@ -7,22 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use super::view::Listed;
 
-/// Suggestions that an item has at most.
+/// Most suggestions of an item.
 const SUGGESTED: usize = 5;
-/// The least likeness of a suggestion, in hundredths.
+/// Least score of a suggestion, in hundredths.
 const LIKE: i64 = 50;
 
-/// A title that an item may be, which nobody has said.
+/// A title that an item may have, suggested and not confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, qm_db::FromRow)]
 pub struct Suggestion {
     pub titledb_id: String,
     pub title: String,
     pub year: Option<i64>,
-    /// Hundredths.
+    /// Likeness in hundredths.
     pub score: i64,
 }
 
-/// The film that a title and a year mean among those that the data set found, see [`qm_titles::film`]. What is only like it is none.
+/// Film that a title and a year mean among those that the data set found, see [`qm_titles::film`]. A merely similar one is
+/// not taken.
 pub fn picked(title: &str, year: Option<i64>, found: &[TitleMatch]) -> Picked {
     let candidates: Vec<Candidate<'_>> = found
         .iter()
@@ -44,7 +45,7 @@ pub fn picked(title: &str, year: Option<i64>, found: &[TitleMatch]) -> Picked {
     qm_titles::film(&wanted, &candidates)
 }
 
-/// Titles that may be meant where none is: the likeliest first.
+/// Suggestions for an item that no title matches, the likeliest first.
 pub fn suggested(found: &[TitleMatch]) -> Vec<Suggestion> {
     let mut suggested: Vec<Suggestion> = Vec::new();
     for one in found {

@@ -7,12 +7,12 @@ use super::item::{Item, MediaFile};
 use super::library::MediaLibrary;
 use super::titles::Suggestion;
 
-/// A library, and the scan that was asked for.
+/// A library, with the scan that was started.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub library: MediaLibrary,
     pub scan_job_id: String,
-    /// Things people may not have meant.
+    /// Warnings about settings that may be a mistake.
     pub warnings: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub struct Health {
 pub struct Detail {
     /// Titles it may be, the likeliest first.
     pub suggestions: Vec<Suggestion>,
-    /// Extras of it, where it is a film.
+    /// Extras of the item, if it is a film.
     pub extras: Vec<Extra>,
     pub item: Item,
     pub file: MediaFile,
@@ -56,7 +56,7 @@ pub type Listed = (Item, MediaFile, String);
 pub struct WatchState {
     /// Directories that are watched; `None`: it is not watched.
     pub count: Option<usize>,
-    /// Why it is not, though it should be.
+    /// Reason why it is not watched although it should be.
     pub degraded: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub struct SeriesHealth {
     pub bytes: i64,
 }
 
-/// Something that is known and is not there.
+/// A known file that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFile {
     /// Id of the row that refers to the missing file.
@@ -90,15 +90,15 @@ pub struct MissingFile {
 /// Files of a library that are missing on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consistency {
-    /// Paths that were looked for.
+    /// Number of paths that were looked for.
     pub checked: u64,
-    /// The first of them.
+    /// The first missing files.
     pub missing: Vec<MissingFile>,
     pub by_kind: BTreeMap<&'static str, u64>,
 }
 
 impl Consistency {
-    /// Files that are named.
+    /// Most missing files that are named.
     const NAMED: usize = 500;
 
     pub fn add(&mut self, missing: MissingFile) {

@@ -1,4 +1,4 @@
-//! Paths that callers name: inside a storage root, whatever links lead elsewhere.
+//! Paths that callers name: checked to lie inside a storage root, whatever links lead elsewhere.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub fn guarded(path: &str, roots: &[String], own: &[PathBuf]) -> Result<String, 
     resolved.to_str().map(str::to_owned).ok_or_else(outside)
 }
 
-/// The place of a directory that need not be there: as it is named where it cannot be looked at.
+/// Real path of a directory that may not exist; the path as it is named if it cannot be read.
 pub fn place_of(path: &Path) -> PathBuf {
     resolve(path).unwrap_or_else(|_| path.to_owned())
 }

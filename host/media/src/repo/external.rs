@@ -72,7 +72,7 @@ pub async fn fill(tx: &mut Tx, items: &mut [(Item, MediaFile)]) -> Result<(), Db
     Ok(())
 }
 
-/// The id of an item at a provider, which it has one of.
+/// Stores the id of an item at a provider; there is one a provider.
 pub async fn put(tx: &mut Tx, of: &ExternalId) -> Result<(), DbError> {
     qm_db::exec!(
         tx,

@@ -14,7 +14,7 @@ macro_rules! columns {
     };
 }
 
-/// Extras that are listed of one film or one show.
+/// Most extras that are listed for one film or show.
 const MOST: i64 = 1_000;
 
 sql! {
@@ -66,7 +66,7 @@ impl From<Row> for Extra {
     }
 }
 
-/// Makes the extras of a directory what was seen in it.
+/// Replaces the stored extras of a directory by those that were seen.
 pub async fn put(
     tx: &mut Tx,
     directory_id: &str,
@@ -140,7 +140,7 @@ pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// An extra lies elsewhere now, with the folder of its film.
+/// Stores the new place of an extra, and the folder of its film.
 pub async fn relocate(
     tx: &mut Tx,
     id: &str,

@@ -68,7 +68,7 @@ macro_rules! page {
     };
 }
 
-/// The same of all items, or of a library's alone: no condition keeps the database from counting along an index.
+/// The same for all items, or for those of one library: without conditions, so that the database can count along an index.
 macro_rules! plain {
     ($wanted:literal, $limit:literal, $order:literal, $again:literal) => {
         concat!(
@@ -272,7 +272,7 @@ impl From<Row> for (Item, MediaFile) {
     }
 }
 
-/// Runs a statement with what a filter wants bound to `$1` to `$15`.
+/// Runs a statement with the values of a filter bound to `$1` to `$15`.
 macro_rules! filtered {
     ($run:ident, $tx:expr, $row:ty, $statement:expr, $filter:expr $(, $more:expr)*) => {{
         let filter: &Filter = $filter;
@@ -310,7 +310,7 @@ macro_rules! filtered {
     }};
 }
 
-/// A page of items, and how many there are of them.
+/// A page of items, and their total number.
 pub async fn page(
     tx: &mut Tx,
     filter: &Filter,
@@ -360,7 +360,7 @@ pub async fn page(
     Ok((rows.into_iter().map(Into::into).collect(), total))
 }
 
-/// The items of a list of ids that there are, in its order.
+/// Items of a list of ids, in its order; unknown ids are left out.
 pub async fn named(tx: &mut Tx, ids: &[String]) -> Result<Vec<(Item, MediaFile)>, DbError> {
     let keys = filled(ids.iter().map(String::as_str));
     let rows = qm_db::each!(tx, Row, NAMED, keys, |id| *id).await?;
@@ -369,7 +369,7 @@ pub async fn named(tx: &mut Tx, ids: &[String]) -> Result<Vec<(Item, MediaFile)>
     Ok(rows.map(Into::into).collect())
 }
 
-/// Items by their ids, behind `after`.
+/// Items with ids behind `after`, in the order of the ids.
 pub async fn behind(
     tx: &mut Tx,
     filter: &Filter,
@@ -436,7 +436,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<(Item, MediaFile)>, Db
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Into::into))
 }
 
-/// Items by letter; those without any are not named.
+/// Number of items by letter; letters without items are left out.
 pub async fn alphabet(tx: &mut Tx, filter: &Filter) -> Result<Vec<(String, i64)>, DbError> {
     filtered!(all, tx, (String, i64), ALPHABET, filter)
 }
@@ -452,7 +452,7 @@ pub async fn counts(tx: &mut Tx, since: Timestamp) -> Result<Counts, DbError> {
     })
 }
 
-/// Items of a library, or of all: all, unmatched, duplicate.
+/// Numbers of items of a library, or of all libraries: all, unmatched, duplicate.
 pub async fn issues(tx: &mut Tx, library_id: Option<&str>) -> Result<(i64, i64, i64), DbError> {
     qm_db::one!(tx, (i64, i64, i64), ISSUES, library_id).await
 }
