@@ -1,8 +1,8 @@
-//! The walk of a library: what lies on the disk, through handles that follow no link.
+//! Walk of a library: it lists the files on the disk, through handles that follow no link.
 //!
-//! A directory is opened by its name from the one above, so that one that is swapped for a link meanwhile leads nowhere. Of a
-//! directory that did not change since it was read nothing but its own state is asked, and what lies in it is gone into as it
-//! is known. Bounds: directories 128 deep, each level a handle; of a file that says which show a folder is 512 KiB.
+//! A directory is opened by its name from the one above, so that one that is swapped for a link meanwhile leads nowhere. If
+//! a directory did not change since it was read, only its own state is read, and its known subdirectories are walked.
+//! Bounds: directories 128 deep, each level a handle; 512 KiB of a file that names the show of a folder.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -31,14 +31,14 @@ const MAX_DEPTH: usize = 128;
 /// reported and skipped.
 const MAX_PLACE: usize = 2_500;
 
-/// Files beside a film that are read for its ids.
+/// Most files beside a film that are read for its ids.
 const NOTES: usize = 8;
 
 /// Task of a walk: the directory, and the rules by which it is walked.
 pub struct Task {
     /// The library's directory.
     pub root: PathBuf,
-    /// `FILE_MANAGER_ROOTS`: a link to a file elsewhere is passed over.
+    /// `FILE_MANAGER_ROOTS`: a link to a file elsewhere is skipped.
     pub roots: Vec<String>,
     /// The service's own directories, which are always skipped.
     pub own: Vec<PathBuf>,
@@ -52,9 +52,9 @@ pub struct Task {
     /// Paths of the directories to walk; `None`: the whole library. They are read themselves, whatever their state; the rest
     /// of the library is taken as known.
     pub within: Option<Vec<Vec<u8>>>,
-    /// Places that are passed over, with all that lies below them.
+    /// Places that are skipped, with everything below them.
     pub ignored: HashSet<String>,
-    /// Kind of the library: shows and films say which they are, and extras of them are neither.
+    /// Kind of the library. In those of shows and films, ids beside a file are read, and extras are not indexed as items.
     pub kind: Kind,
 }
 
@@ -67,7 +67,7 @@ pub struct SeenFile {
     pub mtime: i64,
     /// Number of its file system, and its own (inode) there. For a link, those of its target.
     pub node: (i64, i64),
-    /// Ids that a file beside it says it has.
+    /// Ids that a file beside it gives.
     pub ids: Ids,
 }
 
@@ -91,7 +91,7 @@ pub enum Entries {
     Unread(String),
 }
 
-/// A directory that is there.
+/// A directory that was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenDirectory {
     pub place: String,
@@ -186,7 +186,7 @@ fn below<'a>(path: &'a [u8], above: &[u8]) -> Option<&'a [u8]> {
     path.strip_prefix(above)?.strip_prefix(b"/")
 }
 
-/// Leaves of what a disc is made of the first file of the longest part; how many are passed over.
+/// Keeps, of the files of a disc, the first file of the longest part; returns the number of skipped files.
 fn keep_feature(path: &[u8], files: &mut Vec<SeenFile>) -> u64 {
     let folder = path.to_ascii_lowercase();
     let is_disc = folder.ends_with(b"video_ts") || folder.ends_with(b"bdmv/stream");
@@ -225,7 +225,7 @@ struct Notes {
     all: Vec<Vec<u8>>,
     /// Places in `all`, by the names without their endings.
     by_stem: HashMap<Vec<u8>, Vec<usize>>,
-    /// The directory holds one film, of which any of them may speak.
+    /// True if the directory holds one film, about which any of these files may speak.
     is_of_one: bool,
 }
 
@@ -245,7 +245,7 @@ impl Notes {
         }
     }
 
-    /// Those that may speak of a film: of its own name first.
+    /// Files that may speak of a film: those with its name first.
     fn beside(&self, film: &[u8]) -> impl Iterator<Item = &Vec<u8>> {
         let own = self.by_stem.get(stem_of(film)).into_iter().flatten();
         let of_any = self.all.iter().filter(|_| self.is_of_one);
@@ -284,7 +284,7 @@ struct Listing {
 }
 
 impl Walker<'_> {
-    /// `is_inside`: whether all of it is gone into; otherwise what lies on the way to what is.
+    /// Walks one directory. `is_inside`: true to walk everything in it; false to walk only the way to wanted directories.
     fn directory(
         &mut self,
         dir: &OwnedFd,
@@ -367,8 +367,8 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// True if a directory on the way may be gone through without being read: it is known, and the library's own one is still the one
-    /// that is known, by which a disk is told from the place where it was.
+    /// True if a directory on the way may be passed without being read: it is known, and the library's own directory is
+    /// still the known one, which tells a disk from its empty mount point.
     fn may_pass(&self, seen: &SeenDirectory) -> bool {
         let known = self.task.known.get(&seen.place);
         known.is_some_and(|known| {
@@ -377,8 +377,8 @@ impl Walker<'_> {
         })
     }
 
-    /// Names of the directories in one that is on the way, which lead on; `None` where one of them is not there any more, so
-    /// that this one is to be read.
+    /// Names of the directories that lead on from one on the way; `None` if one of them is missing, so that this one must be
+    /// read.
     fn leading(&self, dir: &OwnedFd, path: &[u8]) -> Option<HashSet<Vec<u8>>> {
         let within = self.task.within.as_deref().unwrap_or_default();
         let names: HashSet<Vec<u8>> = within
@@ -394,7 +394,7 @@ impl Walker<'_> {
         names.iter().all(|name| is_directory(dir, name)).then_some(names)
     }
 
-    /// Goes through a directory that only lies on the way.
+    /// Passes through a directory that only lies on the way.
     fn pass(
         &mut self,
         dir: &OwnedFd,
@@ -417,7 +417,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// A directory nobody looks at, and what lies below it.
+    /// Takes a directory that is not walked as known, with everything below it.
     fn as_known(&mut self, place: String) {
         let mut at = vec![place];
         while let Some(place) = at.pop() {
@@ -601,7 +601,8 @@ impl Walker<'_> {
         Ok(listing)
     }
 
-    /// Ids that a file beside a film says it has, and when it was written: one of its own name, or where there is one film, of any's.
+    /// Ids from a file beside a film, and its modification time. The file has the film's name; if there is only one film,
+    /// any name.
     fn noted(&self, dir: &OwnedFd, film: &[u8], notes: &Notes) -> (Ids, i64) {
         let mut latest = 0;
         for note in notes.beside(film).take(NOTES) {
@@ -617,7 +618,7 @@ impl Walker<'_> {
         (Ids::default(), latest)
     }
 
-    /// Reading of a file about what lies with it, and the time at which it was written. Of one that is too large nothing.
+    /// Result of reading an information file, and its modification time. A file that is too large is not read.
     fn nfo<T>(
         &self,
         dir: &OwnedFd,

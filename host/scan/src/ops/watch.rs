@@ -1,8 +1,8 @@
-//! The watches of a library's directories, and what they told: in which directories something changed.
+//! Watches on a library's directories, and the changes that they report.
 //!
-//! A directory is watched before it is listed, so that what appears meanwhile is told of. A directory that came, went or got
-//! another name has its watches set anew, with those below it. Bounds: one watch a directory, as many as the caller says;
-//! [`MOST_NOTED`] directories that wait to be looked at, beyond which the whole library does.
+//! A directory is watched before it is listed, so that new entries are reported meanwhile. When a directory appears,
+//! disappears or is renamed, its watches and those below it are set anew. Bounds: one watch a directory, as many as the
+//! caller says; [`MOST_NOTED`] directories wait for a scan, beyond which the whole library does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -38,7 +38,7 @@ const MOVED: ReadFlags = ReadFlags::MOVED_FROM.union(ReadFlags::MOVED_TO);
 const GONE: ReadFlags = ReadFlags::DELETE_SELF
     .union(ReadFlags::MOVE_SELF)
     .union(ReadFlags::UNMOUNT);
-/// Bytes of events that are read at once.
+/// Size of the buffer for events, in bytes.
 const BUFFER: usize = 16 * 1024;
 /// Most directories that wait for a scan.
 const MOST_NOTED: usize = 10_000;
@@ -121,7 +121,7 @@ impl Notes {
         }
     }
 
-    /// Reads what has come together.
+    /// Reads all waiting events.
     fn read(&self, told: &OwnedFd) -> Result<(), Errno> {
         let mut buffer = [MaybeUninit::uninit(); BUFFER];
         let mut reader = Reader::new(told, &mut buffer);
@@ -154,7 +154,7 @@ impl Notes {
 }
 
 impl Noted {
-    /// `folder`: its path below the library's directory.
+    /// Notes one event. `folder`: path of the directory below the library's.
     fn add(&mut self, folder: &Path, what: ReadFlags, name: Option<&OsStr>) {
         let above = folder.as_os_str().as_bytes();
         let Some(name) = name else {
@@ -206,7 +206,7 @@ pub struct Watches {
 }
 
 impl Watches {
-    /// Watches every directory of a library, up to `most`. What happens is told through `channel`, and named by `notes`.
+    /// Watches every directory of a library, up to `most`. Events come through `channel`, and `notes` has the names.
     pub fn open(
         root: PathBuf,
         own: &[PathBuf],
@@ -235,7 +235,7 @@ impl Watches {
         self.watched.len()
     }
 
-    /// Sets the watches of what came, went or got another name anew.
+    /// Sets watches anew for entries that appeared, disappeared or were renamed.
     pub fn renew(&mut self, turned: &BTreeSet<Vec<u8>>, stopped: &dyn Fn() -> bool) -> Result<(), Unwatched> {
         let paths: Vec<PathBuf> = turned
             .iter()
@@ -298,7 +298,7 @@ impl Watches {
         Ok(())
     }
 
-    /// Watches one directory; whether it is there.
+    /// Watches one directory; false if it does not exist.
     fn watch(&mut self, path: &Path) -> Result<bool, Unwatched> {
         let is_root = path == self.root;
         let ends = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
@@ -320,7 +320,7 @@ impl Watches {
     }
 }
 
-/// Directories in one that are gone into.
+/// Subdirectories of a directory that a scan would enter.
 fn directories(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let dir = open_directory(path)?;

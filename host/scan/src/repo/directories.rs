@@ -33,7 +33,7 @@ struct Row {
     extras: i64,
 }
 
-/// Every directory of a library that a scan saw.
+/// All directories of a library that a scan has seen.
 pub async fn known(tx: &mut Tx, library_id: &str) -> Result<Known, DbError> {
     let rows = qm_db::all!(tx, Row, KNOWN, library_id).await?;
     let known = rows.into_iter().map(|row| {
@@ -60,7 +60,7 @@ pub struct Stand {
     pub mtime: i64,
 }
 
-/// Adds a directory whose entries are still to be stored; the id of the row it has already, if it has one by now.
+/// Adds a directory whose entries are not stored yet. Returns the id of its row, if it had one already.
 pub async fn insert(
     tx: &mut Tx,
     id: &str,
@@ -75,8 +75,8 @@ pub async fn insert(
     qm_media::repo::bulk::directory_at(tx, library_id, place).await
 }
 
-/// All entries of a directory are stored. `read_at`: when, in milliseconds, where that can be relied on, as long as nothing
-/// was moved into it since it had been so often.
+/// Stores that all entries of a directory are stored. `read_at`: time of the reading in milliseconds, if it can be relied
+/// on; it counts only if the number of moves into the directory is unchanged.
 pub async fn read(
     tx: &mut Tx,
     id: &str,

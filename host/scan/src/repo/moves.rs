@@ -63,7 +63,7 @@ pub struct Lying {
     pub mtime: i64,
 }
 
-/// An item that stands where another one is to.
+/// An item at the place to which another one moves.
 #[derive(Clone, Debug, FromRow)]
 pub struct Taken {
     pub id: String,
@@ -73,7 +73,7 @@ pub struct Taken {
     pub mtime: i64,
 }
 
-/// Keeps what an event told of, once.
+/// Stores the change of an event, once.
 pub async fn store(tx: &mut Tx, position: i64, from: &str, to: Option<&str>) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, STORE, position, clean(from), to.map(clean)).await?;
     Ok(())
@@ -142,19 +142,19 @@ pub async fn forget_ids(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The show of a folder.
+/// Id of the show of a folder.
 pub async fn show_at(tx: &mut Tx, library_id: &str, place: &str) -> Result<Option<String>, DbError> {
     let found = qm_db::opt!(tx, (String,), SHOW, library_id, place).await?;
     Ok(found.map(|(id,)| id))
 }
 
-/// Makes room for a show: one that nothing was said of gives way.
+/// Deletes a show without ids and metadata at the place to which another show moves.
 pub async fn give_way(tx: &mut Tx, library_id: &str, place: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, BARE_SHOW, library_id, place).await?;
     Ok(())
 }
 
-/// The folder of a show lies elsewhere, and may be called otherwise.
+/// Stores the new folder of a show, which may have a new name.
 pub async fn move_show(tx: &mut Tx, show: &Show, now: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(
         tx,

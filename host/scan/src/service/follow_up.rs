@@ -26,7 +26,7 @@ const GATHERS: i64 = 5_000;
 /// an event.
 const MAX_KEY: usize = 2_000;
 
-/// Name of the consumer, for ever.
+/// Name of the consumer; it never changes.
 pub const FILE_EVENTS: &str = "library.file_events";
 /// Keys of the events that it receives.
 pub const FILE_KEYS: &[&str] = &["file.moved", "file.deleted", "torrent.completed"];
@@ -41,7 +41,7 @@ struct Said {
 }
 
 impl Scanner {
-    /// Keeps what was moved or deleted, and asks for scans of the folders in which files were moved, deleted or finished.
+    /// Stores a move or deletion, and asks for scans of the folders in which files were moved, deleted or completed.
     pub async fn follow_event(
         self: &Arc<Self>,
         tx: &mut Tx,
@@ -77,7 +77,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Has directories of a library scanned, together with what else is asked for within a few seconds.
+    /// Asks for a scan of directories of a library, together with others asked for within a few seconds.
     pub async fn scan_soon(
         &self,
         tx: &mut Tx,
@@ -104,7 +104,7 @@ impl Scanner {
     }
 }
 
-/// A database that cannot be reached is no fault of the event.
+/// Error of the consumer for an error of the jobs: an unreachable database is no fault of the event.
 pub fn refused(error: JobsError) -> ConsumeError {
     match error {
         JobsError::Database(error) => ConsumeError::Database(error),
@@ -112,7 +112,7 @@ pub fn refused(error: JobsError) -> ConsumeError {
     }
 }
 
-/// The place of a path in a library; `None` where it lies elsewhere.
+/// Place of a path in a library; `None` if it lies elsewhere.
 pub fn below(library: &MediaLibrary, path: &str) -> Option<String> {
     let path = Path::new(path).strip_prefix(&library.path).ok()?;
     let is_plain = path

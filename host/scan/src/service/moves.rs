@@ -135,7 +135,7 @@ impl Scanner {
         }
     }
 
-    /// Does all that events told of so far.
+    /// Applies all stored changes.
     pub async fn follow_moves(&self) -> Result<(), LibraryError> {
         let _turn = self.moving.lock().await;
         let mut touched = BTreeSet::new();
@@ -143,7 +143,7 @@ impl Scanner {
         self.recount(&touched).await
     }
 
-    /// Does what events told of that have happened by now, also those that were not handled yet.
+    /// Applies all changes up to now, also those whose events were not handled yet.
     pub(super) async fn catch_up(&self) -> Result<(), LibraryError> {
         let until = tokio::time::Instant::now() + self.pace.waits;
         let mut tx = self.db.begin_read().await?;
@@ -163,7 +163,8 @@ impl Scanner {
         }
     }
 
-    /// Does one transaction of it; whether there may be more. `touched`: libraries whose items it changed.
+    /// Applies changes in one transaction; true if there may be more. `touched`: collects the libraries whose items it
+    /// changed.
     pub async fn follow_some(&self, touched: &mut BTreeSet<String>) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let Some(change) = moves::first(&mut tx).await? else {
@@ -208,7 +209,7 @@ impl Scanner {
         Ok(true)
     }
 
-    /// Writes a transaction of it down; false where it is not as it was any more, and nothing was done.
+    /// Writes one batch; false, with nothing done, if the stored change is not as it was.
     async fn write_moving(&self, batch: &Batch<'_>) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         for library in batch.involved() {
@@ -252,7 +253,7 @@ impl Scanner {
         Ok(true)
     }
 
-    /// Makes another file of an item its first one, where one lies outside of what was moved, or deleted.
+    /// Makes another file of an item its first one, if one lies outside of the moved or deleted path.
     async fn stays(
         &self,
         tx: &mut Tx,
@@ -273,7 +274,7 @@ impl Scanner {
         Ok(staying.is_some())
     }
 
-    /// Reads what the paths of items say where they go, and where they lie, off the async threads.
+    /// Identifies items by their old and new paths, off the async threads.
     async fn read_moving(
         &self,
         sources: &[Source<'_>],
@@ -315,7 +316,7 @@ impl Scanner {
         Ok(reading.await?)
     }
 
-    /// Ids of those items whose own file stands there still, and whether anything does at a path.
+    /// States of the items whose own file is still there, and whether anything exists at a path.
     async fn on_disk(
         &self,
         libraries: &[MediaLibrary],
@@ -346,7 +347,8 @@ impl Scanner {
         Ok(looking.await?)
     }
 
-    /// Writes down where an item lies now, unless it went elsewhere meanwhile, or the file that stood there still does.
+    /// Stores the new place of an item, unless it was moved elsewhere meanwhile, or the file at the new place belongs to
+    /// another item.
     async fn settle(
         &self,
         tx: &mut Tx,
@@ -402,7 +404,7 @@ impl Scanner {
         Ok(repo::items::edit(tx, &known).await?)
     }
 
-    /// Writes down that an item lies elsewhere in its library, as a scan saw it. `directory`: the row of the one it lies in.
+    /// Stores the new place of an item in its library, as a scan saw it. `directory`: row of the directory that it is in.
     pub(super) async fn settle_seen(
         &self,
         tx: &mut Tx,
@@ -439,7 +441,7 @@ impl Scanner {
         self.settle(tx, &batch, &moving, &goal, &mut directories).await
     }
 
-    /// Takes along what is known of a show whose folder a scan saw elsewhere in its library.
+    /// Moves a show along with its folder, which a scan saw elsewhere in its library.
     pub(super) async fn carry_seen_show(
         &self,
         tx: &mut Tx,
@@ -455,7 +457,7 @@ impl Scanner {
         self.carry_show(tx, &source).await
     }
 
-    /// The folder of a show takes along what is known of it, where it is that of a show again.
+    /// Moves a show along with its folder, if the new place is again that of a show.
     async fn carry_show(&self, tx: &mut Tx, source: &Source<'_>) -> Result<(), LibraryError> {
         let Some((library, to)) = &source.to else {
             return Ok(());

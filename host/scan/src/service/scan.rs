@@ -1,7 +1,7 @@
-//! The job of a scan: walk, compare, store, tell.
+//! Job of a scan: walk, compare, store, report.
 //!
-//! A server that is killed leaves what it has stored; the job comes again and goes on with the rest. What was found is identified once
-//! the scan has ended, outside of its turn (`qm_identify`): that it has ended is stored with it, so a job that comes again scans no more.
+//! After a crash the stored part stays, and the job runs again and does the rest. Found items are identified after the scan,
+//! outside of its lock (`qm_identify`). The end of the scan is stored, so a repeated job does not scan again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,15 +48,15 @@ pub enum Reason {
     Asked,
     /// The library is new, or its settings changed.
     Changed,
-    /// Its interval has passed: what it finds is looked for.
+    /// The interval has passed; found items are identified.
     Periodic,
     /// The server has started.
     Startup,
-    /// A rule of automation wants it: what it finds is looked for.
+    /// An automation rule asked for it; found items are identified.
     Rule,
-    /// Something changed in the directories that are named: what it finds is looked for.
+    /// Something changed in the named directories; found items are identified.
     Noticed,
-    /// A download is whole: what follows looks at what it finds, and tells of it.
+    /// A download is complete; the job of the download identifies and reports the found items.
     Downloaded,
 }
 
@@ -110,9 +110,9 @@ pub struct ScanRequest<'a> {
 }
 
 impl ScanRequest<'_> {
-    /// One at a time of a library: asked again meanwhile, it is the same job. A scan by hand is another one, as it looks at
-    /// more; and one of some directories is always another one, as it may be of other ones, or have passed them already. So is
-    /// one of a library that was changed: a scan that runs may have read how it was, and be about to end.
+    /// Job of the request. A library has one such job at a time: a second request meanwhile returns the same job. Separate
+    /// jobs are a scan by hand, as it looks at more; a scan of some directories, which may be others or already passed; and
+    /// one after a change of the library, as a running scan may have read the old settings.
     pub fn into_job(self) -> NewJob {
         let kind = if self.reason.relies() { "quick" } else { "whole" };
         let key = format!("{TYPE}:{kind}:{}", self.library_id);
@@ -211,8 +211,7 @@ impl JobHandler for Scanning {
 }
 
 impl Scanner {
-    /// Scans a library as it is now, for a job. Two of one library would be in each other's way, so they wait for their turn,
-    /// whatever jobs they belong to.
+    /// Scans a library as it is now, for a job. Scans wait for each other, whatever jobs they belong to.
     pub async fn scan_once(
         self: &Arc<Self>,
         job: &JobContext,
@@ -282,7 +281,8 @@ struct Found {
 }
 
 impl Scan<'_> {
-    /// The first scan of a library finds out what its files are, whoever asked for it. One after a download has steps of its own for that.
+    /// True for the first scan of a library, which identifies its items whoever asked for it. After a download the job of
+    /// the download does that.
     fn is_first(&self) -> bool {
         self.of.last_scan_at.is_none() && self.reason != Reason::Downloaded
     }
@@ -329,7 +329,7 @@ impl Scan<'_> {
         Ok(Scanned { summary, is_followed })
     }
 
-    /// Walks; `None` where the directory is not there.
+    /// Walks the library; `None` if its directory is missing.
     async fn look(&self) -> Result<Option<Found>, Stop> {
         let room = self.room;
         let mut tx = room.db.begin_read().await?;
@@ -407,7 +407,7 @@ impl Scan<'_> {
         }))
     }
 
-    /// Places where nothing may be taken for removed, each told of.
+    /// Places below which no item may be removed; each is reported in the job's log.
     async fn doubts(&self, known: &Known, seen: &[SeenDirectory]) -> Result<Vec<String>, Stop> {
         let by_place: HashMap<&str, &SeenDirectory> = seen
             .iter()
@@ -486,7 +486,7 @@ impl Scan<'_> {
         self.job.progress(progress).await.map_err(Stop::Job)
     }
 
-    /// Ends the scan. `scanned`: its result, where identification follows, which the job then goes on with.
+    /// Ends the scan. `scanned`: its result, if the job goes on with identification.
     async fn end(&self, scanned: Option<ScanSummary>) -> Result<(), JobError> {
         if self.reason == Reason::Asked {
             self.room.probing.probe_again(&self.of.id).await?;

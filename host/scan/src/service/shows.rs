@@ -1,4 +1,4 @@
-//! Shows, told from the folders that episodes lie in.
+//! Shows, derived from the folders of episodes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,10 +15,10 @@ use qm_media_names::show::{canonical_key, named};
 use super::Scanner;
 use crate::ops::walk::{Entries, SeenDirectory};
 
-/// Shows, or items, that are written in one transaction.
+/// Most shows or items that are written in one transaction.
 const AT_ONCE: usize = 256;
 
-/// The folders right in a library's directory, as a scan has seen them.
+/// Folders right in a library's directory, as a scan has seen them.
 pub(super) struct Folders<'a> {
     there: HashSet<&'a str>,
     /// Ids of series by the folders that were read; `None`: the folder names none.
@@ -143,7 +143,7 @@ impl Scanner {
         Ok((counts.len() as u64, duplicate as u64))
     }
 
-    /// Tells the shows of libraries how many episodes they have now.
+    /// Updates the numbers of episodes of all shows of libraries.
     pub async fn recount(&self, libraries: &BTreeSet<String>) -> Result<(), LibraryError> {
         for id in libraries {
             let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
@@ -154,8 +154,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Takes folders for the series that they say they are, and what lies below them with them. `changed`: folders that hold something
-    /// new.
+    /// Assigns folders, and everything below them, to the series that they name. `changed`: folders with something new.
     async fn follow_nfo(
         &self,
         library: &MediaLibrary,
@@ -197,7 +196,7 @@ impl Scanner {
     }
 }
 
-/// Folders that are shows, with their episodes.
+/// Folders that are shows, with the number of their episodes.
 async fn count(
     tx: &mut Tx,
     library: &MediaLibrary,

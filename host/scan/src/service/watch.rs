@@ -1,8 +1,8 @@
-//! Libraries that are watched: what changes on the disk is scanned soon, the directories alone in which it did.
+//! Watching of libraries: changes on the disk are scanned soon, and only the directories in which they happened.
 //!
-//! A task a library, which ends with the token it is handed. What happens while a scan runs waits for the next one, so that a
-//! library has at most one scan of its watcher. Where watching fails all watches of the library are closed, people are told
-//! why, and it is tried again.
+//! Each library has a task, which ends with its token. Changes during a scan wait for the next one, so that a library has at
+//! most one scan of its watcher. If watching fails, all watches of the library are closed, people see the reason, and it is
+//! tried again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
@@ -26,14 +26,14 @@ use crate::ops::watch::{Notes, Unwatched, Watches, channel};
 
 /// Interval between looks for libraries to watch. A change made on this server is looked at at once.
 const LOOK: Duration = Duration::from_mins(1);
-/// Until watching that failed is tried again.
+/// Pause before failed watching is tried again.
 const AGAIN: Duration = Duration::from_mins(5);
-/// Until a scan that failed, or could not be asked for, is asked for again; each time twice as long, up to the longest.
+/// Pause before a failed scan is asked for again; it doubles each time, up to the longest.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
-/// Directories of one library that are watched.
+/// Most watched directories of one library.
 const MOST_DIRECTORIES: usize = 30_000;
-/// Directories of one scan: more are scanned from the one above all of them.
+/// Most directories of one scan; for more, the directory above all of them is scanned.
 const MOST_PLACES: usize = 25;
 
 /// State of the watches on all libraries.
@@ -54,7 +54,7 @@ impl Watching {
     }
 }
 
-/// A library that is watched. Dropped, its task ends.
+/// A watched library. Its task ends when this is dropped.
 struct Watched {
     path: String,
     stop: DropGuard,
@@ -157,7 +157,7 @@ impl Scanner {
         }
     }
 
-    /// Watches a library, again and again where that fails.
+    /// Watches a library; after a failure, again.
     async fn watch(self: Arc<Self>, library: MediaLibrary, stop: CancellationToken) {
         while let Some(why) = stop.run_until_cancelled(self.watch_once(&library)).await {
             if why == Unwatched::Overflow {
@@ -194,7 +194,7 @@ impl Scanner {
         }
     }
 
-    /// Sets watches, and scans what they tell of.
+    /// Sets watches, and scans the directories that they report.
     async fn look_after(
         &self,
         library: &MediaLibrary,
@@ -244,8 +244,8 @@ impl Scanner {
         self.watching.set(&library.id, state);
     }
 
-    /// Scans directories of a library, and waits until that has ended. What failed is asked for again: nobody else would look
-    /// there before the library's next scan.
+    /// Scans directories of a library, and waits for the end. A failed scan is asked for again, as nothing else looks there
+    /// before the library's next scan.
     async fn scan_noticed(&self, library: &MediaLibrary, places: &[String]) {
         for failures in 0.. {
             match self.scan_places(library, places).await {
@@ -307,7 +307,7 @@ fn gathered(changed: &BTreeSet<Vec<u8>>) -> Vec<String> {
     places
 }
 
-/// The directory above all of these, or one of them.
+/// Deepest directory that is above all of these, or one of them.
 fn common(paths: &BTreeSet<Vec<u8>>) -> String {
     let mut paths = paths
         .iter()
