@@ -1,4 +1,4 @@
-//! Episodes, as series are made of them.
+//! Episodes, grouped into series.
 
 use qm_db::{DbError, FromRow, Tx, sql};
 
@@ -90,7 +90,7 @@ pub struct Lying {
     pub bunch: Bunch,
 }
 
-/// All episodes, a season of a directory each. Of a filter its library, its type and its status count.
+/// All episodes, grouped by directory and season. Only the library, type and status of the filter count.
 pub async fn by_directory(tx: &mut Tx, filter: &Filter) -> Result<Vec<Lying>, DbError> {
     let rows = qm_db::all!(
         tx,
@@ -117,7 +117,7 @@ struct Titled {
     sums: Sums,
 }
 
-/// The episodes of one directory, a season of a title each.
+/// Episodes of one directory, grouped by title and season.
 pub async fn by_title(
     tx: &mut Tx,
     filter: &Filter,
@@ -150,7 +150,7 @@ pub async fn below(
     Ok(rows.into_iter().map(Into::into).collect())
 }
 
-/// Episodes of a title, wherever they lie.
+/// Episodes with a title, in any directory.
 pub async fn of_title(
     tx: &mut Tx,
     title: &str,

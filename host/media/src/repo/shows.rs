@@ -129,7 +129,7 @@ pub async fn insert(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     Ok(())
 }
 
-/// It has another number of episodes.
+/// Stores the number of episodes of a show.
 pub async fn counted(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     let _ = qm_db::exec!(
         tx,
@@ -143,7 +143,7 @@ pub async fn counted(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     Ok(())
 }
 
-/// A folder's own file says which series it is. `found`: what it is taken for where nobody else has said it.
+/// Stores the series that a folder's own file names. `found`: id that is taken if no other source gave one.
 pub async fn said(
     tx: &mut Tx,
     id: &str,
@@ -171,8 +171,8 @@ pub async fn join_series(
     Ok(())
 }
 
-/// Items below the folder of a new show, whose name says which it is, belong to it, also those that were moved there from another one,
-/// unless somebody locked them or said what they are.
+/// Assigns items below the folder of a new show, whose name gives its id, to that show, also those that came from another
+/// one. Items that a person locked or identified stay.
 pub async fn take_series(tx: &mut Tx, show: &Show, titledb_id: &str, now: Timestamp) -> Result<(), DbError> {
     let id = clean(titledb_id);
     for (from, to) in place::ranges(&show.place) {
@@ -182,7 +182,7 @@ pub async fn take_series(tx: &mut Tx, show: &Show, titledb_id: &str, now: Timest
     Ok(())
 }
 
-/// A show's folder says that it is another one than `before`: so is what lies below it, unless somebody locked it.
+/// Changes a show and the items below it to the series that its folder names now, instead of `before`. Locked items stay.
 pub async fn change_series(tx: &mut Tx, before: &Show, now_is: &Show, now: Timestamp) -> Result<(), DbError> {
     for (from, to) in place::ranges(&before.place) {
         let _ = qm_db::exec!(tx, FORGET_FOUND, &before.library_id, &from, &to).await?;
@@ -196,7 +196,7 @@ pub async fn change_series(tx: &mut Tx, before: &Show, now_is: &Show, now: Times
     }
 }
 
-/// Forgets a show, unless its folder lies elsewhere by now.
+/// Deletes a show, unless its folder was moved meanwhile.
 pub async fn delete(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, DELETE, &show.id, &show.library_id, &show.place).await?;
     Ok(())

@@ -72,8 +72,8 @@ pub struct AskedShow {
     pub titledb_asked: Option<String>,
 }
 
-/// Items of a library that this edition was not asked about, by their places, behind `after`. Locked ones, and those of which
-/// nothing is known, are not among them.
+/// Items of a library that this edition was not asked about, with places behind `after`, in their order. Locked and
+/// unmatched items are left out.
 pub async fn pending(
     tx: &mut Tx,
     library_id: &str,
@@ -84,7 +84,7 @@ pub async fn pending(
     qm_db::all!(tx, Pending, OPEN, library_id, after, edition, most).await
 }
 
-/// One item; `None`: it is locked, or nothing is known of it.
+/// One item; `None`: it is locked, unmatched or unknown.
 pub async fn one(tx: &mut Tx, id: &str) -> Result<Option<Pending>, DbError> {
     qm_db::opt!(tx, Pending, ONE, id).await
 }
@@ -102,7 +102,7 @@ pub struct Answer<'a> {
     pub asked: &'a str,
 }
 
-/// Writes an answer down; nothing where the item is another one by now. An id that a person or a provider gave it stays.
+/// Stores an answer, if the item is unchanged. An id from a person or a provider stays.
 pub async fn answered(
     tx: &mut Tx,
     item: &Pending,
@@ -143,7 +143,7 @@ pub async fn shows(tx: &mut Tx, library_id: &str) -> Result<Vec<AskedShow>, DbEr
     qm_db::all!(tx, AskedShow, SHOWS, library_id).await
 }
 
-/// The series that something below a folder belongs to.
+/// Id of the series of any item below a folder.
 pub async fn series_below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Option<String>, DbError> {
     // A zero follows the slash.
     let (from, to) = (format!("{folder}/"), format!("{folder}0"));
@@ -151,7 +151,7 @@ pub async fn series_below(tx: &mut Tx, library_id: &str, folder: &str) -> Result
     Ok(found.map(|(id,)| id))
 }
 
-/// Seasons of what lies below a show's folder.
+/// Seasons of the episodes below a show's folder.
 pub async fn seasons_below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Vec<i64>, DbError> {
     let mut seasons = BTreeSet::new();
     for (from, to) in place::ranges(folder) {
@@ -161,7 +161,7 @@ pub async fn seasons_below(tx: &mut Tx, library_id: &str, folder: &str) -> Resul
     Ok(seasons.into_iter().collect())
 }
 
-/// Answer about a show; `false`: somebody has said it meanwhile, or it is gone. `found`: its id.
+/// Stores an answer about a show; `false`: it got an id meanwhile, or is gone. `found`: its id.
 pub async fn show_answered(
     tx: &mut Tx,
     id: &str,

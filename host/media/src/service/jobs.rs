@@ -13,11 +13,11 @@ use crate::LibraryError;
 
 /// Module of the jobs of this area.
 pub const MODULE: &str = "media_manager";
-/// Attempts of one job: a server may be restarted as often while it runs.
+/// Most attempts of one job: the server may be restarted that often while it runs.
 pub const ATTEMPTS: u32 = 25;
-/// Failures of one order that are named in its result.
+/// Most failures that the result of one order names.
 const NAMED: usize = 100;
-/// Warnings of one order.
+/// Most warnings of one order.
 const WARNINGS: usize = 20;
 
 /// Reason for which a job does not go on.
@@ -25,7 +25,7 @@ const WARNINGS: usize = 20;
 pub enum Stop {
     #[error("it was cancelled")]
     Stopped,
-    /// The library is gone, or lies elsewhere.
+    /// The library is gone, or has another directory.
     #[error("the library changed meanwhile")]
     Changed,
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Durations and bounds by which libraries are worked on, which tests shorten.
+//! Durations and bounds of work on libraries, which tests shorten.
 
 use std::time::Duration;
 
