@@ -1,4 +1,4 @@
-//! Changes of items, as they are sent.
+//! Changes to items, in requests.
 
 use qm_media::dto::fields::{MAX_NUMBER, MAX_TEXT, MAX_YEAR, nullable_text, number};
 use qm_media::model::item::{Edit, MEDIA_TYPES};

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::shows::{MAX_LIST, MAX_OVERVIEW, MAX_TEXT, MAX_YEAR, list, rating};
 
-/// Minutes: beyond any film.
+/// Longest runtime, in minutes: beyond any film.
 const MAX_RUNTIME: i64 = 100_000;
 
 /// Changes to the metadata of an item; absent fields stay, null clears.
@@ -71,7 +71,7 @@ impl FromBody for MetadataInput {
     }
 }
 
-/// Somebody with what they do; of other members nothing is kept.
+/// People with their roles; other members are dropped.
 fn people(f: &mut Fields<'_>, name: &'static str, role: &'static str) -> Option<Vec<Value>> {
     let given = f.any(name).optional()?;
     let Value::Array(given) = given else {

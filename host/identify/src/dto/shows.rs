@@ -10,20 +10,20 @@ use utoipa::ToSchema;
 use qm_media::dto::fields::{nullable_text, number};
 use qm_media::dto::shows::ShowView;
 
-/// Characters of a title or a word.
+/// Most characters of a title or a word.
 pub(super) const MAX_TEXT: usize = 512;
-/// Characters of what a show is about.
+/// Most characters of an overview.
 pub(super) const MAX_OVERVIEW: usize = 20_000;
-/// Genres, networks, studios or tags of a show.
+/// Most genres, networks, studios or tags of a show.
 pub(super) const MAX_LIST: usize = 100;
-/// Beyond any show.
+/// Latest year: beyond any show.
 pub(super) const MAX_YEAR: i64 = 9999;
 
 pub(super) fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<String>> {
     f.strings(name).max_items(MAX_LIST).each_max(MAX_TEXT).optional()
 }
 
-/// 0 to 10; `Some(None)`: it is null.
+/// A rating from 0 to 10; `Some(None)`: it is null.
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub(super) fn rating(f: &mut Fields<'_>) -> Option<Option<f64>> {
     let is_null = f.is_null("rating");

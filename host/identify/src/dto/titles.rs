@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use qm_media::dto::items::RowView;
 
-/// Characters of an id.
+/// Most characters of an id.
 const MAX_ID: usize = 200;
 const STATUSES: [&str; 3] = ["unmatched", "matched", "manual"];
 

@@ -80,7 +80,7 @@ pub struct Repaired {
 }
 
 impl Proposal {
-    /// Judges an item by what its folder is.
+    /// Proposal for an item, by the film of its folder.
     pub fn new(held: Held, (title, year): (String, Option<i64>), film: &Film) -> Self {
         let stays = |reason: String, ambiguous| (held.current.clone(), Action::Unchanged, ambiguous, reason);
         let (proposed, action, ambiguous, reason) = match film {
@@ -122,7 +122,7 @@ impl Proposal {
     }
 }
 
-/// Title and year of the name of a film's folder. `this_year`: a later one than the next two is none.
+/// Title and year from the name of a film's folder. A year later than two years after `this_year` is none.
 pub fn film_of(folder: &str, this_year: i64) -> (String, Option<i64>) {
     let bare = without_groups(folder);
     let plausible = |year: i64| (1888..=this_year + 2).contains(&year);
@@ -141,7 +141,7 @@ pub fn film_of(folder: &str, this_year: i64) -> (String, Option<i64>) {
     (title.trim().to_owned(), year)
 }
 
-/// Without `[…]` and `{…}`; what is open to the end stays.
+/// Name without `[…]` and `{…}`. A bracket that is not closed stays.
 fn without_groups(name: &str) -> String {
     let mut kept = String::new();
     let mut rest = name;

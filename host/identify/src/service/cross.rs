@@ -89,7 +89,7 @@ impl Identification {
         Ok(Some(self.cross(id, title.as_ref(), has_own).await))
     }
 
-    /// `title`: what the data set has of that id.
+    /// Asks for additions by an id of the data set. `title`: its record of that id.
     pub(super) async fn cross(&self, id: &str, title: Option<&TitleRecord>, has_own: bool) -> Crossed {
         let own = if has_own { None } else { self.own_id_of(id).await };
         let is_series = title.is_some_and(|title| is_series(&title.kind));
@@ -122,7 +122,7 @@ impl Identification {
         told(own, titledb_id, "an id was not looked for at a provider")
     }
 
-    /// Adds what was found to an item and to what is said of it, which is the caller's to store; `None`: it has another id by now.
+    /// Adds the findings to an item and its metadata, which the caller stores; `None`: it has another id by now.
     pub(super) async fn add_crossed(
         &self,
         tx: &mut Tx,
@@ -161,7 +161,7 @@ impl Identification {
         Ok(Some(added))
     }
 
-    /// Tells those who look, once it is stored.
+    /// Sends a realtime event about the additions once they are stored.
     pub(super) fn tell_added(&self, tx: &mut Tx, item_id: &str, added: &Added) {
         let (hub, at) = (self.hub.clone(), self.ctx.now());
         let (item_id, added) = (item_id.to_owned(), added.clone());
@@ -177,7 +177,7 @@ impl Identification {
         });
     }
 
-    /// Notes what was added because somebody wanted something of the item. `entry`: [`ADDED`], by whom.
+    /// Records the additions in the audit trail. `entry`: [`ADDED`], with the person who asked for the item.
     pub(super) async fn note_added(
         &self,
         tx: &mut Tx,

@@ -42,22 +42,22 @@ impl Verdict {
 }
 
 impl Identification {
-    /// Changes what an item is called and counted as.
+    /// Changes the title, type and numbers of an item.
     pub async fn edit_item(&self, caller: Caller<'_>, id: &str, edit: Edit) -> Result<Listed, LibraryError> {
         self.judge_item(caller, id, Verdict::Edited(edit)).await
     }
 
-    /// Says what an item is; with nothing said, its name and folders are read again.
+    /// Identifies an item by hand; an empty edit reads its name and folders again.
     pub async fn match_item(&self, caller: Caller<'_>, id: &str, edit: Edit) -> Result<Listed, LibraryError> {
         self.judge_item(caller, id, Verdict::Matched(edit)).await
     }
 
-    /// Says that nobody knows what an item is. What is known of it stays.
+    /// Marks an item as unmatched. Its metadata stays.
     pub async fn unmatch_item(&self, caller: Caller<'_>, id: &str) -> Result<Listed, LibraryError> {
         self.judge_item(caller, id, Verdict::Unmatched).await
     }
 
-    /// Keeps an item as it is, or lets it be changed again.
+    /// Locks an item against changes, or unlocks it.
     pub async fn lock_item(
         &self,
         caller: Caller<'_>,

@@ -33,7 +33,7 @@ use super::fetch::Patience;
 use super::metadata::{Heard, asked, reasons};
 use crate::repo::enrich;
 
-/// Type of the jobs that go on where a scan has ended.
+/// Type of the jobs that ask about the rest after a scan.
 pub const TYPE: &str = "media.library_enrich";
 /// Items that one query reads.
 const AT_ONCE: i64 = 64;
@@ -118,7 +118,7 @@ impl Silence {
 pub(super) struct Described {
     /// Items that providers described.
     pub told: u64,
-    /// Those of them that were not identified just now.
+    /// Number of these that were not identified in this run.
     #[serde(skip)]
     pub others: u64,
     pub unknown: u64,
@@ -159,14 +159,14 @@ impl JobHandler for Enriching {
     }
 }
 
-/// Items of a library that are asked about one after another.
+/// Run of questions about the items of a library, one after another.
 struct Going<'a> {
     room: &'a Identification,
     job: &'a JobContext,
-    /// None: the job is there for nothing else, and stores how far it is.
+    /// Limit of the run; `None` for a job of its own, which stores its progress.
     bound: Option<Bound>,
     patience: Patience,
-    /// Items that were identified just now.
+    /// Items that were identified in this run.
     identified: &'a HashSet<String>,
 }
 
@@ -243,8 +243,8 @@ impl Going<'_> {
 }
 
 impl Identification {
-    /// Asks about what is lacking, as far as a scan may: how many items beside those that were identified just now are told of. What is
-    /// left is done by a job of its own.
+    /// Asks providers about items without metadata, within the limits of a scan. Returns the number of described items,
+    /// without those identified in this run. A job of its own does the rest.
     pub(super) async fn describe_found(
         &self,
         of: &MediaLibrary,
@@ -276,7 +276,7 @@ impl Identification {
         }
     }
 
-    /// Has the rest of a library asked about. One at a time of it: asked for again meanwhile, it is the same job.
+    /// Starts a job for the rest of a library. There is one a library: a second request meanwhile returns the same job.
     pub async fn enqueue_rest(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), JobError> {
         let rest = NewJob {
             name: Some(of.name.clone()),
@@ -308,8 +308,8 @@ impl Identification {
         Ok(false)
     }
 
-    /// Asks about one item, and stores what is said of it in a transaction that is the caller's to end; without one nothing is to be
-    /// stored.
+    /// Asks about one item, and stores the answer in a transaction that the caller commits; no transaction means that
+    /// nothing is stored.
     pub async fn describe(&self, job: &JobContext, id: &str) -> Result<(One, Option<Tx>), Stop> {
         let mut tx = self.db.begin_read().await?;
         let (item, question) = match asked(&mut tx, id).await {
@@ -373,7 +373,7 @@ async fn is_lacking(tx: &mut Tx, item: &Item) -> Result<bool, Stop> {
     Ok(matches!(by, None | Some(Some(LOCAL | TITLEDB))))
 }
 
-/// An item that is gone, or another one by now, is passed over.
+/// Result for an error: an item that is gone, or changed meanwhile, is skipped.
 fn passed(error: LibraryError) -> Result<(One, Option<Tx>), Stop> {
     match error {
         LibraryError::NoSuchItem | LibraryError::Changed => Ok((One::Passed, None)),

@@ -22,7 +22,7 @@ use super::metadata::asked;
 
 const NEEDED: Permission = Permission::MediaManagerTitledbMatch;
 
-/// A title, and of an episode the series with its place there.
+/// A title; for an episode, also its series and its numbers there.
 struct Told {
     title: TitleRecord,
     series: Option<TitleRecord>,
@@ -68,7 +68,7 @@ impl Told {
 }
 
 impl Identification {
-    /// Says which title of the data set an item is, be it locked. One that the data set does not know is taken by its id alone.
+    /// Identifies an item, locked or not, as a title of the data set. An unknown title is stored by its id alone.
     pub async fn entitle_item(
         &self,
         caller: Caller<'_>,
@@ -150,8 +150,8 @@ impl Identification {
         })
     }
 
-    /// Stores what the data set says of an item, with what is added to it. What people said stays, and what providers said of the same
-    /// title where the data set says nothing.
+    /// Stores metadata of the data set for an item, with the additions. Values of people stay, and so do those of providers
+    /// about the same title where the data set has none.
     async fn describe_titled(
         &self,
         tx: &mut Tx,

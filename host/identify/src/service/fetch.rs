@@ -1,10 +1,12 @@
-//! The job that has providers asked what many items are about, for somebody who ordered it, or one item, for a rule of automation.
+//! Job that asks providers for metadata of many items, for a person who ordered it, or of one item, for a rule of
+//! automation.
 //!
-//! Each item is asked about outside of any transaction, and its answer is stored in one: whatever ends in between leaves it as it was.
-//! How far the job is is stored after each, so that a server that is killed goes on with the next one. An item that was stored
-//! last before that may be asked about once more, which does no harm.
-//! Bounds: [`TOGETHER`] orders at once; an item that others change meanwhile is asked about [`TRIES`] times; providers that are
-//! silent are waited for [`Patience`] long.
+//! Each item is asked about outside of any transaction, and its answer is stored in one: an interruption leaves it as it
+//! was. Progress is stored after each item, so that a server that was killed goes on with the next one. The last item before
+//! that may be asked about once more, which does no harm.
+//!
+//! Bounds: [`TOGETHER`] orders at once; an item that others change meanwhile is asked about [`TRIES`] times; silent
+//! providers are waited for as [`Patience`] says.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -114,7 +116,7 @@ impl Identification {
         })))
     }
 
-    /// Has one item asked about. An error of the job leaves it to another attempt.
+    /// Asks about one item, and waits for silent providers. After an error of the job, another attempt does it.
     async fn fetch_patiently(
         &self,
         job: &JobContext,

@@ -20,8 +20,8 @@ use super::Identification;
 use super::metadata::reasons;
 
 impl Identification {
-    /// Asks what is to be said of a show: by its id at the provider, else by its id in the data set of titles, else by title and year.
-    /// What is said of another show than this one is known to be is dropped.
+    /// Asks a provider about a show: by its id there, else by its id in the data set of titles, else by title and year. An
+    /// answer about another show is dropped.
     pub async fn refresh_show(&self, caller: Caller<'_>, id: &str) -> Result<Refreshed, LibraryError> {
         let needed = [Permission::MediaManagerEditMetadata];
         judge_alone(&*self.rights.acting, &self.db, caller.principal, &needed).await?;
@@ -121,7 +121,7 @@ fn question(show: &Show) -> Lookup {
     }
 }
 
-/// Why nothing was stored.
+/// Reason why nothing was stored.
 fn reason(refreshed: &Result<Refreshed, LibraryError>) -> Option<Value> {
     match refreshed {
         Ok(Refreshed::Told(_)) => None,

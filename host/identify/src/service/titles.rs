@@ -24,7 +24,7 @@ use super::Identification;
 
 /// Items whose answers are written in one transaction.
 const AT_ONCE: usize = 64;
-/// Titles of series that are kept.
+/// Most titles of series in the cache.
 const TITLES: usize = 1024;
 /// Mark of an item about which nothing is left to ask.
 const FOUND: &str = "found";
@@ -93,7 +93,7 @@ impl Identification {
         }
     }
 
-    /// Asks about one item; where the data set cannot be asked, the next scan does.
+    /// Asks about one item; if the data set cannot be asked, the next scan does it.
     pub async fn ask_title_of(&self, id: &str) -> Result<(), qm_db::DbError> {
         match self.ask_one(id).await {
             Ok(()) => Ok(()),
@@ -230,7 +230,7 @@ impl<'a> Asking<'a> {
         Ok(self.series(&titles, year, &seasons).await?)
     }
 
-    /// The series that the first of these titles names one of; where none does, what the likeliest of them may be.
+    /// Series named by the first of these titles that names one; if none does, suggestions for the likeliest title.
     async fn series(
         &mut self,
         titles: &[String],
@@ -272,7 +272,7 @@ impl<'a> Asking<'a> {
         Ok(first)
     }
 
-    /// Finds the ids of items; `false`: it ends before it is through.
+    /// Finds the ids of items; `false` if it ends early.
     async fn items(&mut self, job: &JobContext) -> Result<bool, AskError> {
         let mut after = String::new();
         loop {
@@ -342,7 +342,7 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// `known`: the id that somebody gave the item, which is that of an episode or of its series.
+    /// Answer about an episode. `known`: id that a person gave the item, which is that of an episode or of its series.
     async fn episode(&mut self, item: &Pending, known: Option<&str>) -> Result<Said, TitleDataError> {
         let stored = item.series_titledb_id.clone();
         let series = match (known, &stored) {
@@ -377,7 +377,7 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// The series that an id names, or an episode of which it names.
+    /// Series of an id, which is that of the series or of one of its episodes.
     async fn series_of(&self, id: &str) -> Result<Option<String>, TitleDataError> {
         let titles = &self.room.titles;
         if let Some(parent) = titles.parent(id).await? {
@@ -388,7 +388,7 @@ impl<'a> Asking<'a> {
         Ok(is_series.then(|| id.to_owned()))
     }
 
-    /// The series of the show whose folder an item lies in; of one that lies in none, by its title.
+    /// Series of the show in whose folder an item lies; for an item outside of such folders, by its title.
     async fn series_at(&mut self, item: &Pending) -> Result<Option<String>, TitleDataError> {
         let (folder, lies_below) = place::top(&item.place);
         if let (true, Some(show)) = (lies_below, self.shows.get(&folder)) {
