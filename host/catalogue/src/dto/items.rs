@@ -1,4 +1,4 @@
-//! Items, as they are asked for and answered.
+//! Items, in requests and answers.
 
 use qm_kernel::PageQuery;
 use qm_media::dto::fields::{MAX_NUMBER, external, sort, text, years};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Word of the index for what people call it.
+/// Word of the index for a resolution as people write it.
 fn resolution(word: &str) -> String {
     match word.trim().to_lowercase().as_str() {
         "4k" | "uhd" => "2160p".to_owned(),

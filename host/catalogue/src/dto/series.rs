@@ -1,4 +1,4 @@
-//! Series and shows, as they are asked for and answered.
+//! Series and shows, in requests and answers.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::model::score::{counted, mean, status};
 
-/// Characters of a key: the whole path of a folder, in base64.
+/// Most characters of a key: the whole path of a folder, in base64.
 const MAX_KEY: usize = 8192;
 
 /// Which series are wanted.

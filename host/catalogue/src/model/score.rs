@@ -71,7 +71,7 @@ pub fn names_episode(folder: &str) -> bool {
     })
 }
 
-/// The word of a score; `None`: nothing was to be judged.
+/// Word for a score; a score of `None` means that there was nothing to judge.
 pub fn status(score: Option<i64>) -> &'static str {
     match score {
         None => "unknown",
@@ -81,7 +81,7 @@ pub fn status(score: Option<i64>) -> &'static str {
     }
 }
 
-/// The rounded mean.
+/// Rounded mean of scores; `None` without any.
 pub fn mean(scores: &[i64]) -> Option<i64> {
     let count = i64::try_from(scores.len()).ok().filter(|count| *count > 0)?;
     let sum: i64 = scores.iter().sum();

@@ -128,7 +128,7 @@ fn wanted(name: &str) -> Option<Wanted> {
     })
 }
 
-/// No text of a database has a NUL.
+/// Text as a database stores it, without NUL.
 fn text(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
@@ -145,7 +145,7 @@ fn grouped(found: Vec<Found>) -> HashMap<String, Vec<Found>> {
     groups
 }
 
-/// By season and episode, films by their years.
+/// Sort key: season and episode; for films the year.
 fn order(found: &Found) -> (Option<i64>, Option<i64>, Option<i64>, &str) {
     (found.season, found.episode, found.year, &found.id)
 }

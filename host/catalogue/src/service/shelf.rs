@@ -1,4 +1,4 @@
-//! All items in memory, for lists of large libraries: databases count and skip what a page leaves out, one by one.
+//! Cache of all items, for lists of large libraries: databases count and skip the rows before a page one by one.
 //!
 //! The cache is used only if the stamps of the database, in the reader's transaction, are those of the cached reading: an
 //! answer is the one that the statements of `repo::lists` would give (see the test). It is read anew in the background, once
@@ -52,7 +52,7 @@ impl Shelf {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The items that a reader who sees `stamps` sees, for a list of this filter.
+    /// Catalog for a reader with these stamps and this filter, if it is cached.
     pub fn at(&self, stamps: Stamps, filter: &Filter) -> Option<Arc<Catalog>> {
         let mut state = self.state();
         let kept = state.kept.as_mut().filter(|kept| {
@@ -62,7 +62,7 @@ impl Shelf {
         Some(kept.catalog.clone())
     }
 
-    /// Has all items read in the background, if that is worth it, for those who come later.
+    /// Starts reading all items in the background, if that is worth it, for later readers.
     pub fn ask(self: &Arc<Self>, db: &Db, stamps: Stamps) {
         if !self.state().begins(stamps) {
             return;
@@ -79,7 +79,7 @@ impl Shelf {
         });
     }
 
-    /// Reads all items.
+    /// Reads all items into the cache.
     pub async fn read(&self, db: &Db) -> Result<(), LibraryError> {
         let mut tx = db.begin_read().await?;
         let stamps = catalog::stamps(&mut tx).await?;
@@ -105,7 +105,7 @@ impl Shelf {
         });
     }
 
-    /// Lets go of what nobody asks for.
+    /// Drops the cache if it is unused.
     pub fn tidy(&self) {
         let mut state = self.state();
         if state
@@ -148,7 +148,7 @@ pub(super) struct SeriesShelf(Mutex<Option<KeptSeries>>);
 
 struct KeptSeries {
     stamps: Stamps,
-    /// The ones that were asked for last come last.
+    /// Cached series by their conditions; the last used ones come last.
     series: Vec<(Of, Arc<Vec<Series>>)>,
     used: Instant,
 }
@@ -158,7 +158,7 @@ impl SeriesShelf {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The series that a reader who sees `stamps` sees.
+    /// Cached series for a reader with these stamps.
     pub fn at(&self, stamps: Stamps, of: &Of) -> Option<Arc<Vec<Series>>> {
         let mut kept = self.kept();
         let kept = kept.as_mut().filter(|kept| kept.stamps == stamps)?;
@@ -192,13 +192,13 @@ impl SeriesShelf {
         });
     }
 
-    /// Lets go of what nobody asks for.
+    /// Drops the cache if it is unused.
     pub fn tidy(&self) {
         self.kept().take_if(|kept| kept.used.elapsed() > UNUSED);
     }
 }
 
-/// One reading, however it ends.
+/// One reading in the background; when it is dropped, another may begin.
 struct Reading(Arc<Shelf>, Instant);
 
 impl Drop for Reading {
