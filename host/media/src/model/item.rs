@@ -74,8 +74,8 @@ pub struct MediaFile {
 /// A file of an item among the others, with its place.
 pub type Placed<'a> = (&'a str, &'a MediaFile);
 
-/// Versions of an item, the best one first that is known of, and its parts, by their numbers. Of a version in parts the first one
-/// stands for it; one part alone is none.
+/// Versions of an item, the best known one first, and its parts, by their numbers. The first part stands for a version in
+/// parts; a single part is none.
 pub fn arranged<'a>(
     place: &'a str,
     file: &'a MediaFile,
