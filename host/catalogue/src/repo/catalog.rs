@@ -62,7 +62,7 @@ pub async fn stamps(tx: &mut Tx) -> Result<Stamps, DbError> {
     qm_db::one!(tx, Stamps, STAMPS).await
 }
 
-/// Items of all libraries.
+/// Number of items of all libraries.
 pub async fn count(tx: &mut Tx) -> Result<i64, DbError> {
     qm_db::value!(tx, i64, COUNT).await
 }

@@ -198,7 +198,7 @@ impl SeriesShelf {
     }
 }
 
-/// One reading in the background; when it is dropped, another may begin.
+/// One reading in the background. When it is dropped, the pause before the next one begins.
 struct Reading(Arc<Shelf>, Instant);
 
 impl Drop for Reading {
