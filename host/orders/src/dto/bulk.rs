@@ -1,4 +1,4 @@
-//! Orders about many items, as they are given and answered.
+//! Orders about many items, in requests and answers.
 
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use utoipa::ToSchema;
 
 use qm_media::model::bulk::{Accepted, SourceTorrent, TorrentAction};
 
-/// Characters of an id.
+/// Most characters of an id.
 const MAX_ID: usize = 200;
 
-/// The texts among them: no item has anything else for its id.
+/// Texts of a list of ids; other values are dropped, as no item has such an id.
 fn ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
     f.allow_unknown();
     f.strings_among("itemIds")

@@ -135,7 +135,7 @@ impl JobHandler for Following {
 }
 
 impl Orders {
-    /// Has what follows a completion done, where it lies in a library: stored with the place of the consumer.
+    /// Starts the job for a completion, if the download lies in a library. It is stored with the consumer's position.
     pub async fn follows(&self, tx: &mut Tx, payload: &Value) -> Result<(), ConsumeError> {
         let torrent = Finished::deserialize(payload)?;
         let path = torrent.path();
@@ -159,13 +159,13 @@ impl Orders {
     }
 }
 
-/// The libraries that are looked at and that a path lies in.
+/// Enabled libraries that hold a path.
 fn holding<'a>(libraries: &'a [MediaLibrary], path: &'a str) -> impl Iterator<Item = &'a MediaLibrary> {
     let is_in = move |library: &&MediaLibrary| library.is_enabled && below(library, path).is_some();
     libraries.iter().filter(is_in)
 }
 
-/// A download that is followed.
+/// Follow-up of one download.
 struct Download<'a> {
     room: Arc<Orders>,
     job: &'a JobContext,
@@ -243,7 +243,7 @@ impl Download<'_> {
         Ok(ids)
     }
 
-    /// A library with the place of the download in it; `None` where it is gone, or lies elsewhere by now.
+    /// A library, with the place of the download in it; `None` if the library is gone, or no longer holds the download.
     async fn at(&self, id: &str) -> Result<Option<(MediaLibrary, String)>, JobError> {
         let found = repo::libraries::find(&mut self.room.db.begin_read().await?, id).await?;
         let found = found.filter(|library| library.is_enabled);
@@ -253,7 +253,7 @@ impl Download<'_> {
         }))
     }
 
-    /// Looks at where the download lies, and tells rules that it is there.
+    /// Scans the place of the download, and fires the rules for new items.
     async fn scan(&mut self, id: &str) -> Result<(), JobError> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
@@ -279,7 +279,7 @@ impl Download<'_> {
         self.store(tx).await
     }
 
-    /// Identifies what nobody knows, and tells rules what is known and what is not.
+    /// Identifies unmatched items, and fires the rules for matched and unmatched ones.
     async fn identify(&mut self, id: &str) -> Result<(), JobError> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
@@ -300,7 +300,7 @@ impl Download<'_> {
         jobs::save(self.job, &self.state).await
     }
 
-    /// Has providers asked what is known to be what. Of those who do not answer people are told, and it goes on with what comes next.
+    /// Asks providers about identified items. Silent providers are reported in the job's log, and the next step follows.
     async fn describe(&mut self, id: &str) -> Result<(), JobError> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
@@ -379,7 +379,7 @@ impl Download<'_> {
         self.store(tx).await
     }
 
-    /// Has every enabled media server look for it, each once.
+    /// Asks each enabled media server once to look for the download.
     async fn refresh(&mut self) -> Result<(), JobError> {
         let servers = match self.room.outside.servers.servers().await {
             Ok(servers) => servers,
@@ -428,7 +428,7 @@ impl Download<'_> {
         jobs::save(self.job, &self.state).await
     }
 
-    /// Commits what was done, with where the job stands after it.
+    /// Commits the work, together with the progress after it.
     async fn store(&self, mut tx: Tx) -> Result<(), JobError> {
         let state = serde_json::to_value(&self.state);
         let state = state.map_err(|error| JobError::new("checkpoint", error.to_string()))?;

@@ -1,6 +1,6 @@
-//! The job that deletes the files of items, and what becomes of the torrents they are the data of.
+//! Job that deletes the files of items, and stops or deletes their torrents if the order says so.
 //!
-//! A file goes before its item: a server that is killed in between goes on with the item, whose file is not there any more.
+//! A file is deleted before its item: a server that was killed in between goes on with the item, whose file is gone.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::ops::erase::{Eraser, identities, told};
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_delete_files";
-/// Torrents of one order.
+/// Most torrents of one order.
 const MOST_TORRENTS: usize = 500;
 
 /// Permissions that the caller of an order needs.
@@ -144,7 +144,7 @@ impl Orders {
         })))
     }
 
-    /// Refuses an order that takes data along which other torrents use.
+    /// Refuses an order that would delete data of other torrents.
     pub(super) async fn check_torrents(&self, ids: &[String], manner: Erasure) -> Result<(), LibraryError> {
         if manner.torrents != TorrentAction::StopAndDelete || manner.keep_shared {
             return Ok(());
@@ -154,7 +154,7 @@ impl Orders {
         checked.map_err(LibraryError::SharedData)
     }
 
-    /// Torrents whose data lies where these items do.
+    /// Torrents whose data includes files of these items.
     async fn payloads_of(&self, ids: &[String]) -> Result<Vec<TorrentPayload>, LibraryError> {
         let items = self.paths_of(ids).await?;
         let paths: Vec<&Path> = items.iter().map(|(_, path)| Path::new(path)).collect();
@@ -163,7 +163,7 @@ impl Orders {
         Ok(payloads)
     }
 
-    /// Torrents that are to be dealt with, found by where the items lie.
+    /// Torrents to stop or delete, found by the paths of the items.
     async fn sources(&self, ids: &[String], action: TorrentAction) -> Result<Vec<Source>, LibraryError> {
         if action == TorrentAction::Keep {
             return Ok(Vec::new());
@@ -200,7 +200,7 @@ impl Orders {
         Ok(sources)
     }
 
-    /// Deletes the files of one item, and then the item: how many files went, and why not all.
+    /// Deletes the files of one item, and then the item. Returns the number of deleted files, and the reason if some stay.
     async fn erase_item(
         &self,
         at: &Whereabouts,

@@ -87,7 +87,7 @@ impl MediaHands for Orders {
 }
 
 impl Orders {
-    /// Waits for a job, which goes on when nobody does.
+    /// Waits for a job up to a time limit; the job goes on after it.
     async fn in_time(
         &self,
         what: &str,
@@ -102,7 +102,7 @@ impl Orders {
     }
 }
 
-/// Where the data of a torrent lies, as its engine says.
+/// Path of a torrent's data, as its engine reports it.
 fn data_of(listed: &Map<String, Value>) -> Option<String> {
     let text = |name: &str| {
         let text = listed.get(name).and_then(Value::as_str)?;

@@ -1,7 +1,7 @@
-//! The job that moves items into another library: their folders where nothing else lies in them, their files alone otherwise.
+//! Job that moves items into another library: whole folders if nothing else is in them, otherwise only the files.
 //!
-//! Files are moved by the area of files, which leaves them whole at one place at every moment. What is about to be moved is
-//! stored before, so that a server that is killed looks where it is and writes down where it lies.
+//! The area of files moves the data; at every moment it is whole at one place. The next move is stored before it begins, so
+//! that a server that was killed finds the data and stores its place.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -44,7 +44,7 @@ struct Relocating(Weak<Orders>);
 struct Unit {
     /// Place of the folder, or of the file, in the library it comes from.
     place: String,
-    /// Whole path of it.
+    /// Whole path of the folder or file.
     source: String,
     /// Whole path of the directory it goes into.
     directory: String,
@@ -112,7 +112,7 @@ impl Orders {
         })))
     }
 
-    /// Moves one item, with its folder where that is its own. An error of the job leaves it to another attempt.
+    /// Moves one item, with its folder if nothing else is in it. After an error of the job, another attempt does it.
     async fn move_item(
         &self,
         job: &JobContext,
@@ -158,7 +158,7 @@ impl Orders {
         Ok(Ok(()))
     }
 
-    /// Moves a file, or a folder. `is_begun`: an attempt before may have.
+    /// Moves a file or folder. `is_begun`: true if an earlier attempt may have begun it.
     async fn carry_unit(
         &self,
         job: &JobContext,
@@ -250,7 +250,7 @@ impl Orders {
         Ok(choosing.await?)
     }
 
-    /// Writes down where the items of a unit lie now.
+    /// Stores the new places of the items of a unit.
     async fn write_down(
         &self,
         at: &Whereabouts,
@@ -300,7 +300,7 @@ impl Orders {
         Ok(())
     }
 
-    /// Writes down where another file of an item lies now.
+    /// Stores the new place of a further file of an item.
     async fn write_further(
         &self,
         target: &MediaLibrary,
@@ -332,7 +332,7 @@ impl Orders {
         Ok(())
     }
 
-    /// The row of the directory that a file of the target lies in.
+    /// Id of the row of the directory in the target library that a file is in.
     async fn row_of(
         &self,
         tx: &mut Tx,
@@ -350,14 +350,14 @@ impl Orders {
     }
 }
 
-/// A file that goes along with the first one of an item.
+/// A file that moves along with the first one of an item.
 struct Further {
     id: String,
     place: String,
     is_extra: bool,
 }
 
-/// Files that go along with an item's first one.
+/// Files that move along with an item's first one.
 fn further(at: &Whereabouts) -> impl Iterator<Item = Further> + '_ {
     let copies = at.copies.iter().map(|copy| Further {
         id: copy.id.clone(),
