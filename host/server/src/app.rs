@@ -85,12 +85,12 @@ pub struct Brought {
     pub channels: Option<Arc<dyn Channels>>,
 }
 
-/// Why a service ended.
+/// Reason why the service ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It was asked to.
+    /// It was asked to end.
     Asked,
-    /// Another server on its database is active now. What it had begun it has left as it was.
+    /// Another server on its database is active now. Unfinished work was left as it was.
     Succeeded,
 }
 
@@ -112,7 +112,7 @@ pub struct App {
     background: Background,
 }
 
-/// Where requests come in.
+/// Listener and router, with facts for the start message.
 struct Front {
     listener: TcpListener,
     address: SocketAddr,
@@ -215,7 +215,7 @@ impl App {
         })
     }
 
-    /// Where it listens; with `PORT=0` the port that was free.
+    /// Address on which it listens; with `PORT=0`, with the port that was free.
     pub fn address(&self) -> SocketAddr {
         self.front.address
     }
@@ -353,7 +353,7 @@ async fn start_plugins(
     Ok(Plugins::start(plugins, ctx.clone()).await?)
 }
 
-/// With the question who is active, which each request asks first.
+/// Adds the check that this server is the active one, which each request makes first.
 fn guarded(web: WebConfig, post: &Post) -> WebConfig {
     WebConfig {
         doorkeeper: Some(qm_system::doorkeeper(&post.node)),

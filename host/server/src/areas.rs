@@ -31,10 +31,10 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_media_servers::AREA,
     &qm_metadata::AREA,
 ];
-/// Time for an area to give up what it has begun, or to store what it had not stored yet.
+/// Time for an area to give up its running work, or to store pending data.
 const CLOSE: Duration = Duration::from_secs(10);
 
-/// Every route, for a document: they cannot answer.
+/// Every route, for the API document only: these cannot answer.
 pub fn described() -> Routes {
     let described = AREAS.iter().map(|area| (area.described)());
     described.fold(Routes::new(), Routes::merge)
@@ -127,21 +127,21 @@ impl Areas {
 }
 
 impl Endings {
-    /// Lets requests wait for nothing any more.
+    /// Ends the waits of requests.
     pub fn stop(&self) {
         for (_, ending) in self.0.iter() {
             ending.stop();
         }
     }
 
-    /// After the last request, before the loops end.
+    /// Ends the work of areas after the last request, before the loops end.
     pub async fn settle(&self) {
         for (_, ending) in self.0.iter() {
             ending.settle().await;
         }
     }
 
-    /// After the loops.
+    /// Ends the areas after the loops.
     pub async fn close(&self) {
         for (area, ending) in self.0.iter() {
             if tokio::time::timeout(CLOSE, ending.close()).await.is_err() {

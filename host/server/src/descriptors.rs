@@ -34,7 +34,7 @@ pub(crate) fn raise() -> Raised {
 }
 
 impl Raised {
-    /// Says it in the log. A start that fails says one line, its own: so this waits until it has not.
+    /// Logs the change of the limit. It is called once the start has gone well: a start that fails logs only its own line.
     pub(crate) fn tell(&self) {
         let connections = connections_within(self.now);
         match self.failure {
@@ -55,12 +55,12 @@ impl Raised {
     }
 }
 
-/// Connections that the limit leaves room for.
+/// Number of connections that the limit leaves room for.
 pub(crate) fn connections() -> usize {
     connections_within(getrlimit(Resource::Nofile).current)
 }
 
-/// `None` is no limit.
+/// Number of connections within a limit of open files; `None` is no limit.
 fn connections_within(limit: Option<u64>) -> usize {
     let free = limit.map_or(MOST_CONNECTIONS, |limit| limit - RESERVED.min(limit / 2));
     free.min(MOST_CONNECTIONS) as usize

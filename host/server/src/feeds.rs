@@ -51,7 +51,7 @@ fn told(fault: FeedFault) -> FetchError {
     }
 }
 
-/// An error with what its body adds to it: that it is a captcha's, say, rather than that of a wrong key.
+/// Error for an HTTP status, with details from the body, e.g. that a captcha is the cause, not a wrong key.
 fn of_status(status: u16, retry_after: Option<u32>, body: &FeedBody, message: String) -> FetchError {
     let message = match qm_feeds::read(&body.bytes, body.content_type.as_deref()) {
         Err(

@@ -33,7 +33,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Tells whether two servers have the same keys, and nothing else of them.
+    /// Fingerprint of the keys, which shows only if two servers have the same ones.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         hash.update("quartermaster: the keys of a node\0");
@@ -54,7 +54,7 @@ pub fn file(data_dir: &Path) -> PathBuf {
     data_dir.join(FILE)
 }
 
-/// Where the secrets came from and what is still to be done about them.
+/// Resolved secrets, with warnings and the ones still to be saved.
 #[derive(Debug)]
 pub struct Resolved {
     pub secrets: Secrets,
@@ -95,7 +95,7 @@ struct Stored {
     encryption_key: Option<Stash>,
 }
 
-/// A secret that may be written, to this one file only.
+/// A secret that may be serialized, but only to this one file.
 #[derive(Clone, Debug)]
 struct Stash(Secret);
 

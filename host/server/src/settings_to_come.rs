@@ -18,7 +18,7 @@ fn object(value: Value) -> Object {
 settings! {
     of "torrents";
 
-    /// When torrents without seeders are parked, and how often they are tried again.
+    /// Parking of torrents without seeders: its conditions, and intervals of further attempts.
     TORRENTS_PARKING: Object = "torrents.parking",
         || object(json!({
             "enabled": false, "minSeeders": 1, "deadAfterMinutes": 30, "stalledAfterMinutes": 180,

@@ -150,7 +150,7 @@ pub async fn open_existing(config: &Config) -> Result<Db, StartError> {
     }
 }
 
-/// Does `work` in the data directory, made first. A directory made for work that then fails is taken away again.
+/// Runs `work` in the data directory, which is created first. A directory created for failing work is removed again.
 pub async fn in_data_dir<T>(
     config: &Config,
     work: impl Future<Output = Result<T, DbError>>,
@@ -171,7 +171,7 @@ pub async fn in_data_dir<T>(
     }
 }
 
-/// Makes the directory and its missing parents, open to this user only. Answers what was made, parents first.
+/// Creates the directory and its missing parents, open to this user only. Returns the created ones, parents first.
 fn make_private_dir(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> = path
         .ancestors()

@@ -1,9 +1,9 @@
 //! Several servers on one PostgreSQL: one is active, under a lease in the database, the others stand by.
 //!
-//! A server that is not the first waits here, before anything is wired that could act: it listens, answers how it is and who
-//! is active, and has compiled the plugins. Once the lease of the active one is over it begins the next term and the start
-//! goes on. A server that was succeeded ends its process: whoever supervises it starts it again, as a standby. Nothing of
-//! what it believed outlives it.
+//! A server that is not the first waits here, before any active part is wired: it listens, reports its health and the active
+//! node, and has the plugins compiled. Once the lease of the active one is over, it begins the next term and the start goes
+//! on. A server that was succeeded ends its process; its supervisor starts it again, as a standby. Nothing of its state in
+//! memory survives.
 //!
 //! Writes to the database are fenced there (`qm_db`): no write of an earlier term is committed. Effects outside of it (on
 //! torrent clients, files) need the [`Mandate`], which ends [`CAUTION`] before the lease.
@@ -65,12 +65,12 @@ impl Post {
         }
     }
 
-    /// Turns true when another server has taken over; never, where there is none.
+    /// Signal that another server has taken over; it never comes for a server alone.
     pub fn succession(&self) -> Succession {
         Succession(self.keeper.as_ref().map(|keeper| keeper.succession()))
     }
 
-    /// Lets another one take over at once. To be called when nothing acts any more.
+    /// Lets another server take over at once. It is called when this one does nothing any more.
     pub async fn give_back(&self) {
         if let Some(keeper) = &self.keeper {
             keeper.give_back().await;
@@ -78,7 +78,7 @@ impl Post {
     }
 }
 
-/// Tells when a server was succeeded.
+/// Signal that a server was succeeded.
 pub struct Succession(Option<watch::Receiver<bool>>);
 
 impl Succession {
@@ -95,7 +95,7 @@ impl Succession {
     }
 }
 
-/// When the process is asked to end. It may be waited for more than once, as long as it has not come.
+/// Request to end the process. It may be awaited more than once, as long as it has not come.
 pub type Asked<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
 
 /// Parts of a server that wants to be the active one.
@@ -193,7 +193,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Looks once, and takes over where that is due: the term, and when it was begun at the latest.
+    /// Looks at the lease once, and takes over if that is due. Returns the term, and the latest time at which it began.
     async fn look(&mut self, candidate: &Candidate<'_>) -> Result<Option<(i64, Duration)>, StartError> {
         match self.try_once(candidate).await {
             Ok(taken) => {
@@ -274,7 +274,7 @@ fn name(config: &Config, address: SocketAddr) -> String {
         .unwrap_or_else(|| format!("{}:{port}", machine_name()))
 }
 
-/// Where it can be found: one that listens on all addresses says which machine it is on.
+/// Address for other servers: a server that listens on all addresses gives the name of its machine.
 fn told_address(address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         format!("{}:{}", machine_name(), address.port())

@@ -1,24 +1,24 @@
-//! The data directory of a server as its machine knows it, and a lock in it. Whoever has the lock knows that nobody else
-//! works there any more: a server that was killed and comes back need not wait for the end of its own lease.
+//! Identity of a server's data directory on its machine, and a lock in it. The holder of the lock knows that no other server
+//! works there: a server that was killed and comes back need not wait for the end of its own lease.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 const FILE: &str = "node.lock";
-/// Another one after each start of the machine.
+/// File with an id that is new after each start of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Where a server works.
+/// Place where a server works: its data directory on its machine.
 pub struct Place {
-    /// The same for two processes exactly if they would take the same lock; empty when that is not known.
+    /// Text that is equal for two processes exactly if they would take the same lock; empty if unknown.
     identity: String,
     file: Option<File>,
     locked: bool,
 }
 
 impl Place {
-    /// Nowhere that is known.
+    /// Unknown place.
     pub fn none() -> Self {
         Self {
             identity: String::new(),
@@ -27,7 +27,7 @@ impl Place {
         }
     }
 
-    /// In `data_dir`. Where there can be no lock, the place is not known.
+    /// Place of a data directory; unknown if no lock is possible there.
     pub fn of(data_dir: &Path) -> Self {
         let Some((identity, file)) = identify(data_dir) else {
             return Self::none();

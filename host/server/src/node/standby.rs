@@ -72,7 +72,7 @@ impl Standby {
         })
     }
 
-    /// Connections that wait to be accepted stay: the socket is also the active server's.
+    /// Ends the standby. Waiting connections stay: the socket is also the active server's.
     pub async fn end(self) {
         // It has ended only if it panicked, and then there is nobody to tell.
         let _ = self.stop.send(());
