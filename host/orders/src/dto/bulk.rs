@@ -35,8 +35,7 @@ impl FromBody for ItemsInput {
 pub struct DeleteFilesInput {
     /// 1000 at most; one that is named twice counts once, and what is no text not at all.
     pub item_ids: Option<Vec<String>>,
-    /// Treatment of the torrents that share this data: `keep`, `stop` (the torrent is removed, its data stays) or
-    /// `stop_and_delete`.
+    /// Treatment of torrents with this data: `keep`, `stop` (removes the torrent, keeps its data) or `stop_and_delete`.
     pub torrent_action: Option<String>,
     /// With `stop_and_delete`: data that other torrents use stays. Otherwise nothing is deleted, and the answer is a 409 that names
     /// them.
