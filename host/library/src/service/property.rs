@@ -1,5 +1,5 @@
-//! Whatever happens to the disk between scans, an index is what a first scan would find, and what lies on a disk that is not
-//! there stays known.
+//! Property test: whatever happens to the disk between scans, the index is the result of a first scan, and files of a disk
+//! that is not mounted stay known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
