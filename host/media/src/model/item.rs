@@ -127,7 +127,7 @@ impl Item {
         set(&mut self.year, edit.year);
         set(&mut self.season, edit.season);
         set(&mut self.episode, edit.episode);
-        // The last of several episodes was that of another first one.
+        // The last episode belonged to the old first one.
         if before != (self.season, self.episode) {
             self.episode_end = None;
         }

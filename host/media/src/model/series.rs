@@ -63,7 +63,7 @@ pub fn folder_above(directory: &str) -> Option<&str> {
         return None;
     }
     let folders: Vec<&str> = directory.split('/').collect();
-    // A release of a season right in the library is all there is of its show.
+    // A release of a season right in the library is the only folder of its show.
     let at = show_at(&folders).or_else(|| (!is_season(folders[0])).then_some(0))?;
     let end = folders[..=at].iter().map(|folder| folder.len()).sum::<usize>() + at;
     Some(&directory[..end])
@@ -85,7 +85,7 @@ pub fn series_of(library: &str, item: &str, title: &str) -> (String, String) {
 /// Key and title of the series in a folder below a library's path.
 pub fn of_folder(library: &str, folder: &str) -> (Key, String) {
     let name = folder.rsplit('/').next().unwrap_or(folder);
-    // `absolute` decodes; a folder that is shown has nothing encoded any more.
+    // `absolute` would decode; a shown folder is decoded already.
     let path = format!("{}/{folder}", library.trim_end_matches('/'));
     (Key::Folder(path), composed(name).into_owned())
 }
@@ -163,7 +163,7 @@ pub fn sorted<'a>(all: &'a [Series], search: Option<&str>, sort: Sort) -> Vec<&'
         .collect();
     found.sort_by(|(a_title, a), (b_title, b)| {
         let by_title = || a_title.cmp(b_title).then_with(|| a.key.cmp(&b.key));
-        // What has no year comes last both ways.
+        // Series without a year come last in both directions.
         let by_year = |newest_first: bool| match (a.year, b.year) {
             (Some(a), Some(b)) if newest_first => b.cmp(&a),
             (Some(a), Some(b)) => a.cmp(&b),

@@ -22,7 +22,7 @@ pub fn guarded(path: &str, roots: &[String], own: &[PathBuf]) -> Result<String, 
     if !is_plain {
         return Err(outside());
     }
-    // What cannot be walked to the end lies nowhere.
+    // A path that cannot be resolved is inside of no root.
     let resolved = resolve(named).map_err(|_| outside())?;
     if is_system(&resolved) {
         return Err(LibraryError::Protected);
@@ -34,7 +34,7 @@ pub fn guarded(path: &str, roots: &[String], own: &[PathBuf]) -> Result<String, 
     if !is_inside || is_own {
         return Err(outside());
     }
-    // A name that is not UTF-8 can be resolved to, and cannot be stored.
+    // A link may lead to a name that is not UTF-8, which cannot be stored.
     resolved.to_str().map(str::to_owned).ok_or_else(outside)
 }
 

@@ -10,8 +10,9 @@ use qm_media_names::place;
 sql! {
     EXISTS = "SELECT COUNT(*) FROM media_items WHERE id = $1";
     LOCK = "UPDATE media_items SET locked = $2, updated_at = $3 WHERE id = $1 AND locked <> $2";
-    // What is not UTF-8 stands behind a slash, wherever it lies. An index of PostgreSQL holds the beginning of a place. Each part names the library, by which both databases look.
-    // Two reads by the index: asked for by OR, SQLite reads the whole library.
+    // Texts of paths that are not UTF-8 begin with a slash. PostgreSQL indexes only the beginning of a place. Each part names
+    // the library, as both databases search by it.
+    // Two reads by the index: with OR, SQLite would read the whole library.
     BELOW = "SELECT id, place FROM media_items WHERE library_id = $1 AND substr(place, 1, 200) >= substr($2, 1, 200) \
             AND substr(place, 1, 200) <= substr($3, 1, 200) AND place >= $2 AND place < $3 \
         UNION SELECT id, place FROM media_items WHERE library_id = $1 \

@@ -37,10 +37,10 @@ sql! {
     SET_FIRST = "UPDATE media_files SET label = $2, part = $3, device = $4, inode = $5 WHERE item_id = $1";
     SET_FIRST_NODE = "UPDATE media_files SET device = $2, inode = $3 WHERE item_id = $1";
     SET_NODE = "UPDATE media_copies SET device = $2, inode = $3 WHERE id = $1";
-    // People have said something of it.
+    // A person has edited the item.
     SAID = "SELECT COUNT(*) FROM media_items i LEFT JOIN media_metadata m ON m.item_id = i.id WHERE i.id = $1 \
         AND (i.locked OR i.match_status = 'manual' OR i.sort_title IS NOT NULL OR m.field_sources LIKE '%\"manual\"%')";
-    // It is one of the files of another item.
+    // The file becomes a further file of another item.
     JOIN = concat!("INSERT INTO media_copies (id, item_id, library_id, directory_id, place, ", made!(), ") \
         SELECT f.id, CAST($2 AS TEXT), i.library_id, i.directory_id, i.place, ", made_of!(), " \
         FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE i.id = $1");
@@ -59,7 +59,7 @@ sql! {
         bitrate_kbps = NULL, duration_sec = NULL, audio_channels = NULL, frame_rate = NULL, video_bit_depth = NULL, \
         chroma_subsampling = NULL, color_primaries = NULL, color_transfer = NULL, color_space = NULL, hdr_format = NULL, \
         probed_at = NULL, probe_error = NULL, probe_attempts = 0, probe_after = 0, fingerprint = NULL WHERE id = $1";
-    // What is not UTF-8 stands behind a slash, wherever it lies. An index of PostgreSQL holds the beginning of a place.
+    // Texts of paths that are not UTF-8 begin with a slash. PostgreSQL indexes only the beginning of a place.
     BELOW = "SELECT id, item_id, place FROM media_copies WHERE library_id = $1 AND substr(place, 1, 200) >= substr($2, 1, 200) \
             AND substr(place, 1, 200) <= substr($3, 1, 200) AND place >= $2 AND place < $3 \
         UNION SELECT id, item_id, place FROM media_copies WHERE library_id = $1 \

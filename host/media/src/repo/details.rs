@@ -38,7 +38,7 @@ sql! {
         first_aired_at = excluded.first_aired_at, provider_name = excluded.provider_name, updated_at = excluded.updated_at");
     IDENTITY = "UPDATE media_shows SET titledb_id = $2, provider_a_id = $3, provider_b_id = $4, updated_at = $5 \
         WHERE id = $1";
-    // One after another: what is said of a show, and which it is.
+    // Lock of the row: changes of the metadata and of the identity come one after another.
     HOLD = "UPDATE media_shows SET updated_at = updated_at WHERE id = $1";
     EPISODE = "UPDATE media_items SET series_titledb_id = $2, titledb_asked = NULL, updated_at = $3 WHERE id = $1";
 }

@@ -25,7 +25,7 @@ sql! {
     DELETE = "DELETE FROM media_extras WHERE id = $1";
     MOVE = "UPDATE media_extras SET library_id = $2, directory_id = $3, place = $4, owner = $5, same_key = NULL WHERE id = $1";
     DELETE_AT = "DELETE FROM media_extras WHERE library_id = $1 AND place = $2 AND id <> $3";
-    // What is not UTF-8 stands behind a slash, wherever it lies.
+    // Texts of paths that are not UTF-8 begin with a slash.
     BELOW = concat!("SELECT ", columns!(), " FROM media_extras WHERE library_id = $1 \
         AND ((place >= $2 AND place < $3) OR (place >= '/' AND place < '0')) ORDER BY place");
 }

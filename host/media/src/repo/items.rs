@@ -14,7 +14,7 @@ sql! {
         UNION ALL SELECT i.id, c.id AS copy_id, c.place, i.title, i.season, i.episode, i.episode_end, i.locked, \
         i.match_status, i.same_key, c.size, c.mtime, c.device, c.inode, c.fingerprint \
         FROM media_copies c JOIN media_items i ON i.id = c.item_id WHERE c.directory_id = $1";
-    // What was found in it was found in another file.
+    // The old findings are about another content.
     SET_STATE = "UPDATE media_files SET size = $2, mtime = $3, width = NULL, height = NULL, bitrate_kbps = NULL, \
         duration_sec = NULL, audio_channels = NULL, frame_rate = NULL, video_bit_depth = NULL, chroma_subsampling = NULL, \
         color_primaries = NULL, color_transfer = NULL, color_space = NULL, hdr_format = NULL, probed_at = NULL, \

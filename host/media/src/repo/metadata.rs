@@ -62,7 +62,7 @@ macro_rules! columns {
 }
 
 sql! {
-    // One after another: what is said of an item, and what it is.
+    // Lock of the row: changes of the metadata and of the identity come one after another.
     HOLD = "UPDATE media_items SET updated_at = updated_at WHERE id = $1";
     FIND = concat!("SELECT ", columns!(""), " FROM media_metadata WHERE item_id = $1");
     PUT = concat!("INSERT INTO media_metadata (", columns!(""), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \

@@ -33,7 +33,7 @@ sql! {
         AND NOT locked AND id > $2 ORDER BY id LIMIT $3");
     WANTED = concat!("SELECT ", columns!(), " FROM media_items WHERE ", wanted!(), " AND id > $3 ORDER BY id LIMIT $4");
     COUNT = concat!("SELECT COUNT(*) FROM media_items WHERE ", wanted!());
-    // The series of another title is another one.
+    // An item with another title is no longer of that series.
     IDENTIFIED = "UPDATE media_items SET media_type = $2, title = $3, title_key = $4, letter = $5, year = $6, season = $7, \
         episode = $8, episode_end = $9, confidence = $10, match_status = $11, titledb_asked = NULL, updated_at = $12, \
         series_titledb_id = CASE WHEN title = $3 THEN series_titledb_id ELSE NULL END \

@@ -24,10 +24,10 @@ sql! {
     INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
         ON CONFLICT (library_id, place) DO NOTHING");
     COUNTED = "UPDATE media_shows SET episode_count = $2, media_type = $3, updated_at = $4 WHERE id = $1";
-    // What it said before is followed, what people and others said is not replaced.
+    // An id that came from this file follows it; ids from people and other sources stay.
     SAID = "UPDATE media_shows SET nfo_titledb_id = $2, updated_at = $4, \
         titledb_id = CASE WHEN titledb_id IS NULL OR titledb_id = nfo_titledb_id THEN $3 ELSE titledb_id END WHERE id = $1";
-    // An index of PostgreSQL holds the beginning of a place.
+    // PostgreSQL indexes only the beginning of a place.
     JOINS = "UPDATE media_items SET series_titledb_id = $4, titledb_asked = NULL, updated_at = $6 WHERE library_id = $1 \
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND (series_titledb_id IS NULL OR series_titledb_id = CAST($5 AS TEXT)) \
@@ -43,7 +43,7 @@ sql! {
     LEAVES = "UPDATE media_items SET series_titledb_id = NULL, titledb_asked = NULL, updated_at = $5 WHERE library_id = $1 \
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND series_titledb_id = CAST($4 AS TEXT) AND NOT locked AND media_type IN ('tv', 'anime')";
-    // What was found of its episodes was that of another series.
+    // Ids found for its episodes belonged to another series.
     FORGET_FOUND = "DELETE FROM media_external_ids WHERE is_derived AND item_id IN (SELECT id FROM media_items WHERE library_id = $1 \
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND NOT locked AND media_type IN ('tv', 'anime'))";

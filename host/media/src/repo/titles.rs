@@ -35,10 +35,10 @@ sql! {
         external_id = excluded.external_id, url = excluded.url \
         WHERE media_external_ids.is_derived AND media_external_ids.external_id <> excluded.external_id";
     CHANGED = "UPDATE media_items SET updated_at = $2 WHERE id = $1";
-    // What is not UTF-8 stands behind a slash, wherever it lies.
+    // Texts of paths that are not UTF-8 begin with a slash.
     SERIES_BELOW = "SELECT series_titledb_id FROM media_items WHERE library_id = $1 AND place >= $2 AND place < $3 \
         AND series_titledb_id IS NOT NULL ORDER BY place LIMIT 1";
-    // An index of PostgreSQL holds the beginning of a place.
+    // PostgreSQL indexes only the beginning of a place.
     SEASONS_BELOW = "SELECT DISTINCT season FROM media_items WHERE library_id = $1 \
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND season IS NOT NULL AND media_type IN ('tv', 'anime', 'episode') LIMIT 500";
@@ -145,7 +145,7 @@ pub async fn shows(tx: &mut Tx, library_id: &str) -> Result<Vec<AskedShow>, DbEr
 
 /// Id of the series of any item below a folder.
 pub async fn series_below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Option<String>, DbError> {
-    // A zero follows the slash.
+    // The character after the slash is a zero.
     let (from, to) = (format!("{folder}/"), format!("{folder}0"));
     let found = qm_db::opt!(tx, (String,), SERIES_BELOW, library_id, from, to).await?;
     Ok(found.map(|(id,)| id))

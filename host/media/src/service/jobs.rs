@@ -111,15 +111,15 @@ pub fn job_type(key: &'static str, label_key: &'static str, handler: Arc<dyn Job
         label_key,
         description_key: None,
         required_permission: Some(Permission::MediaManagerView),
-        // Whoever may retry jobs is not who gave the order, nor may they what it does.
+        // No retry by hand: a person who may retry jobs may lack the permissions of the one who gave the order.
         capabilities: Capabilities {
             cancellable: true,
             ..Capabilities::default()
         },
-        // A server that is killed goes on with what it has not done.
+        // After a crash the job goes on with the rest.
         max_attempts: ATTEMPTS,
         timeout: None,
-        // Two at once could each take a folder for its own.
+        // Two orders at once could both take the same folder.
         at_once: Some(1),
         handler,
     }
