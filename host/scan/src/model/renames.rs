@@ -64,7 +64,7 @@ impl Pairs {
         came: &[Trace],
         key: impl Fn(&Trace) -> Option<K>,
     ) {
-        // `None`: several have it.
+        // `None`: several traces have this key.
         let mut by_key: HashMap<K, [Option<Option<usize>>; 2]> = HashMap::new();
         for (side, traces, taken) in [(0, went, &self.went), (1, came, &self.came)] {
             for (at, trace) in traces.iter().enumerate().filter(|(at, _)| !taken.contains(at)) {

@@ -456,9 +456,9 @@ impl Walker<'_> {
                 path.truncate(length);
                 done?;
             }
-            // It is something else by now, or a link.
+            // It is no longer a directory, or a link now.
             Err(Errno::NOTDIR | Errno::LOOP) => {}
-            // A rename just now, or a mount that went away.
+            // It was renamed just now, or its file system was unmounted.
             Err(errno) => self.unread(place::encode(&child), errno.to_string()),
         }
         Ok(())
@@ -576,7 +576,7 @@ impl Walker<'_> {
                 mtime: mtime(&stat),
             });
         }
-        // What a trailer is called says nothing of how many films there are.
+        // Names of trailers must not count when films are counted.
         let notes = Notes::of(notes, &files);
         for (name, kind) in files {
             let full = place::join(path, OsStr::from_bytes(&name));

@@ -115,7 +115,7 @@ impl Notes {
                 Err(Errno::AGAIN) => ready.clear_ready(),
                 Err(Errno::INTR) => {}
                 Err(errno) => return failed(errno.into()),
-                // Others have their turn in between.
+                // Other tasks can run in between.
                 Ok(()) => tokio::task::yield_now().await,
             }
         }
@@ -164,7 +164,7 @@ impl Noted {
             return;
         };
         let (is_directory, is_marker) = (what.contains(ReadFlags::ISDIR), is_marker(name.as_bytes()));
-        // What a folder may be read for changes nothing in the one above.
+        // A change of a folder's permissions is no change in the folder above.
         let is_its_own = is_directory && !what.intersects(MOVED | ReadFlags::CREATE | ReadFlags::DELETE);
         if is_its_own || (is_skipped(name.as_bytes()) && !is_marker) {
             return;
@@ -241,9 +241,9 @@ impl Watches {
             .iter()
             .map(|below| self.root.join(OsStr::from_bytes(below)).components().collect())
             .collect();
-        // All old ones first: a directory that moved has one watch, whatever its name.
+        // Old watches are removed first: a directory that moved has one watch, whatever its name.
         for path in &paths {
-            // In the order of paths what lies below a directory follows it.
+            // Paths are sorted: those below a directory follow it.
             let old: Vec<PathBuf> = self
                 .watched
                 .range(path.clone()..)
@@ -253,13 +253,13 @@ impl Watches {
                 .collect();
             for path in old {
                 if let Some(watch) = self.watched.remove(&path) {
-                    // Where the directory is gone its watch is too.
+                    // If the directory is gone, its watch is gone too.
                     let _ = inotify::remove_watch(&*self.channel, watch);
                 }
             }
         }
         for path in paths {
-            // What lies in a directory that nobody watches was turned with it, or is passed over.
+            // A path in a directory without a watch is added with that directory, or is skipped.
             let is_reached = path
                 .parent()
                 .is_some_and(|above| self.watched.contains_key(above));
@@ -303,8 +303,8 @@ impl Watches {
         let is_root = path == self.root;
         let ends = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
         let flags = if is_root { TOLD | ends } else { TOLD };
-        // No lock is held while a disk is asked. What is told before the watch has its name changed the directory, which is
-        // read afterwards.
+        // No lock is held while the disk is accessed. An event before the watch has its name is a change in the directory,
+        // which is read afterwards.
         match inotify::add_watch(&*self.channel, path, flags) {
             Ok(watch) => {
                 let below = path.strip_prefix(&self.root).unwrap_or(Path::new(""));
@@ -331,12 +331,12 @@ fn directories(path: &Path) -> io::Result<Vec<PathBuf>> {
             continue;
         }
         let kind = match entry.file_type() {
-            // Some file systems do not tell.
+            // Some file systems do not report the type.
             FileType::Unknown => fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
             kind => kind,
         };
-        // One that went away meanwhile is told of.
+        // One that disappeared meanwhile causes an event.
         let is_directory = kind == FileType::Directory;
         if is_directory && !is_skipped(name.to_bytes()) {
             found.push(path.join(OsStr::from_bytes(name.to_bytes())));

@@ -13,7 +13,7 @@ sql! {
     FIRST = "SELECT position, from_path, to_path, after_id FROM media_moves ORDER BY position LIMIT 1";
     REACHED = "UPDATE media_moves SET after_id = $3 WHERE position = $1 AND after_id = $2";
     DONE = "DELETE FROM media_moves WHERE position = $1 AND after_id = $2";
-    // An index of PostgreSQL holds the beginning of a place. Each part names the library, by which both databases look.
+    // PostgreSQL indexes only the beginning of a place. Each part names the library, as both databases search by it.
     AT_OR_BELOW = "SELECT i.id, i.place, i.match_status, i.locked, f.size, f.mtime \
         FROM media_items i JOIN media_files f ON f.item_id = i.id \
         WHERE ((i.library_id = $1 AND substr(i.place, 1, 200) = substr($2, 1, 200) AND i.place = $2) \
@@ -26,7 +26,7 @@ sql! {
     DELETE = "DELETE FROM media_items WHERE id = $1 AND library_id = $2 AND place = $3";
     FORGET_IDS = "DELETE FROM media_external_ids WHERE item_id = $1";
     SHOW = "SELECT id FROM media_shows WHERE library_id = $1 AND place = $2";
-    // Nobody has said anything of it.
+    // A show without ids, metadata and seasons.
     BARE_SHOW = "DELETE FROM media_shows WHERE library_id = $1 AND place = $2 AND titledb_id IS NULL AND provider_a_id IS NULL \
         AND provider_b_id IS NULL \
         AND NOT EXISTS (SELECT 1 FROM media_show_metadata m WHERE m.show_id = media_shows.id) \

@@ -66,7 +66,7 @@ impl Scanner {
                         .map(|folder| vec![folder]),
                 );
             }
-            // A watcher saw it as well, and comes by itself.
+            // The watcher of the library saw the change too, and asks for the scan.
             if self.is_watched(&library.id) {
                 folders.clear();
             }
@@ -92,7 +92,7 @@ impl Scanner {
             places: Some(places),
         };
         let mut job = asked.into_job();
-        // The job begins behind all that joins it.
+        // The job begins after the time in which others can join it.
         let turn = self.ctx.now().ms().div_euclid(GATHERS) + 1;
         job.input["notBefore"] = (turn * GATHERS).into();
         let key = format!("{TYPE}:events:{}:{turn}:{places:?}", library.id);

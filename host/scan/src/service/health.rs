@@ -55,7 +55,7 @@ impl Scanner {
             });
             told.take(MOST_NAMED).collect::<Vec<_>>()
         });
-        // A disk that hangs holds up nobody who asks how things are.
+        // A disk that hangs must not block the health report.
         match tokio::time::timeout(PATIENCE, looking).await {
             Ok(told) => Ok(told?),
             Err(_) => Ok(vec![

@@ -58,7 +58,7 @@ impl Scanner {
             created_at: self.ctx.now(),
         };
         let ignored = repo::ignored::put(&mut tx, &ignored).await?;
-        // A scan of what lies there forgets its items.
+        // A scan of the folder deletes its items.
         self.rescan_noted(&mut tx, (&actor, caller), "media.ignored.add", &library, &ignored)
             .await?;
         tx.commit().await?;

@@ -103,7 +103,7 @@ impl<'a> Index<'a> {
             beside: HashMap::new(),
             present: HashSet::new(),
             carried: HashSet::new(),
-            // What the first scan finds was there all along: it is no news, and there may be a hundred thousand of it.
+            // The files of a first scan are not new, and there may be a hundred thousand: no rules run for them.
             tells: of.last_scan_at.is_some(),
             end: 80.0,
             summary: ScanSummary::default(),
@@ -193,7 +193,7 @@ impl<'a> Index<'a> {
         }
         self.processed += same.len();
         if let Some(beside) = self.beside.get(&*directory.place).filter(|_| !new.is_empty()) {
-            // What came may say that others are parts.
+            // New files may show that other files are parts.
             let counted = same.into_iter().filter(|(file, item)| {
                 let shown = place::shown(&file.place);
                 let name = shown.rsplit('/').next().unwrap_or(&shown);
@@ -206,7 +206,7 @@ impl<'a> Index<'a> {
             changes.push(Change::Extras(directory, id.clone()));
         }
         self.changes.extend(changes);
-        // The first of several files of an item is always the same one.
+        // Sorted, so that the first of several files of an item does not depend on chance.
         new.sort_by(|one, other| one.place.cmp(&other.place));
         let is_new = !new.is_empty();
         self.additions
@@ -256,7 +256,7 @@ impl<'a> Index<'a> {
             .map(|(_, known)| known)
             .collect();
         if !self.removals.is_empty() || gone.iter().any(|known| known.items > 0) {
-            // What is not there may have been moved, by somebody who tells of it.
+            // A missing file may have been moved with an event that was not handled yet.
             let caught_up = self.room.catch_up().await;
             caught_up.map_err(|error| Stop::Job(error.into()))?;
         }
@@ -268,7 +268,7 @@ impl<'a> Index<'a> {
                 if !directories::is_undisturbed(&mut tx, &directory.id, directory.moves).await? {
                     break;
                 }
-                // What has another file elsewhere stays.
+                // An item with another file elsewhere stays.
                 let now = self.room.ctx.now();
                 let raised =
                     repo::copies::raise_elsewhere(&mut tx, &directory.id, AT_ONCE as i64, now).await?;

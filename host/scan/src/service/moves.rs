@@ -180,7 +180,7 @@ impl Scanner {
             rows.extend(lying.into_iter().map(|item| (at, item)));
         }
         rows.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
-        // Each library told of as many at most: those behind the last one of these come next.
+        // Each library gave at most this many: items behind the last one come in the next transaction.
         let is_last = rows.len() < AT_ONCE;
         rows.truncate(AT_ONCE);
         let moving = self.read_moving(&sources, rows).await?;
@@ -234,7 +234,7 @@ impl Scanner {
         for one in &batch.moving {
             let source = &batch.sources[one.source];
             let library = &source.library.id;
-            // What has another file that stays where it is stays with that; a scan finds what went elsewhere.
+            // An item with another file that stays keeps that one; a scan finds the moved file.
             let is_alone = one.to.is_none() || one.item.place == source.from;
             let may_stay = is_alone && !(one.to.is_none() && batch.is_there);
             if may_stay && self.stays(&mut tx, &one.item, library, &source.from).await? {
@@ -242,7 +242,7 @@ impl Scanner {
             }
             match &one.to {
                 Some(goal) => self.settle(&mut tx, batch, one, goal, &mut directories).await?,
-                // Something stands there again, or still does: a scan compares the two.
+                // Something is there again, or still: a scan compares the two.
                 None if batch.is_there => {}
                 None => {
                     moves::delete(&mut tx, &one.item.id, library, &one.item.place).await?;
@@ -296,7 +296,7 @@ impl Scanner {
                     .push(place::shown(&item.place));
             }
             let reading = rows.into_iter().map(|(source, item)| {
-                // What goes with its directory goes with all that lies in it.
+                // An item that moves with its directory moves with all its neighbours.
                 let is_alone = |from: &str| {
                     let beside = beside
                         .get(&place::parent(&item.place))
@@ -527,7 +527,7 @@ fn sources<'a>(libraries: &'a [MediaLibrary], change: &Change) -> Vec<Source<'a>
         let mut has: Vec<_> = libraries
             .iter()
             .filter_map(|library| Some((library, below(library, path)?)))
-            // A library's directory itself is what people named: its disk may be back soon.
+            // The library's own directory is skipped: it was named by people, and its disk may be back soon.
             .filter(|(_, place)| !place.is_empty())
             .collect();
         has.sort_by_key(|(library, _)| std::cmp::Reverse(library.path.len()));
@@ -535,7 +535,7 @@ fn sources<'a>(libraries: &'a [MediaLibrary], change: &Change) -> Vec<Source<'a>
     };
     let to = change.to_path.as_deref().map(has).unwrap_or_default();
     let mut from = has(&change.from_path);
-    // Those that have both come first: nobody else is given what is theirs.
+    // Libraries that hold both paths come first: no other library is given their files.
     from.sort_by_key(|(library, _)| !to.iter().any(|(other, _)| other.id == library.id));
     let sources = from.into_iter().map(|(library, from)| {
         let fits = |test: &dyn Fn(&MediaLibrary) -> bool| {

@@ -152,7 +152,7 @@ pub fn job_type(room: &Arc<Scanner>) -> JobType {
         },
         max_attempts: ATTEMPTS,
         timeout: None,
-        // One after the other: disks do not like more, and two of one library would be in each other's way.
+        // One at a time: several would slow the disks down, and two of one library would disturb each other.
         at_once: Some(1),
         handler: Arc::new(Scanning(Arc::downgrade(room))),
     }
@@ -171,7 +171,7 @@ impl JobHandler for Scanning {
             places.map(str::to_owned).collect::<Vec<_>>()
         });
         let until = job.input()["notBefore"].as_i64().unwrap_or(0) - room.ctx.now().ms();
-        // What is to be scanned together is told of meanwhile.
+        // Meanwhile more places may join this scan.
         let pause = Duration::from_millis(until.max(0).unsigned_abs()).min(LONGEST_PAUSE);
         tokio::select! {
             () = job.cancelled() => return Err(stopped()),
@@ -179,7 +179,7 @@ impl JobHandler for Scanning {
         }
         let state: State = jobs::saved(job);
         loop {
-            // An item that goes along with its file is not found anew.
+            // First, so that an item whose file was moved is not taken for a new one.
             room.follow_moves().await?;
             let found = repo::libraries::find(&mut room.db.begin_read().await?, &id).await?;
             let Some(found) = found else {
@@ -194,7 +194,7 @@ impl JobHandler for Scanning {
             };
             match scanned {
                 Ok(Scanned { summary, is_followed }) => {
-                    // Other scans have their turn meanwhile: whoever is asked may take their time.
+                    // Other scans can run meanwhile: providers may take their time.
                     let enriched = if is_followed {
                         room.identify.follow_scan(&found, job).await?
                     } else {
@@ -202,7 +202,7 @@ impl JobHandler for Scanning {
                     };
                     return Ok(told_of(&found, summary, enriched));
                 }
-                // It lies elsewhere by now, or is gone: from the beginning.
+                // The library has another directory now, or is gone: start again.
                 Err(Stop::Changed) => {}
                 Err(stop) => return Err(stop.into()),
             }
@@ -289,7 +289,7 @@ impl Scan<'_> {
 
     async fn run(&self) -> Result<Scanned, Stop> {
         let Some(found) = self.look().await? else {
-            // Nothing was seen of it: when it was scanned last stays as it was.
+            // Nothing was seen: the time of the last scan stays as it was.
             return Ok(Scanned {
                 summary: ScanSummary::default(),
                 is_followed: false,
@@ -363,7 +363,7 @@ impl Scan<'_> {
             let walked = walk(&task, &counted, &|| cancel.is_set());
             (task.known, walked)
         });
-        // Given up, it ends.
+        // Dropping it cancels the walk.
         let mut walking = walking.map_err(failed)?;
         let (known, walked) = loop {
             tokio::select! {
@@ -482,7 +482,7 @@ impl Scan<'_> {
     }
 
     async fn tell(&self, progress: Progress) -> Result<(), Stop> {
-        // The lease was lost: another worker goes on with it.
+        // An error means that the lease was lost: another worker goes on with the job.
         self.job.progress(progress).await.map_err(Stop::Job)
     }
 
@@ -495,7 +495,7 @@ impl Scan<'_> {
             return Ok(());
         }
         let mut tx = self.room.db.begin_write().await?;
-        // When the whole library was scanned last is what its interval goes by.
+        // Only scans of the whole library count for its interval.
         if self.places.is_none() {
             repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.room.ctx.now()).await?;
         }

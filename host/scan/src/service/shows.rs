@@ -131,7 +131,7 @@ impl Scanner {
             self.follow_nfo(library, folders, &changed.collect()).await?;
         }
         let gone: Vec<&Show> = before.values().collect();
-        // A disk that is gone takes no shows along: their items stay, and so they are counted above.
+        // A missing disk removes no shows: their items stay, and so they are counted above.
         for some in gone.chunks(AT_ONCE) {
             let mut tx = self.db.begin_write().await?;
             for show in some {
@@ -176,7 +176,7 @@ impl Scanner {
             let now = self.ctx.now();
             let mut tx = self.db.begin_write().await?;
             if let Some(id) = news {
-                // What is known of what lies in it comes first.
+                // A known series of the items inside comes first.
                 let known = match show.titledb_id {
                     None => repo::titles::series_below(&mut tx, &library.id, &show.place).await?,
                     Some(_) => None,
@@ -208,7 +208,7 @@ async fn count(
         return Ok(counts);
     }
     for (place, episodes) in repo::items::episodes(tx, &library.id).await? {
-        // What lies right in the library's directory has no show.
+        // Files right in the library's directory have no show.
         if !place.is_empty() {
             *counts.entry(place::top(&place).0).or_default() += episodes;
         }

@@ -113,7 +113,7 @@ impl Scanner {
         if let Some(library) = watched.remove(id) {
             drop(library.stop);
             let _ = library.task.await;
-            // None of one that was deleted.
+            // A deleted library has no state.
             if let Some(state) = self.watching.states().get_mut(id) {
                 *state = WatchState::default();
             }
@@ -209,7 +209,7 @@ impl Scanner {
             Err(why) => return why,
         };
         self.told(library, &watches);
-        // What changed while nobody watched.
+        // Changes from the time without watches.
         self.scan_noticed(library, &[String::new()]).await;
         loop {
             notes.told.notified().await;

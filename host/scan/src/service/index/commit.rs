@@ -56,7 +56,8 @@ impl Asked {
             Asked::Extras(shown, beside) => {
                 let owners = shown.iter().map(|shown| {
                     let owner = member::owner_of(shown, kind);
-                    // Where one film lies all extras are its, unless others may come: in the library's own directory.
+                    // In the folder of a single film all extras belong to it. In the library's own directory other films may
+                    // come.
                     let is_its = beside.is_alone && !owner.folder.is_empty();
                     let key = owner.key.filter(|_| !is_its);
                     Owner { key, ..owner }
@@ -94,7 +95,8 @@ impl<'a> Index<'a> {
         let mut reads = Vec::new();
         for (at, change) in changes.iter().enumerate() {
             match change {
-                // Its items are inserted before this is committed, and nobody sees it earlier.
+                // Written at the end: the items of the directory are inserted before the commit, and nothing is visible
+                // earlier.
                 Change::Read(seen, id) => reads.push((*seen, id)),
                 change => {
                     let said = said[at].take();
@@ -110,7 +112,7 @@ impl<'a> Index<'a> {
         }
         repo::items::insert(&mut tx, &self.of.id, &batch.new, now).await?;
         repo::copies::insert(&mut tx, &self.of.id, &batch.copies, now).await?;
-        // Of episodes the folder of their show says it.
+        // For episodes the folder of the show gives the ids.
         batch
             .ids
             .retain(|(_, ids)| !ids.is_empty() && !self.of.kind.has_shows());

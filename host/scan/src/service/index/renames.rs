@@ -58,7 +58,7 @@ impl<'a> Index<'a> {
             same.insert(went[one].id.clone());
             self.additions[at] = Change::Move(file, went[one].clone(), directory.clone());
         }
-        // What comes into a folder of renamed files belongs to their items.
+        // Renames come first: new files in a folder of renamed files belong to their items.
         self.additions
             .sort_by_key(|change| !matches!(change, Change::Move(..)));
         self.removals.retain(|change| {
@@ -83,8 +83,8 @@ impl<'a> Index<'a> {
             let mut tx = self.room.db.begin_read().await?;
             went.extend(repo::items::of_directory(&mut tx, &known.id).await?);
         }
-        // A further file is found again by its name: nobody has said anything of it. And what has another file that is still there
-        // stays with that.
+        // A further file is found again by its name, as it has no edits. An item with another file that is still there keeps
+        // that one.
         let (first, further): (Vec<Stored>, Vec<Stored>) =
             went.into_iter().partition(|item| item.copy_id.is_none());
         let gone: HashSet<&str> = further.iter().map(|file| &*file.place).collect();
