@@ -140,7 +140,7 @@ impl Identification {
             ..Added::default()
         };
         if let Some(Rated { rating, is_series }) = crossed.rated
-            // An episode is rated by its own.
+            // An episode does not take the rating of its series.
             && !(is_series && item.episode.is_some())
             && metadata.rate(rating, TITLEDB)
         {

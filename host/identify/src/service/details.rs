@@ -40,7 +40,7 @@ impl Identification {
         ] {
             match said {
                 Some(said) => *own = said,
-                // That of another show.
+                // The id belongs to the earlier show.
                 None if is_other => *own = None,
                 None => {}
             }

@@ -163,7 +163,7 @@ impl Identification {
         let now = self.ctx.now();
         let stored = repo::metadata::find(tx, &item.id).await?;
         if stored.is_none() && title.is_none() {
-            // Nothing is known of it but its id.
+            // Only its id is known.
             let mut none = ItemMetadata::new(self.ctx.id(), item, now);
             return self.add_crossed(tx, item, &mut none, crossed).await;
         }

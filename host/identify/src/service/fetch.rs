@@ -32,7 +32,7 @@ const TRIES: usize = 3;
 pub fn job_type(room: &Arc<Identification>) -> JobType {
     let handler = Arc::new(Fetching(Arc::downgrade(room)));
     JobType {
-        // Nothing on a disk is touched, and providers have paces of their own: a long order holds up no short one.
+        // No disk is used, and providers have their own rate limits: a long order does not block a short one.
         at_once: Some(TOGETHER),
         ..jobs::job_type(TYPE, "jobs.type.media.metadata_fetch", handler)
     }
@@ -47,7 +47,7 @@ impl JobHandler for Fetching {
         let Some(id) = job.input()["itemId"].as_str() else {
             return room.fetch_ordered(job).await;
         };
-        // A rule wants it: it acts for nobody, whose rights could be asked for.
+        // For a rule: there is no user whose rights could be checked.
         let metadata = tokio::select! {
             () = job.cancelled() => return Err(stopped()),
             stored = room.fetch_for_a_rule(id) => stored?,

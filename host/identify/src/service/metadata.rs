@@ -101,7 +101,7 @@ impl Identification {
                 self.note_added(&mut tx, entry(ADDED), id, added).await?;
             }
         }
-        // Also of a refusal, before which nothing was written but the audit.
+        // Committed after a refusal too: only the audit was written before it.
         tx.commit().await?;
         Ok(stored?.0)
     }
@@ -240,7 +240,7 @@ pub(super) async fn asked(tx: &mut Tx, id: &str) -> Result<(Item, Lookup), Libra
             ids.extend(known.map(|known| id(source, known)));
         }
     } else {
-        // What providers found by its title is found again.
+        // Ids that providers found by the title are left out, as they are found again.
         let said = repo::external::of_item(tx, &item.id).await?.into_iter();
         let said = said.filter(|id| !id.is_derived);
         ids.extend(said.map(|said| id(&said.provider, said.value)));

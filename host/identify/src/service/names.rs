@@ -87,7 +87,7 @@ impl Identification {
                 return Err(LibraryError::Locked);
             }
             if arrived.item.place != at || arrived.item.library_id != item.library_id {
-                // It was moved meanwhile: its name is another one.
+                // It was moved meanwhile, so its name may have changed.
                 continue;
             }
             if arrived.item.is_otherwise(&found) {

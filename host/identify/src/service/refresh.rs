@@ -51,7 +51,7 @@ impl Identification {
             told["reason"] = reason;
         }
         self.note_about(&mut tx, entry, &show, told).await?;
-        // Also of what was in vain, by which nothing was written but the audit.
+        // Committed after a failure too: only the audit was written before it.
         tx.commit().await?;
         refreshed
     }

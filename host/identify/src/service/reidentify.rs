@@ -49,7 +49,7 @@ impl JobHandler for Identifying {
         let room = in_service(&self.0)?;
         let text = |name: &str| job.input()[name].as_str().map(str::to_owned);
         if let Some(id) = text("itemId") {
-            // A rule wants it: it acts for nobody, whose rights could be asked for.
+            // For a rule: there is no user whose rights could be checked.
             let status = room.read_one(&id).await?;
             return Ok(Done::result(json!({ "itemId": id, "matchStatus": status })));
         }
@@ -129,7 +129,7 @@ impl Identification {
                 .collect();
             let reading = COMPUTE.run(move |_| {
                 let all = items.into_iter().zip(kinds);
-                // One of a library that is new is looked at by its scan.
+                // Items of a library created meanwhile are left to its scan.
                 let known = all.filter_map(|(item, kind)| {
                     let found = identify(&place::shown(&item.place), kind?, alone.contains(&item.id));
                     Some((item, found))

@@ -90,7 +90,7 @@ impl Identification {
         let mut state: State = jobs::saved(job);
         let (_, folders) = self.held().await?;
         let total = folders.len();
-        // What stays is counted anew by each attempt; what was replaced is not found again.
+        // Unchanged items are counted anew by each attempt; replaced ones are not found again.
         state.repaired.unchanged = 0;
         for (at, held) in folders.into_values().enumerate() {
             if job.is_cancelled() {
@@ -166,7 +166,7 @@ impl Identification {
             if !holders.contains_key(&(&*row.provider, &*row.external_id)) {
                 continue;
             }
-            // Once an item, though it may hold several.
+            // Each item once, even if it holds several ids.
             let (Some(folder), Some(ids)) = (folder(row), current.remove(&row.id)) else {
                 continue;
             };
@@ -194,7 +194,7 @@ impl Identification {
         } else if all.iter().all(|held| held.locked) {
             Film::Unasked("The item is locked.".to_owned())
         } else {
-            // It is never closed.
+            // The semaphore is never closed.
             let _turn = self.repairs.acquire().await;
             self.film_named(&named.0, named.1).await?
         };
@@ -259,7 +259,7 @@ impl Identification {
         Ok(match picked(title, year, &found) {
             Picked::One(at) => Film::Known(Ids::from([id(at)])),
             Picked::Ambiguous(several) => Film::Ambiguous(several.into_iter().map(id).collect()),
-            // What was imported may be a part of what there is.
+            // The imported data set may be incomplete.
             Picked::None => Film::Unasked("The titledb data set does not know the film.".to_owned()),
         })
     }

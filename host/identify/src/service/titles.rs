@@ -358,7 +358,7 @@ impl<'a> Asking<'a> {
         let is_of_season =
             item.season.is_none() || episodes.iter().any(|episode| episode.season == item.season);
         if !episodes.is_empty() && !is_of_season && !is_stored {
-            // It is another series of that name.
+            // It is another series of the same name.
             return Ok(Said {
                 series: item.series_titledb_id.clone(),
                 ..Said::default()
