@@ -13,7 +13,7 @@ macro_rules! columns {
 bulk! {
     BY_TITLE = columns!("w.column1"), 1, ") w CROSS JOIN media_items i JOIN media_files f ON f.item_id = i.id \
         WHERE i.title_key = w.column1 AND i.sort_title IS NULL";
-    // Those few are listed by another name.
+    // Only the few items with a sort title.
     BY_LISTED_TITLE = columns!("w.column1"), 1, ") w CROSS JOIN media_items i JOIN media_files f ON f.item_id = i.id \
         WHERE i.sort_title IS NOT NULL AND i.title = w.column1";
     OF_SERIES = columns!("w.column1"), 1, ") w CROSS JOIN media_items i JOIN media_files f ON f.item_id = i.id \

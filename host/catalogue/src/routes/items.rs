@@ -81,7 +81,7 @@ pub async fn export_items(
     Params(AlphabetQuery(filter)): Params<AlphabetQuery>,
 ) -> ApiResult<Response> {
     let mut export = app.export(filter, &principal, &client);
-    // What cannot be read at all is said before the answer begins.
+    // The first lines are read before the answer begins, so that an error can still be answered.
     let first = export.next().await?;
     let lines = stream::try_unfold((first, export), |(ready, mut export)| async move {
         let lines = match ready {
