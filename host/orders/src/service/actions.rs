@@ -94,7 +94,7 @@ impl Orders {
             self.jobs.announce(&job);
             let ended = self.ended(job.id()).await;
             if !job.is_fresh() && !joined {
-                // It may have passed already where something new lies; one that follows it has not.
+                // A joined scan may have passed the new files already; the next one has not.
                 joined = true;
                 continue;
             }

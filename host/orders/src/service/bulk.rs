@@ -137,7 +137,7 @@ impl Orders {
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
         let measuring = WALKS.run(move |cancel| {
             for torrent in found.iter_mut().take_while(|_| !cancel.is_set()) {
-                // What lies elsewhere is nobody's business here.
+                // Sizes outside of the roots are not shown.
                 if let Ok(path) = guarded(&torrent.path, &roots, &own) {
                     torrent.size = size(Path::new(&path));
                 }
@@ -156,7 +156,7 @@ impl Orders {
     ) -> Result<Accepted, LibraryError> {
         let torrents = manner.torrents;
         let needed = erase::needed(torrents);
-        // Whoever may not is refused below, without a word of other torrents.
+        // A caller without permission is refused below, and learns nothing of other torrents.
         if needed.iter().all(|permission| caller.principal.may(*permission)) {
             self.check_torrents(&bounded(ids.clone())?, manner).await?;
         }

@@ -253,12 +253,12 @@ impl Download<'_> {
         }))
     }
 
-    /// Scans the place of the download, and fires the rules for new items.
+    /// Scans the place of the download, and fires the rules of `media.detected` if items are there.
     async fn scan(&mut self, id: &str) -> Result<(), JobError> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
         };
-        // A file or a folder: what lies in it may have been there all along, and be another one now.
+        // The parent and the place itself: files inside a known folder may have been replaced.
         let places: Vec<String> = place::parent(&at).into_iter().chain([at.clone()]).collect();
         let scanned = self
             .room
@@ -266,7 +266,7 @@ impl Download<'_> {
             .scan_once(self.job, &library, Reason::Downloaded, Some(&places));
         match scanned.await {
             Ok(scanned) => self.state.added += scanned.summary.added,
-            // It is looked for anew.
+            // The next turn looks the library up again.
             Err(Stop::Changed) => return Ok(()),
             Err(stop) => return Err(stop.into()),
         }
@@ -294,7 +294,7 @@ impl Download<'_> {
             }
             self.identify_some(&library, some).await?;
         }
-        // What the data set of titles was not asked here, because it could not be or the server died, the next scan asks.
+        // If the data set of titles cannot be asked now, or the server dies, the next scan asks it.
         self.room.identify.ask_titles(&library, self.job).await?;
         (self.state.stage, self.state.after) = (Stage::Describe, String::new());
         jobs::save(self.job, &self.state).await

@@ -101,7 +101,7 @@ impl Orders {
         let mut state: State = jobs::saved(job);
         self.rights.check_order(job, &needed).await?;
         if state.torrents.is_none() {
-            // As things are by now: nothing is gone yet.
+            // Checked again with the present torrents: nothing is deleted yet.
             self.check_torrents(&ids, manner).await?;
             state.torrents = Some(self.sources(&ids, action).await?);
             jobs::save(job, &state).await?;
@@ -114,7 +114,7 @@ impl Orders {
             }
             self.rights.check_order(job, &needed).await?;
             let at = self.whereabouts(id).await?;
-            // Gone: with its folder, in an attempt before, or by somebody else.
+            // `None`: it was deleted with its folder, by an earlier attempt, or by somebody else.
             let became = match at {
                 None => Ok(()),
                 Some(at) => {
@@ -207,7 +207,7 @@ impl Orders {
         going: &HashSet<String>,
     ) -> Result<(u64, Result<(), String>), LibraryError> {
         let folder = place::parent(&at.item.place).unwrap_or_default();
-        // What lies right in the library's directory has no folder of its own.
+        // A file right in the library's directory has no folder of its own.
         let rows = if folder.is_empty() {
             None
         } else {
@@ -223,7 +223,7 @@ impl Orders {
         let erasing = CHANGES.run(move |_| {
             let mut gone = 0;
             let failed = |why: String| format!("{}: {why}", place::absolute(&path, &item));
-            // The roots may be others than they were when the library was made.
+            // The roots may have changed since the library was made.
             let is_same = guarded(&path, &roots, &own).is_ok_and(|guarded| guarded == path);
             if !is_same {
                 let outside = LibraryError::Outside(roots.join(", "));
@@ -247,7 +247,7 @@ impl Orders {
                 let files: HashSet<Vec<u8>> = rows.iter().map(|(_, item)| place::decode(item)).collect();
                 match reach.is_own_folder(&folder, &files, &own) {
                     Ok(true) => {
-                        // What lies elsewhere, in the folder of another part say, goes first.
+                        // Files elsewhere, e.g. in the folder of another part, are deleted first.
                         for place in further.iter().map(|place| place::decode(place)) {
                             if !files.contains(&place) {
                                 match reach.erase_file(&place) {
@@ -263,7 +263,7 @@ impl Orders {
                     Err(errno) => return (gone, Err(failed(told(errno))), false),
                 }
             }
-            // The first file goes last: as long as it is there, so is the item that knows of the others.
+            // The first file is deleted last: as long as it is there, so is the item that knows the others.
             for place in further.iter().chain([&item]) {
                 match reach.erase_file(&place::decode(place)) {
                     Ok(was_there) => gone += u64::from(was_there),
@@ -279,7 +279,7 @@ impl Orders {
             for extra in &at.extras {
                 repo::extras::delete(&mut tx, &extra.id).await?;
             }
-            // Those that went along.
+            // Items whose files were deleted with the folder.
             for (id, _) in rows.into_iter().flatten().filter(|_| is_whole) {
                 repo::items::delete(&mut tx, &id).await?;
             }
@@ -292,7 +292,7 @@ impl Orders {
             }
             tx.commit().await?;
         } else if let Some(folder) = half.filter(|_| is_whole) {
-            // Some of its files may be gone, with items that nobody would look for.
+            // Some files may be gone although their items are not in the order: a scan corrects the index.
             let mut tx = self.db.begin_write().await?;
             self.scanner.scan_soon(&mut tx, &at.library, &[folder]).await?;
             tx.commit().await?;

@@ -79,14 +79,14 @@ impl Orders {
             if job.is_cancelled() {
                 return Err(stopped());
             }
-            // What is on its way is written down all the same.
+            // A move that has begun is completed without another check.
             if state.moving.is_none() {
                 self.rights.check_order(job, &NEEDED).await?;
             }
             let at = self.whereabouts(id).await?;
             let became = match at {
                 None => Err("Item not found".to_owned()),
-                // Its folder came before, or it was there all along.
+                // It came with its folder before, or was always there.
                 Some(at) if at.library.id == target => Ok(()),
                 Some(at) => {
                     libraries.insert(at.library.id.clone());
@@ -137,7 +137,7 @@ impl Orders {
                 Err(why) => return Ok(Err(why)),
             },
         };
-        // Its other files go first: as long as the first one is there, so is the item that knows of them.
+        // Its other files move first: as long as the first one is there, so is the item that knows them.
         for file in further(at).filter(|file| !place::is_within(&file.place, &unit.place)) {
             let one = Unit {
                 place: file.place.clone(),
@@ -206,7 +206,7 @@ impl Orders {
         target: &MediaLibrary,
         going: &HashSet<String>,
     ) -> Result<Result<Unit, String>, LibraryError> {
-        // Folders of which all items go, with those items; from the one it lies in upwards.
+        // Folders whose items all go, with these items; from the item's own folder upwards.
         let mut whole: HashMap<String, HashSet<Vec<u8>>> = HashMap::new();
         let mut above = place::parent(&at.item.place);
         while let Some(folder) = above.filter(|folder| !folder.is_empty()) {
@@ -234,7 +234,7 @@ impl Orders {
             let own = identities(&own);
             let is_owned = |folder: &str| {
                 whole.get(folder).is_some_and(|files| {
-                    // The target may lie in what would be moved into it.
+                    // The target may be inside the folder that would be moved into it.
                     let is_above = Path::new(&target).starts_with(place::absolute(&library, folder));
                     let owned = reach.is_own_folder(&place::decode(folder), files, &own);
                     !is_above && owned == Ok(true)
