@@ -166,7 +166,7 @@ impl Prober {
             ))),
             Ok(Ok(_)) => Ok(answer),
         };
-        // Its number is its own until it was waited for, so that nobody else is killed.
+        // The process id stays reserved until it is waited for, so that no other process is killed.
         let ended = match &heard {
             Ok(_) => timeout_at(end, child.wait()).await,
             Err(_) => {
@@ -185,7 +185,7 @@ impl Prober {
             ended.map_err(|error| ProbeError::Passing(format!("mediainfo cannot be waited for: {error}")))?;
         match (status.code(), status.signal()) {
             (Some(0), _) => Ok(answer),
-            // Out of memory, or somebody stopped it.
+            // It ran out of memory, or somebody killed it.
             (_, Some(signal)) => Err(ProbeError::Passing(format!(
                 "mediainfo was killed by signal {signal}"
             ))),
@@ -217,7 +217,7 @@ impl Prober {
         let mut command = Command::new(&program);
         command
             .args(words)
-            // It would take the numbers of other handles for parts of the same film.
+            // Otherwise it takes the numbers of other handles for parts of the same film.
             .args(["--Output=JSON", "--File_TestContinuousFileNames=0", HANDED])
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))

@@ -173,7 +173,7 @@ impl Probing {
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
         let looking = LOOKS.run(move |_| {
             let is_there = |path: &str| {
-                // The roots may be others than they were when the library was made.
+                // The roots may have changed since the library was made.
                 let is_same = guarded(path, &roots, &own).is_ok_and(|guarded| guarded == path);
                 is_same && Reach::open(Path::new(path)).is_ok()
             };
