@@ -150,12 +150,12 @@ impl App {
             limits,
             passwords,
         } = parts;
-        // Whatever it sends or changes outside the database, it may only while it is the active one.
+        // Effects outside of the database are allowed only while this server is the active one.
         let net = net.under(post.mandate.clone());
         let made = Foundation::lay(&config, &secrets, &post, &passwords, &ctx)?;
         let (ground, db) = (&made.ground, made.ground.db.clone());
         let outbox = made.outbox().await?;
-        // None waits for another: one reads the database, the others files.
+        // These three do not wait for each other: one reads the database, the others files.
         let (seeded, plugins, authorities) = tokio::join!(
             seed(&db, &made.identity, &config.admin, &ground.settings),
             start_plugins(&config, compiler, limits, &net, ground),
@@ -174,7 +174,7 @@ impl App {
             brought.actions,
             brought.channels,
         );
-        // Before the first tick: what happens to a torrent meanwhile is seen by that.
+        // Opened before the first tick, which sees changes of torrents from now on.
         let book = RuleBook::open(db.clone()).await?;
         ports.offer::<Arc<dyn RuleWatch>>(book.clone());
         ports.offer(book);
@@ -278,7 +278,7 @@ impl App {
             () = self.serve(until) => Ending::Asked,
             () = succession.happened() => {
                 tracing::error!("another node has taken over: this process ends, and stands by when it is started again");
-                // It is killed rather than stopped: all it could still do is what another one does by now.
+                // No orderly end: the other node does all the work already.
                 hub.shutdown();
                 endings.stop();
                 tokio::time::sleep(LAST_WORDS).await;

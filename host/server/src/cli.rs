@@ -115,7 +115,7 @@ pub fn main() -> ExitCode {
         Command::Serve => runtime().and_then(|runtime| {
             let ended = runtime.block_on(serve());
             if matches!(ended, Ok(Ending::Succeeded)) {
-                // At once: what still runs in this process, it began as the active node.
+                // At once: work that still runs in this process was begun as the active node.
                 std::process::exit(SUCCEEDED);
             }
             // A lookup of a name that hangs is left behind, as is what hangs in a lane.

@@ -92,7 +92,7 @@ pub async fn start(
     match begun.await {
         Ok(app) => Ok(Some(app)),
         Err(error) => {
-            // Another node may have more luck.
+            // Another node may start successfully.
             post.give_back().await;
             Err(error)
         }

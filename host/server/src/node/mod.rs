@@ -89,7 +89,7 @@ impl Succession {
             None => false,
         };
         if !told {
-            // It was given back, or there is none: nobody succeeds this server against its will.
+            // The lease was given back, or there is none: this server cannot be succeeded any more.
             std::future::pending::<()>().await;
         }
     }
@@ -141,7 +141,7 @@ impl Candidate<'_> {
             told_lost: false,
         };
         if waiting.lease.look().await?.is_none() {
-            // It is new, or was made by a version that knows no leases: then there is nobody to ask.
+            // The database is new, or from a version without leases: no other node has to be asked.
             self.net.has_authorities().await?;
             start::migrate(&self.db, self.config, self.ctx).await?;
         }

@@ -62,7 +62,7 @@ impl Standby {
         let listener =
             twin(candidate.listener).map_err(|source| StartError::listen(config.listen, source))?;
         let until = async move {
-            // That nobody is left to say it means the same.
+            // A dropped sender means the same.
             let _ = stopped.await;
         };
         Ok(Self {
@@ -74,7 +74,7 @@ impl Standby {
 
     /// Ends the standby. Waiting connections stay: the socket is also the active server's.
     pub async fn end(self) {
-        // It has ended only if it panicked, and then there is nobody to tell.
+        // This fails only if the task panicked, and then nothing is left to stop.
         let _ = self.stop.send(());
         if self.warming.is_finished() {
             if let Ok(Some(plugins)) = self.warming.await {
@@ -83,7 +83,7 @@ impl Standby {
         } else {
             self.warming.abort();
         }
-        // What is still being answered is short, and goes on beside the start.
+        // Open requests are short, and go on beside the start.
         drop(self.serving);
     }
 }
