@@ -255,7 +255,7 @@ mod tests {
             ),
             ("Heat", Some(1995), &[("1", "Heat", "", 1993, 0)], &[]),
             ("Amelie", Some(2001), &[("1", "Am\u{e9}lie", "", 2001, 0)], &["1"]),
-            // What differs by a letter is another film, however like it is and whatever its year.
+            // A title that differs by a letter is another film, however similar it is and whatever its year.
             (
                 "The Red House",
                 Some(2012),
@@ -263,7 +263,7 @@ mod tests {
                 &[],
             ),
             ("Orchard", Some(1999), &[("1", "Orchards", "", 1999, 9_000)], &[]),
-            // The one that is called so comes before the one that somebody calls so.
+            // A film with this own title comes before one with this other name.
             (
                 "Garden",
                 Some(1999),
