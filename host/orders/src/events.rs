@@ -1,4 +1,4 @@
-//! Domain events of this room.
+//! Domain events of this crate.
 
 use qm_kernel::event::EventSpec;
 

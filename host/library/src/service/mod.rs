@@ -1,4 +1,4 @@
-//! Use cases of this area.
+//! Use cases of this area. [`Library`] is the part that the server wires.
 
 #[cfg(test)]
 mod awkward;
