@@ -1,6 +1,5 @@
-//! Puts into the program what `GET /api/system/version` tells: the commit, its tag and time, and the compiler.
-//! Also the hashes of the plugins that are built together with it.
-//! Variables of the same names win, for builds from an archive; what cannot be found out stays unset.
+//! Values for `GET /api/system/version`: the commit, its tag and time, and the compiler; also the hashes of the plugins that
+//! are built together with it. Variables of the same names win, for builds from an archive; unknown values stay unset.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,10 +1,10 @@
-//! Lists of what lies in the media libraries: items, series and shows, as people browse them and as other areas ask for them.
+//! Lists of items, series and shows of the media libraries, for people and for other areas.
 //!
-//! It reads, and writes nothing but the audit of an export. Lists of many items are made in memory, as long as stamps in the
-//! database say that nothing has changed.
+//! It only reads, except for the audit row of an export. Lists of many items are made in memory, as long as stamps in the
+//! database show that nothing has changed.
 //!
-//! Own state: two locks, of the items and of the series that are kept in memory. Neither is held while anything is awaited, nor
-//! while the other is taken.
+//! Own state: two locks, for the caches of items and of series. Nothing is awaited under them, and neither is taken while
+//! the other is held.
 
 mod dto;
 mod model;

@@ -1,13 +1,13 @@
-//! Identification of what lies in the media libraries: what an item or a show is, what it is about, and who says so.
+//! Identification of items and shows of media libraries: their titles, ids and metadata, each with its source.
 //!
-//! A name is read (`service::names`), the data set of titles has an id for it (`service::titles`), providers of metadata tell what it
-//! is about (`service::fetch` for an order, `service::enrich` for what scans and downloads bring), the data set adds its rating
-//! (`service::cross`), people say otherwise (`service::edit`, `service::details`, `service::entitle`). Each field is stored with who
-//! said it: what people said stays, an answer to what is no longer so is dropped, and who is silent takes nothing away.
-//! Nobody outside is asked while a transaction is open.
+//! A name is read (`service::names`), the data set of titles has an id for it (`service::titles`), providers give metadata
+//! (`service::fetch` for an order, `service::enrich` after scans and downloads), the data set adds its rating
+//! (`service::cross`), and people correct it (`service::edit`, `service::details`, `service::entitle`). Each field is stored
+//! with its source: values of people stay, an outdated answer is dropped, and a silent provider removes nothing. No outside
+//! service is asked while a transaction is open.
 //!
-//! Own state: one semaphore, the turn of those who ask what a repair would do. It is held while providers are asked, and nothing else
-//! is taken under it but transactions.
+//! Own state: one semaphore, for previews of a repair. It is held while providers are asked, and under it only transactions
+//! are taken.
 
 mod dto;
 mod model;

@@ -61,10 +61,10 @@ pub static AREA: AreaSpec = AreaSpec {
 const ITEM: &str = "media_item";
 const UPKEEP: (&str, &str) = ("maintenance", ITEM);
 const DESTRUCTIVE: (&str, &str) = ("destructive", ITEM);
-/// Items that one request is about, at most.
+/// Most items of one request.
 const MOST: u32 = 1000;
 
-/// In the order in which toolbars are given them.
+/// Actions on items, in the order of the toolbar.
 static CONTEXT_ACTIONS: &[ContextAction] = &[
     ContextAction::new(
         "media.library.scan",

@@ -1,9 +1,10 @@
-//! The media library as one area, made of rooms: what lies on the disk below the directories that people name, and what it is.
+//! The media library as one area, made of several crates: the files below the directories that people name, and their
+//! identities.
 //!
-//! `qm_scan` keeps libraries and the index of their disks, `qm_probe` looks into files, `qm_identify` finds out what items are and
-//! keeps who said so, `qm_catalogue` lists them, `qm_orders` does what is ordered about them. All read and write the rows of `qm_media`,
-//! and read names by `qm_media_names`. A room uses those of lower tiers only; this crate makes them, merges their routes, runs their
-//! loops and hands them events. The tests of what rooms do together stand here.
+//! `qm_scan` keeps libraries and the index of their disks, `qm_probe` probes files, `qm_identify` identifies items and keeps
+//! the source of each value, `qm_catalogue` lists them, `qm_orders` carries out orders about them. All read and write the
+//! rows of `qm_media`, and read names by `qm_media_names`. A crate uses only those of lower tiers; this one makes them,
+//! merges their routes, runs their loops and passes them events. Tests of several crates together are here.
 //!
 //! Files of one film or episode are versions of one item, or its parts (`qm_media_names::naming::member`); trailers and the like are
 //! *extras* of a film or a show and no items. A `tvshow.nfo` says which series a folder holds (`qm_media_names::nfo`).

@@ -1,4 +1,4 @@
-//! The area over a directory of its own, with a worker of jobs.
+//! The area over its own directory, with a worker of jobs.
 
 mod chain;
 pub mod teller;
@@ -62,12 +62,12 @@ qm_kernel::events! {
     }
 }
 
-/// Triggers whose transactions were committed, with their paths; and all that was told with them.
+/// Triggers of committed transactions, with their paths; and the facts that came with them.
 #[derive(Default)]
 pub struct Fired(
     pub Arc<Mutex<Vec<(String, String)>>>,
     pub Arc<Mutex<Vec<Map<String, Value>>>>,
-    /// The trigger at whose next turn everything stands still, as in a server that is killed, with its transaction.
+    /// Trigger that blocks for ever when it fires next, with its open transaction, as in a server that is killed.
     pub Mutex<Option<String>>,
 );
 
@@ -93,7 +93,7 @@ impl Triggers for Fired {
     }
 }
 
-/// Does nothing.
+/// A job that does nothing.
 struct Nothing;
 
 #[async_trait]
@@ -109,7 +109,7 @@ sql! {
     AUDITED = "SELECT COALESCE(object_id, ''), COALESCE(metadata, '') FROM audit_logs WHERE action = $1 ORDER BY created_at, id";
 }
 
-/// Stores the user whom callers are, without whom jobs are nobody's.
+/// Stores the user of all callers, who owns the jobs.
 ///
 /// # Panics
 /// When the database does not answer.
@@ -119,7 +119,7 @@ pub async fn has_user(db: &Db) {
     tx.commit().await.expect("a user");
 }
 
-/// Rows of the audit about an action: what it was done to, and what is told of it.
+/// Rows of the audit trail about an action: its object and its metadata.
 ///
 /// # Panics
 /// When the database does not answer.
@@ -133,26 +133,26 @@ pub async fn audited(db: &Db, action: &str) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// The areas around: files that are renamed, torrents that are listed, people who may.
+/// Fakes of the other areas: files, torrents, users.
 pub struct Around {
     pub teller: teller::Teller,
     pub torrents: Mutex<Vec<TorrentPayload>>,
-    /// Torrents that were removed, and whether with their data.
+    /// Removed torrents; true if their data was deleted too.
     pub removed: Mutex<Vec<(String, bool)>>,
-    /// Permissions that nobody holds any more.
+    /// Permissions that nobody has any more.
     pub lost: Mutex<Vec<Permission>>,
-    /// Moves to come that end before anything is moved, and those that end right after.
+    /// If true, the next move fails before anything is moved.
     pub before: AtomicBool,
     pub after: AtomicBool,
     pub titles: Arc<Titles>,
     pub chain: Arc<Chain>,
     /// Torrents as engines list them, by their hashes.
     pub listed: Mutex<BTreeMap<String, Map<String, Value>>>,
-    /// Media servers, each with why it does not take a refresh.
+    /// Media servers, each with the error of a refresh, if it refuses one.
     pub servers: Mutex<Vec<(MediaServer, Option<MediaServerError>)>>,
     /// Media servers that were asked, by their ids.
     pub asked: Mutex<Vec<String>>,
-    /// The next media server that is asked never answers.
+    /// If true, the next media server that is asked never answers.
     pub hangs: AtomicBool,
 }
 
@@ -174,7 +174,7 @@ impl Around {
         })
     }
 
-    /// Adds a media server, which takes a refresh or says why not.
+    /// Adds a media server, which accepts a refresh or refuses it with an error.
     ///
     /// # Panics
     /// Never while tests hold no lock for long.
@@ -261,7 +261,7 @@ impl TorrentPayloads for Around {
     }
 }
 
-/// The teller says what a test lets it say, and the chain what is known of titles, where there is any.
+/// Providers of metadata: those of the chain if it has any, otherwise the teller, which answers as a test tells it.
 #[async_trait]
 impl MetadataChain for Around {
     async fn chain(&self, kind: LookupKind) -> Result<Vec<String>, Unsettled> {
@@ -389,7 +389,7 @@ impl DataMover for Around {
     }
 }
 
-/// Where events stand among all.
+/// Position of the next event.
 static POSITIONS: AtomicI64 = AtomicI64::new(1);
 
 pub struct House {
@@ -404,11 +404,11 @@ pub struct House {
     pub principal: Principal,
     pub client: ClientInfo,
     _home: Option<tempfile::TempDir>,
-    /// Earlier servers on the directory, which is one of theirs.
+    /// Earlier servers on the same directory, which belongs to one of them.
     earlier: Vec<Arc<House>>,
 }
 
-/// Nobody is waited for who may come to his senses.
+/// Pace for tests: no waiting for silent providers.
 pub fn pace() -> Pace {
     Pace {
         spares: Duration::ZERO,
@@ -416,11 +416,11 @@ pub fn pace() -> Pace {
     }
 }
 
-/// How often a test looks whether something has happened.
+/// Interval between two looks of a test for an awaited change.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl House {
-    /// Nothing that a scan saw is relied on, as all that a test makes is new.
+    /// A house in which no scan relies on an earlier one, as all files of a test are new.
     pub fn new(db: &Db) -> Self {
         Self::paced(db, pace())
     }
@@ -573,7 +573,7 @@ impl House {
         }
     }
 
-    /// Waits for a job: how it ended, and what it had to show.
+    /// Waits for a job; returns its status and its result.
     ///
     /// # Panics
     /// When it does not end within a minute.
@@ -592,7 +592,7 @@ impl House {
         panic!("the job does not end: {last}");
     }
 
-    /// Scans, looking at everything.
+    /// Scans a library as by hand: every file is looked at.
     ///
     /// # Panics
     /// When it cannot be asked for.
@@ -606,7 +606,7 @@ impl House {
         self.ended(&job).await
     }
 
-    /// Every item of a library, by its path: size of its file.
+    /// Items of a library: sizes of their files by their paths.
     ///
     /// # Panics
     /// When the database does not answer.
@@ -627,7 +627,7 @@ impl House {
             .collect()
     }
 
-    /// The consumer of files is told of an event, the next one of all.
+    /// Passes an event to the consumer of file events, with the next position.
     ///
     /// # Panics
     /// When it does not take it.
@@ -645,7 +645,7 @@ impl House {
         tx.commit().await.expect("a database");
     }
 
-    /// A file or a folder is moved, and that is told of.
+    /// Moves a file or folder, and sends the event of the move.
     ///
     /// # Panics
     /// When it cannot be moved.
@@ -656,7 +656,7 @@ impl House {
         self.tells_moved(from, to).await;
     }
 
-    /// Tells that a file or a folder was moved.
+    /// Sends the event of a moved file or folder.
     ///
     /// # Panics
     /// When it is not taken.
@@ -669,7 +669,7 @@ impl House {
         self.tells(&moved).await;
     }
 
-    /// A file of so many bytes, none of which takes room.
+    /// Creates a sparse file of this size.
     ///
     /// # Panics
     /// When it cannot be made.

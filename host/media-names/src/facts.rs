@@ -1,6 +1,6 @@
-//! Facts that the name of a file says.
+//! Facts that the name of a file gives.
 
-/// Details of a file's making that its name says.
+/// Technical details that the name of a file gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tech {
     pub container: Option<String>,

@@ -1,6 +1,6 @@
 //! Kind of a library, by which names in it are read.
 
-/// Kind of what a library holds.
+/// Kind of a library's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Tv,
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// Type of the items in it; `None`: the kind does not say that.
+    /// Type of the items in it; `None`: the kind does not decide it.
     pub const fn media_type(self) -> Option<&'static str> {
         match self {
             Kind::Tv => Some("tv"),

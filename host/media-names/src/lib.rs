@@ -1,4 +1,4 @@
-//! Names of media: what the path of a file below a library's directory says of it, and what small files beside it say.
+//! Names of media: facts from the path of a file below a library's directory, and from small files beside it.
 //!
 //! Pure: no I/O, no clock, no database; nothing panics on any text. A library's [`Kind`] decides between the readings of a name.
 

@@ -1,4 +1,4 @@
-//! What the name of a file, and those of the folders above it, say of it.
+//! Identification of a file by its name and the names of the folders above it.
 
 use qm_release::{Release, parse};
 
@@ -6,13 +6,13 @@ use crate::naming::season::{Form, season};
 use crate::naming::tag::Ids;
 use crate::{Facts, Kind, Tech, naming};
 
-/// Endings of the names of what is indexed.
+/// Name endings of indexed files.
 const VIDEO: [&str; 23] = [
     "mkv", "mp4", "avi", "m4v", "ts", "m2ts", "mts", "wmv", "mov", "webm", "mpg", "mpeg", "m2v", "vob",
     "iso", "flv", "3gp", "3g2", "wtv", "ogv", "ogm", "divx", "asf",
 ];
 
-/// Whether a file of this name is indexed.
+/// True if a file of this name is indexed.
 pub fn is_video(name: &[u8]) -> bool {
     let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else {
         return false;
@@ -22,26 +22,26 @@ pub fn is_video(name: &[u8]) -> bool {
         .any(|ending| name[dot + 1..].eq_ignore_ascii_case(ending.as_bytes()))
 }
 
-/// Whether a directory of this name is passed over.
+/// True if a directory of this name is skipped.
 pub fn is_skipped(name: &[u8]) -> bool {
     name.starts_with(b".") || name == b"@eaDir"
 }
 
-/// Whether a file of this name says that its directory is to be left alone.
+/// True if a file of this name marks its directory as one to skip.
 pub fn is_marker(name: &[u8]) -> bool {
     matches!(name, b".nomedia" | b".tmmignore" | b"tmmignore")
 }
 
-/// What is read of one path.
+/// Result of reading one path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     pub facts: Facts,
     pub tech: Tech,
-    /// Those that its name, or the folder that names it, says.
+    /// Ids in its name, or in the folder that names it.
     pub ids: Ids,
 }
 
-/// Facts that a path says of a new file. `is_alone`: its folder holds no other film.
+/// Facts that a path gives for a new file. `is_alone`: its folder holds no other film.
 pub fn read(shown: &str, kind: Kind, is_alone: bool) -> Read {
     let name = shown.rsplit('/').next().unwrap_or(shown);
     let found = naming::identify(shown, kind, is_alone);
@@ -83,24 +83,24 @@ fn tech(name: &str, release: &Release) -> Tech {
     }
 }
 
-/// What a file is, by its name and the folders above it.
+/// Identity of a file, by its name and the folders above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// `None`: as before.
+    /// Type of the item; `None`: as before.
     pub media_type: Option<&'static str>,
     pub title: Option<String>,
     pub year: Option<i64>,
     pub season: Option<i64>,
     pub episode: Option<i64>,
     pub episode_end: Option<i64>,
-    /// Hundredths.
+    /// Confidence in hundredths.
     pub confidence: i64,
-    /// Those that the name, or the folder that names it, says.
+    /// Ids in the name, or in the folder that names it.
     pub ids: Ids,
 }
 
 impl Identity {
-    /// From here on a file counts as known.
+    /// Least confidence of a match, in hundredths.
     pub const MATCHED: i64 = 50;
 
     pub fn is_matched(&self) -> bool {
@@ -118,12 +118,12 @@ pub fn identify(shown: &str, kind: Kind, is_alone: bool) -> Identity {
     naming::identify(shown, kind, is_alone)
 }
 
-/// A folder that says where in a thing something is, and not what.
+/// True for a folder that names a part of something (a disc, a season), not the thing itself.
 pub fn is_container(folder: &str) -> bool {
     naming::is_piece(folder) || is_season(folder)
 }
 
-/// A folder of a season.
+/// True for a folder of a season.
 pub fn is_season(folder: &str) -> bool {
     season(folder).is_some_and(|season| season.form != Form::Titled)
 }

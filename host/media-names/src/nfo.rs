@@ -1,7 +1,8 @@
-//! Ids that notes beside films and in the folders of shows say these have: `tvshow.nfo`, `movie.nfo`, one of a film's own name.
+//! Ids in `.nfo` files beside films and in the folders of shows: `tvshow.nfo`, `movie.nfo`, one of a film's own name.
 //!
-//! Strangers write these files. One is read as far as it goes: of one that is torn, or no XML at all, what stands in whole elements
-//! before is taken. No entity is replaced but those of XML itself. Bounds: [`MOST`] bytes, elements [`DEPTH`] deep.
+//! Strangers write these files. One is read as far as possible: from one that is cut off, or not XML at all, complete
+//! elements before the fault are taken. Only the entities of XML itself are replaced. Bounds: [`MOST`] bytes, elements
+//! [`DEPTH`] deep.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,31 +13,31 @@ use regex::Regex;
 
 use crate::naming::tag::Ids;
 
-/// Name of the files.
+/// Name of the file of a show.
 pub const NAME: &[u8] = b"tvshow.nfo";
-/// A file of more bytes is passed over.
+/// Largest size in bytes; a larger file is skipped.
 pub const MOST: u64 = 512 << 10;
 const DEPTH: usize = 64;
-/// Bytes of an id that are looked at.
+/// Most bytes of an id that are read.
 const MAX_ID: usize = 64;
 
-/// True if a file of this name may say which film lies beside it.
+/// True if a file of this name may give the ids of a film beside it.
 pub fn is_note(name: &[u8]) -> bool {
     name.len() > 4 && name[name.len() - 4..].eq_ignore_ascii_case(b".nfo")
 }
 
-/// An id of the data set that this text says a series has.
+/// Id of a series in the data set, from this text.
 pub fn series_id(text: &[u8]) -> Option<String> {
     ids(text, b"tvshow").titledb
 }
 
-/// Ids that this text says a film has.
+/// Ids of a film, from this text.
 pub fn film_ids(text: &[u8]) -> Ids {
     ids(text, b"movie")
 }
 
-/// Ids right in the root element, which is to be this one: `uniqueid` of a type, else an element of a provider, else `id`;
-/// else, in a text that is no XML or behind what is, an address of a provider's page.
+/// Ids right in the root element with the name `root`: `uniqueid` of a type, else an element of a provider, else `id`; else,
+/// in a text that is not XML or after the XML, an address of a provider's page.
 fn ids(text: &[u8], root: &[u8]) -> Ids {
     let text = plain(text);
     let mut reader = Reader::from_reader(&*text);
@@ -83,7 +84,7 @@ fn ids(text: &[u8], root: &[u8]) -> Ids {
     found.unique.or(found.named).or(found.bare).or(by_address)
 }
 
-/// The text in UTF-8, without a mark of how it is written.
+/// Text in UTF-8, without a byte order mark.
 fn plain(text: &[u8]) -> Cow<'_, [u8]> {
     let wide = |text: &[u8], unit: fn([u8; 2]) -> u16| {
         let units = text.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
@@ -119,12 +120,12 @@ fn addressed(text: &[u8]) -> Ids {
     ids
 }
 
-/// Where an id stands, and whose it is.
+/// Element of an id, and its provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Unique(&'static str),
     Named(&'static str),
-    /// `id`, which is anybody's.
+    /// `id`, whose provider is not known.
     Bare,
 }
 
@@ -154,7 +155,7 @@ impl Source {
     }
 }
 
-/// The first of each.
+/// The first id of each source.
 #[derive(Default)]
 struct Found {
     open: Option<Source>,

@@ -1,7 +1,7 @@
-//! Where something lies below a library's directory, as one text a path.
+//! Places: paths below a library's directory as texts.
 //!
-//! Names on a disk are bytes. A path that is UTF-8 is its own text; another one is percent-encoded behind a slash, with which
-//! no path that is relative begins. So every path has one text, and every text one path.
+//! Names on a disk are bytes. A UTF-8 path is its own text; another one is percent-encoded after a slash, with which no
+//! relative path begins. So every path has one text, and every text one path.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -25,7 +25,7 @@ pub fn decode(place: &str) -> Vec<u8> {
     }
 }
 
-/// As people are shown it: what is not UTF-8 is U+FFFD.
+/// Path as people see it: bytes that are not UTF-8 become U+FFFD.
 pub fn shown(place: &str) -> String {
     if place.starts_with('/') {
         String::from_utf8_lossy(&decode(place)).into_owned()
@@ -62,7 +62,7 @@ pub fn top(place: &str) -> (String, bool) {
     }
 }
 
-/// Whether `place` is `above` or lies below it.
+/// True if `place` is `above` or lies below it.
 pub fn is_within(place: &str, above: &str) -> bool {
     if above.is_empty() || place == above {
         return true;
@@ -78,8 +78,8 @@ pub fn is_within(place: &str, above: &str) -> bool {
         .is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
-/// Between which texts all places below a directory stand, and none else: those that are UTF-8, and those that are not. The
-/// upper ends stand for themselves no more.
+/// Two ranges of texts that hold all places below a directory and no others: of UTF-8 paths, and of other paths. The upper
+/// ends are not included.
 pub fn ranges(directory: &str) -> [(String, String); 2] {
     let mut path = decode(directory);
     path.push(b'/');
@@ -90,7 +90,7 @@ pub fn ranges(directory: &str) -> [(String, String); 2] {
     [plain.unwrap_or_else(|_| odd.clone()), odd]
 }
 
-/// Where something below a directory lies once that directory lies elsewhere; `None` where it does not lie there.
+/// Place of something after its directory has moved from `from` to `to`; `None` if it is not in `from`.
 pub fn rebased(place: &str, from: &str, to: &str) -> Option<String> {
     let (path, from, to) = (decode(place), decode(from), decode(to));
     let rest = path.strip_prefix(&from[..])?;

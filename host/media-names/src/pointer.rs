@@ -1,19 +1,19 @@
-//! Files that hold no picture but point to other files: playlists, manifests, reference films. A tool that looks into one opens
-//! what it names, which is anybody's choice.
+//! Files without a picture that point to other files: playlists, manifests, reference films. A tool that reads one opens the
+//! named files, which a stranger can choose.
 //!
-//! What is told by content, whatever the name: a text, a beginning that such files have, a film whose parts lie elsewhere.
-//! Bounds: [`HEAD`] bytes of the beginning, [`MOST_BOXES`] boxes of a film, [`MOST_DEPTH`] of them in one another.
+//! The content decides, whatever the name: a text, a beginning that such files have, a film whose parts lie elsewhere.
+//! Bounds: the first [`HEAD`] bytes, [`MOST_BOXES`] boxes of a film, nested [`MOST_DEPTH`] deep.
 
 use std::io;
 
-/// Bytes of the beginning that are looked at.
+/// Most bytes of the beginning that are read.
 pub const HEAD: usize = 4096;
-/// Boxes of a film that are looked at.
+/// Most boxes of a film that are read.
 const MOST_BOXES: usize = 4096;
-/// Boxes in one another, down to the one that says where data lies.
+/// Most boxes inside each other, down to the one with the places of the data.
 const MOST_DEPTH: usize = 8;
 
-/// Why a file is not looked into.
+/// Reason why a file is not probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Pointer {
     #[error("it is no video: it is a text, as files are that point to other files")]
@@ -24,7 +24,7 @@ pub enum Pointer {
     Reference,
 }
 
-/// Beginnings of what points to other files and is no text: lists of a disc, edits that carry no essence, old playlists.
+/// Beginnings of binary files that point to other files: lists of a disc, edits without media data, old playlists.
 const LISTS: &[&[u8]] = &[
     b"MPLS0",
     b"INDX0",
@@ -37,7 +37,8 @@ const LISTS: &[&[u8]] = &[
     b"ref ",
 ];
 
-/// Says why a file points to other files, if it does. `read` fills what it can from an offset on, and says how much.
+/// Reason why a file points to other files, if it does. `read` fills the buffer from an offset on as far as it can, and
+/// returns the number of bytes.
 pub fn recognise(
     size: u64,
     read: &mut dyn FnMut(u64, &mut [u8]) -> io::Result<usize>,
@@ -88,13 +89,13 @@ fn of_head(head: &[u8]) -> Option<Pointer> {
     is_text(head).then_some(Pointer::Text)
 }
 
-/// Whether packets of a broadcast or of a disc follow one another, which may begin with any byte.
+/// True if the file is a sequence of packets of a broadcast or of a disc, which may begin with any byte.
 fn is_stream(head: &[u8]) -> bool {
     let every = |first: usize, length: usize| (0..4).all(|at| head.get(first + at * length) == Some(&0x47));
     (every(0, 188) || every(4, 192)) && !is_text(head)
 }
 
-/// Whether nothing in it is what a text does not have. Nothing at all is no text.
+/// True if all bytes may occur in a text. An empty file is no text.
 fn is_text(head: &[u8]) -> bool {
     let is_control = |byte: &u8| *byte < 0x20 && !byte.is_ascii_whitespace() && *byte != 0x1b;
     !head.is_empty() && !head.iter().any(|byte| is_control(byte) || *byte == 0x7f)
@@ -115,7 +116,7 @@ struct Boxes<'a> {
 }
 
 impl Boxes<'_> {
-    /// Looks at the boxes between two offsets.
+    /// Reads the boxes between two offsets.
     fn look(&mut self, mut at: u64, end: u64, depth: usize) -> io::Result<Option<Pointer>> {
         while at.saturating_add(8) <= end && self.left > 0 {
             self.left -= 1;
@@ -152,7 +153,7 @@ impl Boxes<'_> {
         Ok(None)
     }
 
-    /// Whether a list of places names one that is not the film itself.
+    /// True if a list of places names one outside of the film itself.
     fn is_elsewhere(&mut self, inside: u64, end: u64) -> io::Result<bool> {
         let mut at = inside.saturating_add(8);
         while at.saturating_add(12) <= end && self.left > 0 {

@@ -1,4 +1,4 @@
-//! Names of shows, read of the folders right below a library's directory.
+//! Names of shows, read from the folders right below a library's directory.
 
 use qm_release::parse;
 
@@ -17,8 +17,8 @@ pub fn named(folder: &str) -> (String, Option<i64>) {
     (folder.to_owned(), None)
 }
 
-/// Titles that a folder, or an item, may be called by in a data set, the likeliest first; and the year it names. A country stays behind
-/// the title: whoever compares titles tells series of one name apart by it.
+/// Titles of a folder or an item that a data set may know, the likeliest first; and the year in the name. A country stays
+/// behind the title: it distinguishes series of one name.
 pub fn attempts(folder: &str) -> (Vec<String>, Option<i64>) {
     let (raw, year) = named(folder);
     let cleaned = without_site(&raw).to_owned();
@@ -41,7 +41,7 @@ pub fn attempts(folder: &str) -> (Vec<String>, Option<i64>) {
     (titles, year.or(release.year.map(i64::from)))
 }
 
-/// Without the site that a release was found on: `site.tld - Title`.
+/// Title without the site of a release: `site.tld - Title`.
 fn without_site(title: &str) -> &str {
     let Some((site, rest)) = title.split_once(" - ") else {
         return title;
@@ -58,7 +58,7 @@ fn without_site(title: &str) -> &str {
     }
 }
 
-/// Without the season, or the episode, at its end: `Title S01E02`.
+/// Title without the season or episode at its end: `Title S01E02`.
 fn without_episode(title: &str) -> &str {
     let title = title.trim();
     let Some((rest, last)) = title.rsplit_once([' ', '.', '_']) else {
@@ -76,7 +76,7 @@ fn without_episode(title: &str) -> &str {
     if is_episode { rest.trim() } else { title }
 }
 
-/// Without whose it is: `Somebody's Title`.
+/// Title without an owner at its beginning: `Somebody's Title`.
 fn without_brand(title: &str) -> Option<&str> {
     let (brand, rest) = title.split_once(' ')?;
     let is_brand = brand.ends_with("'s") || brand.ends_with("’s");
@@ -90,7 +90,7 @@ fn year(text: &str) -> Option<i64> {
         .filter(|_| is_year && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// One text for all folders of a show.
+/// Key that is equal for all folders of a show.
 pub fn canonical_key(folder: &str) -> String {
     let whole = normalise(&tag::split(folder).0);
     match whole.rsplit_once(' ') {
@@ -99,7 +99,7 @@ pub fn canonical_key(folder: &str) -> String {
     }
 }
 
-/// Small letters and digits of every script without their marks, one space between words.
+/// Normal form: small letters and digits of every script without their marks, one space between words.
 pub fn normalise(name: &str) -> String {
     let kept: String = name.chars().filter(|c| !matches!(c, '\'' | '’' | '`')).collect();
     qm_titles::normalise(&kept)

@@ -1,4 +1,4 @@
-//! What can go wrong in this area, and what each means to the caller.
+//! Errors of the media areas, and the kind and code that each has for the caller.
 
 use qm_db::DbError;
 use qm_jobs::{JobError, JobsError};
@@ -37,7 +37,7 @@ pub enum LibraryError {
     NoSuchTarget,
     #[error("Invalid id")]
     NoTitledbId,
-    /// Why a job that somebody waited for did not come to its end.
+    /// Reason why an awaited job did not finish.
     #[error("Not all was done: {0}")]
     Unfinished(String),
     #[error(transparent)]
@@ -50,7 +50,7 @@ pub enum LibraryError {
     Changed,
     #[error("Show became another one while a provider was asked about it: ask again")]
     ShowChanged,
-    /// Who did not answer, and why.
+    /// Names of the silent providers, with the reason of each.
     #[error("No provider of metadata answers, so nothing was changed; try again later ({0})")]
     Silent(String),
     #[error("name and path are required")]
@@ -66,7 +66,7 @@ pub enum LibraryError {
     PreviewMode,
     #[error("Unknown mode `{0}`: use one of {modes}", modes = Mode::WORDS.join(", "))]
     UnknownMode(String),
-    /// Data that other torrents use would go; the sentence names them.
+    /// Sentence that names other torrents which use the data that would be deleted.
     #[error("{0}")]
     SharedData(String),
     /// Name of the library that has it.
@@ -82,7 +82,7 @@ pub enum LibraryError {
     TooManyIgnored(u64),
     #[error("There are {0} libraries, and {MAX_LIBRARIES} are the most: delete one first")]
     TooMany(u64),
-    /// The caller's token allows it, but they no longer may.
+    /// The caller's token allows it, but the account has lost the permission.
     #[error(transparent)]
     Acting(#[from] ActingError),
     #[error(transparent)]
@@ -134,7 +134,7 @@ impl LibraryError {
         }
     }
 
-    /// What stands in `code` of the answer; never changes.
+    /// Stable error code for the `code` field of the answer. It never changes.
     pub fn code(&self) -> &'static str {
         match self {
             LibraryError::NoSuchLibrary => "not_found.media_library",
@@ -173,7 +173,7 @@ impl LibraryError {
     }
 }
 
-/// Another attempt may get past it.
+/// True if another attempt may succeed.
 impl From<LibraryError> for JobError {
     fn from(error: LibraryError) -> Self {
         Self::new(error.code(), error.to_string())

@@ -1,7 +1,7 @@
-//! Rows of media libraries: libraries, items, files, shows and what is said of them, as every room of the area reads and writes
+//! Rows of media libraries: libraries, items, files, shows and their metadata, as every crate of the area reads and writes
 //! them; with the errors of the area, its lanes, and the parts that its jobs share.
 //!
-//! The rooms above it: `qm_probe` looks into files, and the area `qm_library` holds the others.
+//! The crates above it: `qm_probe` probes files, and the area `qm_library` holds the others.
 
 pub mod dto;
 mod error;

@@ -1,12 +1,12 @@
-//! Domain events of this room.
+//! Domain events of this crate.
 
 use qm_kernel::event::EventSpec;
 
 qm_kernel::events! {
-    /// A media server did not look for a download that is whole.
+    /// A media server did not accept the refresh for a complete download.
     pub struct RefreshFailed: "media_server.refresh_failed" about "media_server" {
         server_name: String,
-        /// A sentence.
+        /// Reason, as a sentence.
         reason: String,
     }
 }

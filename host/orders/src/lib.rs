@@ -1,10 +1,12 @@
-//! Orders about what lies in the media libraries: of people about many items, of rules and plugins, and of downloads that are whole.
+//! Orders about items of the media libraries: of people about many items, of rules and plugins, and after complete
+//! downloads.
 //!
-//! Items are forgotten, deleted with their files, or moved into another library by jobs, which judge before each item whether the one
-//! who gave the order still may. A download that is whole is followed by a job of its own (`service::download`): scan, identify,
-//! metadata, refresh of media servers.
+//! Items are forgotten, deleted with their files, or moved into another library by jobs. Before each item the job checks the
+//! rights of the person who gave the order. A complete download is followed by a job of its own (`service::download`): scan,
+//! identify, metadata, refresh of media servers.
 //!
-//! Own state: none, and no lock. It takes the turns of the rooms below it by calling them, and holds no transaction while it does.
+//! Own state: none, and no lock. It takes locks of the crates below only by calling them, and holds no transaction
+//! meanwhile.
 //!
 //! Events: `media_server.refresh_failed`. Actions of automation: `media_scan_library`, `media_match`, `media_fetch_metadata`.
 

@@ -1,6 +1,7 @@
-//! Properties of the files of media libraries: resolution, codecs, length. A program tells them, which is shut in with one file.
+//! Properties of the files of media libraries: resolution, codecs, length. A sandboxed program reads them, which sees one
+//! file only.
 //!
-//! Own state: [`Probing`] keeps the reason for which no file is looked into, behind its only lock; nothing is awaited under it.
+//! Own state: [`Probing`] keeps the reason for which no file is probed, behind its only lock; nothing is awaited under it.
 
 mod lanes;
 pub mod model;

@@ -1,4 +1,4 @@
-//! Film that the real program can look into.
+//! Film that the real program can read.
 
 fn chunk(name: [u8; 4], data: &[u8]) -> Vec<u8> {
     let mut chunk = name.to_vec();

@@ -1,22 +1,23 @@
-//! Libraries, and the index of what lies in them on the disk.
+//! Libraries, and the index of the files on their disks.
 //!
 //! A *library* is a directory inside the roots of the file manager. A *scan*, which is a job, walks it through handles that
-//! follow no link, compares what it sees with what it saw before, directory by directory, and writes what is different: an
-//! *item* a film or an episode with its files, a *show* a folder right below the library's directory that holds episodes.
-//! Invariants: a scan costs a directory that did not change a stat, and a file that did not change no write; what is no longer
-//! there is removed only where the scan could see that: not where a directory could not be read, nor where a file system is
-//! gone (`model::doubt`), nor where nothing at all was found; a scan that was cut off goes on with what it has not stored yet.
-//! What others move takes its item along, with what people said of it, and the folder of a show its show (`service::moves`): told
-//! by durable events, done before a scan looks and before it removes anything. What somebody renames beside the service is known
-//! again by what went and came within one scan (`model::renames`), so that the item stays.
-//! What people have had forgotten is passed over (`service::ignored`). A library that wants it is *watched*: what changes in a
-//! directory has it scanned soon, and not the rest.
+//! follow no link, compares it with the index, directory by directory, and stores the differences: an *item* is a film or an
+//! episode with its files, a *show* a folder right below the library's directory that holds episodes.
 //!
-//! Own state: two locks. The turn of whoever scans may be held while the turn of whoever moves items is taken, never the other way
-//! round. The watches keep their state behind a lock of their own (`service::watch`), under which nothing is awaited.
+//! Invariants: an unchanged directory costs a scan one `stat`, and an unchanged file no write. A missing file is removed
+//! from the index only if the scan could be sure: not if a directory could not be read, nor if a file system is gone
+//! (`model::doubt`), nor if nothing at all was found. A scan that was cut off goes on with the part that is not stored yet.
+//! A file that another area moves takes its item along, with the values of people, and the folder of a show takes its show
+//! (`service::moves`): durable events report it, and a scan applies them before it looks and before it removes anything. A
+//! file that is renamed outside of the service is recognised within one scan (`model::renames`), so that the item stays.
+//! Ignored places are skipped (`service::ignored`). A library can be *watched*: a change in a directory has only that
+//! directory scanned soon.
 //!
-//! Bounds: directories 128 deep, paths 2,500 bytes below the library's directory; 256 files, or moved items, a transaction; 150
-//! words on how far a scan is; 30,000 watched directories a library, 25 directories a scan of what changed; 512 KiB of a
+//! Own state: two locks. The lock of a scan may be held while the lock of moves is taken, never the other way round. The
+//! watches keep their state behind a lock of their own (`service::watch`), under which nothing is awaited.
+//!
+//! Bounds: directories 128 deep, paths 2,500 bytes below the library's directory; 256 files, or moved items, a transaction;
+//! 150 progress reports a scan; 30,000 watched directories a library, 25 directories a scan of changes; 512 KiB of a
 //! `tvshow.nfo`.
 
 mod dto;

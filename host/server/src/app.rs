@@ -43,36 +43,36 @@ use crate::{PRODUCT, VERSION, api, descriptors};
 use foundation::{Foundation, configurations};
 use offers::{introduce, offer_config, offer_plugins};
 
-/// For sockets of a server that was succeeded to be told so.
+/// Time in which sockets of a server that was succeeded are told so.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-/// What the service is wired from. The start makes them from the configuration; a test brings its own.
+/// Parts from which the service is wired. The start makes them from the configuration; a test brings its own.
 pub struct AppParts {
     pub config: Config,
     pub secrets: Secrets,
     pub ctx: Ctx,
     pub net: Net,
-    /// Its database is open and migrated.
+    /// Place of this server among those of its database, which is open and migrated.
     pub post: Post,
     /// Bound already; connections wait in it until [`App::run`].
     pub listener: TcpListener,
-    /// Nothing of it outside of tests.
+    /// Parts that a test brings; empty otherwise.
     pub brought: Brought,
-    /// Who compiles plugins.
+    /// Compiler of plugins.
     pub compiler: Compiler,
     /// Bounds on plugins.
     pub limits: Limits,
     pub passwords: Passwords,
 }
 
-/// What it costs to try a password.
+/// Cost and pace of password checks.
 pub struct Passwords {
     pub hash_cost: HashCost,
-    /// How long those wait who guess passwords and codes.
+    /// Pause after wrong passwords and codes.
     pub guesses: Pace,
 }
 
-/// What a test brings beside, or in place of, what installed plugins provide.
+/// Parts that a test adds, or brings instead of installed plugins.
 #[derive(Default)]
 pub struct Brought {
     /// Consumers of events that no area has.
@@ -85,12 +85,12 @@ pub struct Brought {
     pub channels: Option<Arc<dyn Channels>>,
 }
 
-/// Why a service ended.
+/// Reason why the service ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It was asked to.
+    /// It was asked to end.
     Asked,
-    /// Another server on its database is active now. What it had begun it has left as it was.
+    /// Another server on its database is active now. Unfinished work was left as it was.
     Succeeded,
 }
 
@@ -112,14 +112,14 @@ pub struct App {
     background: Background,
 }
 
-/// Where requests come in.
+/// Listener and router, with facts for the start message.
 struct Front {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
-    /// Whether `/api/docs` is among the routes.
+    /// True if `/api/docs` is among the routes.
     docs: bool,
-    /// Whether a trusted proxy stands in front.
+    /// True if a trusted proxy stands in front.
     proxied: bool,
 }
 
@@ -150,12 +150,12 @@ impl App {
             limits,
             passwords,
         } = parts;
-        // Whatever it sends or changes outside the database, it may only while it is the active one.
+        // Effects outside of the database are allowed only while this server is the active one.
         let net = net.under(post.mandate.clone());
         let made = Foundation::lay(&config, &secrets, &post, &passwords, &ctx)?;
         let (ground, db) = (&made.ground, made.ground.db.clone());
         let outbox = made.outbox().await?;
-        // None waits for another: one reads the database, the others files.
+        // These three do not wait for each other: one reads the database, the others files.
         let (seeded, plugins, authorities) = tokio::join!(
             seed(&db, &made.identity, &config.admin, &ground.settings),
             start_plugins(&config, compiler, limits, &net, ground),
@@ -174,7 +174,7 @@ impl App {
             brought.actions,
             brought.channels,
         );
-        // Before the first tick: what happens to a torrent meanwhile is seen by that.
+        // Opened before the first tick, which sees changes of torrents from now on.
         let book = RuleBook::open(db.clone()).await?;
         ports.offer::<Arc<dyn RuleWatch>>(book.clone());
         ports.offer(book);
@@ -215,12 +215,12 @@ impl App {
         })
     }
 
-    /// Where it listens; with `PORT=0` the port that was free.
+    /// Address on which it listens; with `PORT=0`, with the port that was free.
     pub fn address(&self) -> SocketAddr {
         self.front.address
     }
 
-    /// Whether `/api/docs` is served.
+    /// True if `/api/docs` is served.
     pub fn has_docs(&self) -> bool {
         self.front.docs
     }
@@ -278,7 +278,7 @@ impl App {
             () = self.serve(until) => Ending::Asked,
             () = succession.happened() => {
                 tracing::error!("another node has taken over: this process ends, and stands by when it is started again");
-                // It is killed rather than stopped: all it could still do is what another one does by now.
+                // No orderly end: the other node does all the work already.
                 hub.shutdown();
                 endings.stop();
                 tokio::time::sleep(LAST_WORDS).await;
@@ -317,7 +317,7 @@ impl App {
     }
 }
 
-/// What every start makes sure of: permissions, roles, the first administrator, default settings.
+/// Makes sure at every start that permissions, roles, the first administrator and default settings exist.
 async fn seed(
     db: &Db,
     identity: &Identity,
@@ -353,7 +353,7 @@ async fn start_plugins(
     Ok(Plugins::start(plugins, ctx.clone()).await?)
 }
 
-/// With the question who is active, which each request asks first.
+/// Adds the check that this server is the active one, which each request makes first.
 fn guarded(web: WebConfig, post: &Post) -> WebConfig {
     WebConfig {
         doorkeeper: Some(qm_system::doorkeeper(&post.node)),

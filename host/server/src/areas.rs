@@ -31,10 +31,10 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_media_servers::AREA,
     &qm_metadata::AREA,
 ];
-/// Time for an area to give up what it has begun, or to store what it had not stored yet.
+/// Time for an area to give up its running work, or to store pending data.
 const CLOSE: Duration = Duration::from_secs(10);
 
-/// Every route, for a document: they cannot answer.
+/// Every route, for the API document only: these cannot answer.
 pub fn described() -> Routes {
     let described = AREAS.iter().map(|area| (area.described)());
     described.fold(Routes::new(), Routes::merge)
@@ -45,14 +45,14 @@ pub fn events() -> impl Iterator<Item = &'static [EventSpec]> {
     AREAS.iter().map(|area| area.events)
 }
 
-/// What clients draw their menu from, in the order they draw it.
+/// Modules from which clients build their menu, in the order of the menu.
 pub fn modules() -> Arc<[&'static Module]> {
     let mut modules: Vec<&Module> = AREAS.iter().flat_map(|area| area.modules).collect();
     modules.sort_by_key(|module| module.place);
     modules.into()
 }
 
-/// What people may do with things, in the order of the areas.
+/// Actions that people may use on things, in the order of the areas.
 pub fn context_actions() -> Arc<[&'static ContextAction]> {
     AREAS.iter().flat_map(|area| area.context_actions).collect()
 }
@@ -79,18 +79,19 @@ fn in_order() -> Vec<&'static AreaSpec> {
     made
 }
 
-/// What the areas of a server give it, all together.
+/// Everything that the areas of a server give it.
 pub struct Areas {
     /// Every route, ready to answer.
     pub routes: Routes,
-    /// Everybody who must not miss an event.
+    /// Consumers that must not miss an event.
     pub consumers: Vec<Arc<dyn Consumer>>,
-    /// Starts of the loops, each with where it is listed.
+    /// Loops to start, each with its entry in the list of background work.
     pub loops: Vec<(Loop, Background)>,
     pub endings: Endings,
 }
 
-/// How the areas of a server end: the name of each that has something to do, and who does it, the last first.
+/// Ends of the areas of a server: the name of each area that has something to do, and the object that does it, the last
+/// first.
 #[derive(Clone)]
 pub struct Endings(Arc<[(&'static str, Arc<dyn Closing>)]>);
 
@@ -126,21 +127,21 @@ impl Areas {
 }
 
 impl Endings {
-    /// Lets requests wait for nothing any more.
+    /// Ends the waits of requests.
     pub fn stop(&self) {
         for (_, ending) in self.0.iter() {
             ending.stop();
         }
     }
 
-    /// After the last request, before the loops end.
+    /// Ends the work of areas after the last request, before the loops end.
     pub async fn settle(&self) {
         for (_, ending) in self.0.iter() {
             ending.settle().await;
         }
     }
 
-    /// After the loops.
+    /// Ends the areas after the loops.
     pub async fn close(&self) {
         for (area, ending) in self.0.iter() {
             if tokio::time::timeout(CLOSE, ending.close()).await.is_err() {
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(distinct.len(), keys.len(), "{keys:?}");
     }
 
-    /// What none of them owns would be in no area's tests.
+    /// A setting of no area would be in no area's tests.
     #[test]
     fn a_setting_has_one_key_and_one_area() {
         let areas: Vec<&str> = AREAS.iter().map(|area| area.name).chain(["platform"]).collect();

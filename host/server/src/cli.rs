@@ -52,7 +52,7 @@ enum Command {
     },
     /// Put a backup in the place of the SQLite database, which is kept beside it. The service must be stopped.
     Restore {
-        /// What `backup` wrote, or one of DATA_DIR/backups.
+        /// A file that `backup` wrote, or one of DATA_DIR/backups.
         file: PathBuf,
     },
     /// Work on what is stored encrypted.
@@ -86,10 +86,10 @@ enum SecretsCommand {
 enum PluginCommand {
     /// Write a plugin to start from into a new folder: it builds as its README says, and passes `plugin check`.
     New {
-        /// What it is for: a kind of torrent client, a notification channel, or actions for rules.
+        /// Role of the plugin: a kind of torrent client, a notification channel, or actions for rules.
         #[arg(long, value_parser = plugin::roles())]
         role: Role,
-        /// What it is written in.
+        /// Programming language of the plugin.
         #[arg(long = "lang", value_parser = plugin::languages())]
         language: Language,
         /// Name of the folder, and of the plugin: lower-case letters, digits, `_` and `-`.
@@ -115,7 +115,7 @@ pub fn main() -> ExitCode {
         Command::Serve => runtime().and_then(|runtime| {
             let ended = runtime.block_on(serve());
             if matches!(ended, Ok(Ending::Succeeded)) {
-                // At once: what still runs in this process, it began as the active node.
+                // At once: work that still runs in this process was begun as the active node.
                 std::process::exit(SUCCEEDED);
             }
             // A lookup of a name that hangs is left behind, as is what hangs in a lane.
@@ -197,7 +197,7 @@ async fn migrate() -> Result<(), StartError> {
     Ok(())
 }
 
-/// What the person who started the service needs to know.
+/// Prints the addresses, and the password of a new first administrator, for the person who started the service.
 fn greet(app: &App) {
     let address = app.address();
     say(format_args!(

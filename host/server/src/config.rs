@@ -42,14 +42,14 @@ pub struct Config {
     pub file_roots: Vec<String>,
     /// `SSRF_ALLOW_HOSTS`: host names, addresses and IPv4 ranges that the URL guard lets through.
     pub ssrf_allow_hosts: Vec<String>,
-    /// `PLUGIN_RELAYS`: where plugins' own hosts are asked for instead.
+    /// `PLUGIN_RELAYS`: addresses to which requests for plugins' own hosts are sent instead.
     pub plugin_relays: Vec<String>,
     /// `UPDATE_CHECK_URL`: a list of tags as a JSON array of objects with a `name`; without it nobody is asked.
     pub update_check_url: Option<String>,
-    /// `NODE_NAME`: what this server is called among those of its database.
+    /// `NODE_NAME`: name of this server among those of its database.
     pub node_name: Option<String>,
-    /// `PROVIDER_A_API_KEY`, `PROVIDER_B_API_KEY`, `PROVIDER_B_PIN`, `OMDB_API_KEY`: what providers of metadata are asked with where the
-    /// settings have nothing.
+    /// `PROVIDER_A_API_KEY`, `PROVIDER_B_API_KEY`, `PROVIDER_B_PIN`, `OMDB_API_KEY`: keys for providers of metadata where
+    /// the settings have none.
     pub provider_keys: EnvironmentKeys,
     pub secrets: SuppliedSecrets,
     /// `JWT_ACCESS_TTL`
@@ -59,11 +59,11 @@ pub struct Config {
     /// `ADMIN_USERNAME`, `ADMIN_EMAIL`, `ADMIN_PASSWORD`
     pub admin: FirstAdmin,
     pub log: LogConfig,
-    /// Every variable there is and what was found of it, without secrets: for the settings page.
+    /// Every variable with its value, without secrets: for the settings page.
     pub environment: Vec<EnvEntry>,
 }
 
-/// The secrets that the environment holds; what is absent is generated outside production.
+/// Secrets from the environment; outside production, missing ones are generated.
 #[derive(Clone, Debug, Default)]
 pub struct SuppliedSecrets {
     /// `JWT_ACCESS_SECRET`
@@ -74,7 +74,7 @@ pub struct SuppliedSecrets {
     pub encryption_previous: Vec<Secret>,
 }
 
-/// How the process logs.
+/// Logging of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogConfig {
     /// `LOG_FORMAT`
@@ -94,11 +94,11 @@ pub enum LogFormat {
 const DEFAULT_PORT: u16 = 4000;
 const DEFAULT_FILTER: &str = "info,sqlx=warn,wasmtime=warn,cranelift=warn,hyper=warn,reqwest=warn";
 const DATABASE_FILE: &str = "quartermaster.db";
-/// Characters of a password, as every route that takes a new one asks for.
+/// Least characters of a password, the same as for every route that takes a new one.
 pub const MIN_PASSWORD: usize = 10;
 pub const MAX_PASSWORD: usize = 256;
 const DAY: Duration = Duration::from_hours(24);
-/// Far beyond any use, and far from overflowing an instant.
+/// Longest lifetime of a token: far beyond any use, and far from overflowing an instant.
 const LONGEST_TTL: Duration = Duration::from_hours(10 * 365 * 24);
 
 impl Config {
@@ -247,7 +247,7 @@ fn file_roots(reader: &Reader<'_>) -> Result<Vec<String>, ConfigError> {
     }
 }
 
-/// It is shown to everybody whom a standby sends on.
+/// Name of this node. A standby shows it to every client that it redirects.
 fn node_name(reader: &Reader<'_>) -> Result<Option<String>, ConfigError> {
     let expected = "a name of at most 64 letters, digits and the characters . _ : -";
     reader.parsed("NODE_NAME", expected, |text| {
@@ -256,7 +256,7 @@ fn node_name(reader: &Reader<'_>) -> Result<Option<String>, ConfigError> {
     })
 }
 
-/// It is shown to administrators, so it may hold no password.
+/// URL of the update check. Administrators see it, so it may hold no password.
 fn update_check_url(reader: &Reader<'_>) -> Result<Option<String>, ConfigError> {
     let expected = "the http(s) URL of a list of tags, without user and password";
     reader.parsed("UPDATE_CHECK_URL", expected, |text| {
@@ -273,7 +273,7 @@ fn access_ttl(reader: &Reader<'_>) -> Result<Duration, ConfigError> {
         .unwrap_or(Duration::from_mins(15)))
 }
 
-/// What is allowed, and not wise.
+/// Warnings about values that are allowed, but unwise.
 pub(crate) fn warnings(config: &Config) -> Vec<String> {
     let mut warnings = Vec::new();
     if config.access_ttl > DAY {
@@ -286,7 +286,7 @@ pub(crate) fn warnings(config: &Config) -> Vec<String> {
     warnings
 }
 
-/// `15m`. A bare number has no unit anyone could agree on, so it is refused.
+/// Duration such as `15m`. A bare number is refused, as its unit is not clear.
 fn parse_ttl(text: &str) -> Option<Duration> {
     let unit = text.chars().next_back()?;
     let seconds = match unit {

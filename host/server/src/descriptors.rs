@@ -1,11 +1,11 @@
-//! How many files the process may have open at once: each connection is one. What a shell or a service manager gives is
-//! often 1,024, though the process may raise it by itself.
+//! Limit on open files of the process: each connection is one. A shell or a service manager often gives 1,024, but the
+//! process may raise it itself.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Connections at once, where there are descriptors for as many.
+/// Most connections at once, if there are enough descriptors.
 const MOST_CONNECTIONS: u64 = 8192;
-/// Kept for the rest: database, files, plugins, engines. Half of a small number.
+/// Descriptors kept for the rest: database, files, plugins, engines. At most half of a small limit.
 const RESERVED: u64 = 1024;
 
 /// The soft limit as it was found and as it is now; `None` is no limit.
@@ -34,7 +34,7 @@ pub(crate) fn raise() -> Raised {
 }
 
 impl Raised {
-    /// Says it in the log. A start that fails says one line, its own: so this waits until it has not.
+    /// Logs the change of the limit. It is called once the start has gone well: a start that fails logs only its own line.
     pub(crate) fn tell(&self) {
         let connections = connections_within(self.now);
         match self.failure {
@@ -55,12 +55,12 @@ impl Raised {
     }
 }
 
-/// Connections that the limit leaves room for.
+/// Number of connections that the limit leaves room for.
 pub(crate) fn connections() -> usize {
     connections_within(getrlimit(Resource::Nofile).current)
 }
 
-/// `None` is no limit.
+/// Number of connections within a limit of open files; `None` is no limit.
 fn connections_within(limit: Option<u64>) -> usize {
     let free = limit.map_or(MOST_CONNECTIONS, |limit| limit - RESERVED.min(limit / 2));
     free.min(MOST_CONNECTIONS) as usize

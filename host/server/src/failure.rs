@@ -1,4 +1,4 @@
-//! Why the service did not start: each failure reads as one line that names what is wrong and what to do about it.
+//! Failures of the start: each reads as one line that names the problem and the remedy.
 
 use std::error::Error;
 use std::io;

@@ -1,4 +1,4 @@
-//! What areas that follow feeds are handed: the network's guarded fetch as their port, with what a site's error says.
+//! Port for areas that follow feeds: the network's guarded fetch, with readable errors of a site.
 
 use async_trait::async_trait;
 use qm_feeds::FeedError;
@@ -51,7 +51,7 @@ fn told(fault: FeedFault) -> FetchError {
     }
 }
 
-/// An error with what its body adds to it: that it is a captcha's, say, rather than that of a wrong key.
+/// Error for an HTTP status, with details from the body, e.g. that a captcha is the cause, not a wrong key.
 fn of_status(status: u16, retry_after: Option<u32>, body: &FeedBody, message: String) -> FetchError {
     let message = match qm_feeds::read(&body.bytes, body.content_type.as_deref()) {
         Err(
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// What is made of one answer.
+    /// Result of fetching one answer.
     async fn fetched(answer: &str, validators: &Validators) -> Result<Fetched, FetchError> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -52,7 +52,7 @@ fn filter(directives: &str) -> EnvFilter {
     EnvFilter::new(all)
 }
 
-/// Whoever catches the panic decides what becomes of the work; that it happened, and where, is told here.
+/// Logs a panic and its place. The code that catches the panic decides about the work.
 fn report_panic(panic: &PanicHookInfo<'_>) {
     let text = panic.payload_as_str().unwrap_or("no text");
     let place = panic.location().map(ToString::to_string);

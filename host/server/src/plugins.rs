@@ -1,4 +1,4 @@
-//! Where plugins are found and compiled, for a server that is active as for one that stands by.
+//! Places where plugins are found and compiled, the same for an active server and a standby.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::config::Config;
 /// Compiled plugins, below the data directory.
 pub const PLUGIN_CACHE: &str = "cache/plugins";
 
-/// Where what is known of plugins is kept, and what they keep.
+/// Storage of facts about plugins, and of the plugins' own data.
 pub(crate) struct Kept {
     pub(crate) pins: Arc<dyn Pins>,
     pub(crate) values: Arc<dyn Values>,
 }
 
-/// Where plugins are found and compiled.
+/// Configuration of the plugin host: directories, compiler, storage.
 pub(crate) fn plugins_config(
     config: &Config,
     compiler: Compiler,
@@ -39,7 +39,7 @@ pub(crate) fn plugins_config(
     }
 }
 
-/// The hashes that `build.rs` was told.
+/// Hashes of the plugins that `build.rs` was given.
 fn first_party() -> HashSet<String> {
     let hashes = option_env!("QM_FIRST_PARTY_SHA256").unwrap_or_default();
     hashes

@@ -33,7 +33,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Tells whether two servers have the same keys, and nothing else of them.
+    /// Fingerprint of the keys, which shows only if two servers have the same ones.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         hash.update("quartermaster: the keys of a node\0");
@@ -43,18 +43,18 @@ impl Secrets {
         hex::encode(hash.finalize())
     }
 
-    /// What encrypts and decrypts with them.
+    /// Cipher with the present and the previous encryption keys.
     pub fn cipher(&self, ctx: &Ctx) -> Cipher {
         Cipher::new(&self.encryption, ctx.clone()).with_previous(&self.encryption_previous)
     }
 }
 
-/// Where generated secrets are kept.
+/// Path of the file with generated secrets.
 pub fn file(data_dir: &Path) -> PathBuf {
     data_dir.join(FILE)
 }
 
-/// Where the secrets came from and what is still to be done about them.
+/// Resolved secrets, with warnings and the ones still to be saved.
 #[derive(Debug)]
 pub struct Resolved {
     pub secrets: Secrets,
@@ -95,7 +95,7 @@ struct Stored {
     encryption_key: Option<Stash>,
 }
 
-/// A secret that may be written, to this one file only.
+/// A secret that may be serialized, but only to this one file.
 #[derive(Clone, Debug)]
 struct Stash(Secret);
 

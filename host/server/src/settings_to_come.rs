@@ -18,7 +18,7 @@ fn object(value: Value) -> Object {
 settings! {
     of "torrents";
 
-    /// When torrents without seeders are parked, and how often they are tried again.
+    /// Parking of torrents without seeders: its conditions, and intervals of further attempts.
     TORRENTS_PARKING: Object = "torrents.parking",
         || object(json!({
             "enabled": false, "minSeeders": 1, "deadAfterMinutes": 30, "stalledAfterMinutes": 180,
@@ -30,7 +30,7 @@ settings! {
 settings! {
     of "acquisition";
 
-    /// How missing episodes are searched for.
+    /// Search for missing episodes: its interval, limits and profiles.
     ACQUISITION: Object = "media_acquisition.settings",
         || object(json!({
             "autoSearchMissing": false, "searchIntervalMinutes": 60, "maxSearchesPerSweep": 50,
@@ -43,7 +43,7 @@ settings! {
 settings! {
     of "media";
 
-    /// What a rename removes beside the media files.
+    /// Removal of other files when a rename moves media files.
     MEDIA_CLEANUP: Object = "media.cleanup",
         || object(json!({
             "enabled": false, "deleteGlobs": [], "subtitleKeepLanguages": [], "pruneEmptyDirs": false,
@@ -51,7 +51,7 @@ settings! {
         })),
         by_route("PATCH /api/media/settings/cleanup"), to_come();
 
-    /// What becomes of a torrent whose files a rename has moved.
+    /// Action on a torrent whose files a rename has moved.
     MEDIA_SEEDING_TORRENT: Object = "media.seedingTorrent",
         || object(json!({ "action": "remove" })), by_route("PATCH /api/media/settings/seeding-torrent"), to_come();
 }

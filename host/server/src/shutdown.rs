@@ -1,7 +1,7 @@
-//! When the process is asked to end: SIGTERM from a service manager, SIGINT from a keyboard.
+//! Requests to end the process: SIGTERM from a service manager, SIGINT from a keyboard.
 //!
-//! Bounds: requests have ten seconds to end (`qm_web::serve`); after [`PATIENCE`] whoever waits for a lane that hangs is sent
-//! away, so that areas and loops can end in order; after [`GRACE`] the process ends as it is.
+//! Bounds: requests have ten seconds to end (`qm_web::serve`); after [`PATIENCE`], waits for a lane that hangs are ended, so
+//! that areas and loops can end in order; after [`GRACE`] the process ends at once.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// The exit code of a process that was not given the time to end in order.
 const ABANDONED: i32 = 1;
 
-/// Time for what blocks to end by itself.
+/// Time for blocking work to end by itself.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Time for everything.
+/// Time for the whole shutdown.
 const GRACE: Duration = Duration::from_mins(1);
 
 /// Listens from now on; the future ends at the first SIGTERM or SIGINT. A second one ends the process at once.
@@ -33,7 +33,7 @@ pub fn requested() -> std::io::Result<impl Future<Output = ()> + Send> {
     })
 }
 
-/// Ends what does not end by itself. The end of the process is its own.
+/// Forces the end of work that does not end by itself, and at last of the process.
 fn see_it_through() {
     std::thread::sleep(PATIENCE);
     let hung = qm_lanes::counts().into_iter().filter(|count| count.running > 0);

@@ -92,14 +92,14 @@ pub async fn start(
     match begun.await {
         Ok(app) => Ok(Some(app)),
         Err(error) => {
-            // Another node may have more luck.
+            // Another node may start successfully.
             post.give_back().await;
             Err(error)
         }
     }
 }
 
-/// Whether opening the database makes the data directory or a file.
+/// True if opening the database creates the data directory or a file.
 fn makes_something(config: &Config) -> Result<bool, DbError> {
     let file = SqliteFile::from_url(config.database_url.expose())?;
     Ok(!config.data_dir.is_dir() || file.is_some_and(|file| !file.path().is_file()))
@@ -110,8 +110,8 @@ pub fn session(ctx: &Ctx) -> String {
     format!("quartermaster {}", ctx.id())
 }
 
-/// What the file manager must not show: the data directory with the secrets, backups and compiled plugins in it, the plugins,
-/// an SQLite database.
+/// Places that the file manager must not show: the data directory with the secrets, backups and compiled plugins in it, the
+/// plugins, an SQLite database.
 pub fn own_places(config: &Config) -> Result<Vec<OwnPlace>, DbError> {
     let directory = |variable, path: &Path| OwnPlace {
         variable,
@@ -150,7 +150,7 @@ pub async fn open_existing(config: &Config) -> Result<Db, StartError> {
     }
 }
 
-/// Does `work` in the data directory, made first. A directory made for work that then fails is taken away again.
+/// Runs `work` in the data directory, which is created first. A directory created for failing work is removed again.
 pub async fn in_data_dir<T>(
     config: &Config,
     work: impl Future<Output = Result<T, DbError>>,
@@ -171,7 +171,7 @@ pub async fn in_data_dir<T>(
     }
 }
 
-/// Makes the directory and its missing parents, open to this user only. Answers what was made, parents first.
+/// Creates the directory and its missing parents, open to this user only. Returns the created ones, parents first.
 fn make_private_dir(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> = path
         .ancestors()

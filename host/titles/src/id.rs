@@ -1,6 +1,6 @@
 //! Ids of titles in the data set of titles.
 
-/// Whether it is an id of the data set: `tt` and digits.
+/// True if it is an id of the data set: `tt` and 5 to 10 digits.
 pub fn is_titledb_id(id: &str) -> bool {
     let digits = id.strip_prefix("tt").unwrap_or_default();
     (5..=10).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())

@@ -1,7 +1,7 @@
-//! Titles of films and shows as they are compared: their normal form, how like two are, and how well one answers a question; what
-//! an id of one looks like.
+//! Comparison of titles of films and shows: their normal form, the likeness of two, and the score of one for a question;
+//! also the form of ids in the data set.
 //!
-//! Pure: no I/O, no clock; nothing panics on any text. Of a title the first [`MAX_NAME`] characters count.
+//! Pure: no I/O, no clock; nothing panics on any text. Only the first [`MAX_NAME`] characters of a title count.
 
 mod id;
 mod name;

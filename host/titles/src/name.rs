@@ -1,4 +1,4 @@
-//! Names as they are compared: without case, diacritics and punctuation.
+//! Normal forms of names for comparison: without case, diacritics and punctuation.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub const MAX_NAME: usize = 200;
 /// Signs of elision, however they are written.
 const APOSTROPHES: [char; 6] = ['\'', '’', '‘', '`', '´', 'ʼ'];
 
-/// Letters that are no other letter with a mark, as people write them who do not have them.
+/// Letters that cannot be split into a letter and a mark, with the spelling of people who do not have them.
 const PLAIN: &[(char, &str)] = &[
     ('ß', "ss"),
     ('æ', "ae"),
@@ -27,13 +27,13 @@ const PLAIN: &[(char, &str)] = &[
     ('ħ', "h"),
 ];
 
-/// Compatibility forms, no diacritics, lower case, `&` as `and`, what is neither letter nor digit as one space; the first
-/// [`MAX_NAME`] characters of that.
+/// Normal form of a text: compatibility forms, no diacritics, lower case, `&` as `and`, anything but letters and digits as
+/// one space; the first [`MAX_NAME`] characters of that.
 pub fn normalise(text: &str) -> String {
     normalise_by(text, char::is_alphanumeric, MAX_NAME)
 }
 
-/// The same with `is_letter` for what is a letter or a digit, and at most so many characters.
+/// Normal form with `is_letter` as the test for letters and digits, and at most `most` characters.
 fn normalise_by(text: &str, is_letter: impl Fn(char) -> bool, most: usize) -> String {
     let mut name = String::with_capacity(text.len());
     let mut length = 0;
@@ -65,12 +65,12 @@ fn normalise_by(text: &str, is_letter: impl Fn(char) -> bool, most: usize) -> St
     name
 }
 
-/// The form in which two spellings of one title are the same: [`normalise`]d, without apostrophes, initials as one word.
+/// Form that is equal for two spellings of one title: [`normalise`]d, without apostrophes, initials as one word.
 pub fn folded(title: &str) -> String {
     folded_by(title, char::is_alphanumeric, MAX_NAME)
 }
 
-/// The same with `is_letter` for what is a letter or a digit, and at most so many characters.
+/// Normal form with `is_letter` as the test for letters and digits, and at most `most` characters.
 pub fn folded_by(title: &str, is_letter: impl Fn(char) -> bool, most: usize) -> String {
     let mut plain = String::with_capacity(title.len());
     let letters = title.chars().take(2 * most).flat_map(char::to_lowercase);
@@ -95,21 +95,21 @@ pub fn folded_by(title: &str, is_letter: impl Fn(char) -> bool, most: usize) -> 
     folded
 }
 
-/// The key of a series' title: [`normalise`]d, letters and digits alone, of every script.
+/// Key of a series' title: [`normalise`]d, only letters and digits, of every script.
 pub fn key(title: &str) -> String {
     let mut key = normalise(title);
     key.retain(char::is_alphanumeric);
     key
 }
 
-/// Articles that lists of titles put behind.
+/// Articles that lists put behind the title.
 const ARTICLES: &[&str] = &[
     "the", "a", "an", "le", "la", "les", "l'", "un", "une", "der", "die", "das", "ein", "eine", "el", "los",
     "las", "una", "il", "lo", "i", "gli", "de", "het", "een", "den", "det", "en", "ett", "o", "os", "as",
     "um", "uma",
 ];
 
-/// A title whose article stands behind it, with that in front: `Title, The`.
+/// Title with its article moved to the front, if it is behind: `Title, The`.
 pub fn turned(title: &str) -> Cow<'_, str> {
     let title = title.trim();
     let turned = title.rsplit_once(',').and_then(|(rest, last)| {
@@ -121,8 +121,8 @@ pub fn turned(title: &str) -> Cow<'_, str> {
     turned.map_or(Cow::Borrowed(title), Cow::Owned)
 }
 
-/// The form in which two titles are one: [`folded`], an article that stands behind put in front, numbers of parts as digits, without
-/// spaces.
+/// Form that is equal for two titles that count as one: [`folded`], an article at the end moved to the front, numbers of
+/// parts as digits, without spaces.
 pub fn canonical(title: &str) -> String {
     let name = folded(&turned(title));
     let words: Vec<&str> = name.split(' ').collect();
@@ -137,7 +137,7 @@ pub fn canonical(title: &str) -> String {
     joined
 }
 
-/// 0 to 1: how like two normalised names are.
+/// Likeness of two normalised names, 0 to 1.
 pub fn similarity(one: &str, other: &str) -> f64 {
     if one == other {
         return 1.0;

@@ -1,13 +1,13 @@
-//! Which of several titles is meant: one whose name is the same. What is only like it is none.
+//! Choice of a title among candidates: only one with the same name is taken, never a merely similar one.
 
 use crate::name::canonical;
 use crate::qualified::{Qualified, countries_in, named_for};
 
-/// The first of two equals is taken where it has so many times the votes of the second.
+/// Factor of votes by which the first of two equal candidates must exceed the second to be taken.
 const TIMES: i64 = 10;
-/// Years that a release may be told apart by: a festival, another country.
+/// Years by which two dates of one release may differ: a festival, another country.
 const NEAR: u64 = 1;
-/// Years that a season may take to come.
+/// Years for each season: season `n` may begin up to `n` times as many years after the first.
 const YEARS_OF_SEASON: i64 = 3;
 
 /// Title that is looked for.
@@ -16,41 +16,42 @@ pub struct Wanted<'w> {
     /// Title; that of a show may have a country and a year behind it: `Title (US)`, `Title (2005)`.
     pub title: &'w str,
     pub year: Option<i64>,
-    /// Season of a show that somebody has: its year may be that of the season.
+    /// Season of the show, if known: the year may be that of the season.
     pub season: Option<i64>,
 }
 
-/// A title that may be the one that is meant.
+/// A candidate for the wanted title.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Candidate<'c> {
-    /// Of two with one id the first counts.
+    /// Id of the candidate. Of two candidates with the same id, the first counts.
     pub id: &'c str,
     pub title: &'c str,
     pub original: Option<&'c str>,
     /// Names in other countries and languages, however they are written.
     pub others: &'c [String],
     pub year: Option<i64>,
-    /// Last year of a show that has ended.
+    /// Last year of a show, if it has ended.
     pub end_year: Option<i64>,
-    /// ISO codes, in capitals; empty: not known.
+    /// Countries of origin as ISO codes, in capitals; empty: not known.
     pub countries: &'c [String],
     pub votes: i64,
 }
 
-/// Outcome of a search; candidates by their places.
+/// Outcome of a choice; candidates by their positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Picked {
     One(usize),
     None,
-    /// Several that are equally good, those with more votes first.
+    /// Several candidates fit equally well, those with more votes first.
     Ambiguous(Vec<usize>),
 }
 
-/// A candidate of the same name: how well it fits, its votes, its place.
+/// A candidate of the same name: its fit, its votes, its position.
 type Same<R> = (R, i64, usize);
 
-/// The film that a title and a year mean: one whose title, or another one it is known by, is the same, of the year or one beside it. Of
-/// several the one of the very year, then the one whose own title it is, then the one with ten times the votes of any other.
+/// Film that a title and a year mean: its title, or another name of it, is the same, and the year differs by at most one. Of
+/// several, the one of the exact year wins, then the one whose own title it is, then the one with ten times the votes of any
+/// other.
 pub fn film(wanted: &Wanted<'_>, candidates: &[Candidate<'_>]) -> Picked {
     let name = canonical(wanted.title);
     let mut same: Vec<Same<(bool, u8)>> = Vec::new();
@@ -74,8 +75,8 @@ pub fn film(wanted: &Wanted<'_>, candidates: &[Candidate<'_>]) -> Picked {
     decided(same, true)
 }
 
-/// The show that a title and a year mean: as of a film, and the country behind the title decides first. Where it is named and nothing
-/// tells whose an equal is, votes decide nothing.
+/// Show that a title and a year mean: chosen like a film, but the country behind the title decides first. If a country is
+/// named and no candidate is known to be of it, votes do not decide.
 pub fn show(wanted: &Wanted<'_>, candidates: &[Candidate<'_>]) -> Picked {
     let named = Qualified::of(wanted.title);
     let (name, whole) = (canonical(&named.title), canonical(wanted.title));
@@ -116,7 +117,7 @@ pub fn show(wanted: &Wanted<'_>, candidates: &[Candidate<'_>]) -> Picked {
     decided(same, named.country.is_none() || is_proven)
 }
 
-/// Name by which a title is meant: 2 its own, 1 the original one, 0 another; `None`: by none.
+/// Kind of name that matches: 2 its own title, 1 the original one, 0 another; `None`: no name matches.
 fn called(one: &Candidate<'_>, is_own: impl Fn(&str) -> bool, is_other: impl Fn(&str) -> bool) -> Option<u8> {
     if is_own(one.title) {
         Some(2)
@@ -131,7 +132,8 @@ fn is_listed<R>(same: &[Same<R>], candidates: &[Candidate<'_>], id: &str) -> boo
     same.iter().any(|(.., known)| candidates[*known].id == id)
 }
 
-/// Fit of a show to a year: 3 the very one, 2 one beside it or not known, 1 that of a later season; `None`: it is another show.
+/// Fit of a show to a year: 3 the exact year, 2 one year beside it or not known, 1 the year of a later season; `None`: it is
+/// another show.
 fn airs(year: Option<i64>, season: Option<i64>, start: Option<i64>, end: Option<i64>) -> Option<u8> {
     let (Some(year), Some(start)) = (year, start) else {
         return Some(2);
@@ -150,7 +152,7 @@ fn airs(year: Option<i64>, season: Option<i64>, start: Option<i64>, end: Option<
     }
 }
 
-/// Fit of a show to the country that is named: 2 it is of it, 1 nothing is known; `None`: it is of another one.
+/// Fit of a show to the named country: 2 it is of that country, 1 nothing is known; `None`: it is of another one.
 fn belongs(named: &Qualified, own: &Qualified, one: &Candidate<'_>) -> Option<u8> {
     let Some(country) = &named.country else {
         return Some(1);
@@ -253,7 +255,7 @@ mod tests {
             ),
             ("Heat", Some(1995), &[("1", "Heat", "", 1993, 0)], &[]),
             ("Amelie", Some(2001), &[("1", "Am\u{e9}lie", "", 2001, 0)], &["1"]),
-            // What differs by a letter is another film, however like it is and whatever its year.
+            // A title that differs by a letter is another film, however similar it is and whatever its year.
             (
                 "The Red House",
                 Some(2012),
@@ -261,7 +263,7 @@ mod tests {
                 &[],
             ),
             ("Orchard", Some(1999), &[("1", "Orchards", "", 1999, 9_000)], &[]),
-            // The one that is called so comes before the one that somebody calls so.
+            // A film with this own title comes before one with this other name.
             (
                 "Garden",
                 Some(1999),

@@ -1,4 +1,4 @@
-//! Countries and years behind the titles of shows, which tell them from others of that name.
+//! Countries and years behind the titles of shows, which distinguish shows of one name.
 
 use crate::name::canonical;
 
@@ -14,7 +14,7 @@ const COUNTRIES: &[(&str, &[&str])] = &[
 ];
 const YEARS: std::ops::RangeInclusive<i64> = 1900..=2099;
 
-/// A title without what stands behind it.
+/// A title, with the country and year behind it taken off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Qualified {
     pub title: String,
@@ -24,7 +24,7 @@ pub struct Qualified {
 }
 
 impl Qualified {
-    /// Takes apart `Title (US) (2005)`, `Title [UK]`, `Title US`.
+    /// Splits `Title (US) (2005)`, `Title [UK]`, `Title US`.
     pub fn of(title: &str) -> Self {
         let (mut rest, mut year, mut country) = (title.trim(), None, None);
         while let Some((before, inside)) = bracketed(rest) {
@@ -52,7 +52,7 @@ impl Qualified {
     }
 }
 
-/// Text before the brackets at the end, and in them.
+/// Text before the brackets at the end, and the text inside them.
 fn bracketed(title: &str) -> Option<(&str, &str)> {
     let (open, inner) = match title.strip_suffix(')') {
         Some(inner) => ('(', inner),

@@ -1,9 +1,9 @@
-//! How well a title answers what was asked for, and whether it is another part of it.
+//! Score of a title against the question, and a test for two parts of one series.
 
 use crate::name::similarity;
 
-/// 0 to 1 in hundredths: the best likeness of `names` to `wanted` (all normalised), the years (that which was asked for, that of the
-/// title), and whether the type is the one that was asked for.
+/// Score from 0 to 1, rounded to hundredths: the best likeness of `names` to `wanted` (all normalised), the years (the
+/// wanted one and the title's), and true if the type is the wanted one.
 pub fn score<'a>(
     wanted: &str,
     names: impl Iterator<Item = &'a str>,
@@ -22,7 +22,7 @@ pub fn score<'a>(
     (score.clamp(0.0, 1.0) * 100.0).round() / 100.0
 }
 
-/// Parts that a series of films has at most; a larger number belongs to the title.
+/// Largest number of a part; a larger number belongs to the title.
 const PARTS: u32 = 30;
 const WORDS: &[&str] = &[
     "", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -31,13 +31,14 @@ const ROMAN: &[&str] = &["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "
 /// Words before the number of a part.
 const PART: &[&str] = &["part", "chapter", "volume", "vol", "episode"];
 
-/// Whether two normalised titles are parts of one series: the same but for the number at their end, of which none is the first.
+/// True if two normalised titles are parts of one series: equal except for the number at their end. A title without a number
+/// is the first part.
 pub fn sequel(one: &str, other: &str) -> bool {
     let ((one, first), (other, second)) = (numbered(one), numbered(other));
     one == other && first != second
 }
 
-/// A title without the number of its part, and that.
+/// Title without the number of its part, and that number.
 fn numbered(name: &str) -> (&str, u32) {
     let Some((rest, last)) = name.rsplit_once(' ') else {
         return (name, 1);
@@ -53,8 +54,8 @@ fn numbered(name: &str) -> (&str, u32) {
     }
 }
 
-/// The number of a part that is not written in digits. "V", "X" and "two" are words as well; as numbers they count behind "part", Roman
-/// ones of more letters at the end too.
+/// Number of a part that is not written in digits. "V", "X" and "two" are also ordinary words: they count as numbers only
+/// after "part". Roman numbers of more letters count at the end too.
 fn spelled(word: &str, has_word: bool, is_last: bool) -> Option<u32> {
     let at = |list: &[&str]| list.iter().position(|known| *known == word).filter(|at| *at > 0);
     let roman = at(ROMAN).filter(|_| has_word || (is_last && word.len() > 1));
@@ -63,7 +64,7 @@ fn spelled(word: &str, has_word: bool, is_last: bool) -> Option<u32> {
         .map(|number| number as u32)
 }
 
-/// The same of a word of a folded title, by the word before it.
+/// Number of a part from a word of a folded title, by the word before it.
 pub(crate) fn part_number(before: Option<&str>, word: &str, is_last: bool) -> Option<u32> {
     spelled(
         word,

@@ -1,4 +1,4 @@
-//! Items, as they are asked for and answered.
+//! Items, in requests and answers.
 
 use qm_kernel::PageQuery;
 use qm_media::dto::fields::{MAX_NUMBER, external, sort, text, years};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Word of the index for what people call it.
+/// Word of the index for a resolution as people write it.
 fn resolution(word: &str) -> String {
     match word.trim().to_lowercase().as_str() {
         "4k" | "uhd" => "2160p".to_owned(),
@@ -75,7 +75,7 @@ impl FromQuery for AlphabetQuery {
     }
 }
 
-/// Whose items are counted; absent: those of all libraries.
+/// Library whose items are counted; absent: all libraries.
 pub struct IssuesQuery {
     pub library_id: Option<String>,
 }
@@ -163,7 +163,7 @@ impl From<Detail> for DetailView {
     }
 }
 
-/// How many titles begin with a letter.
+/// Number of titles that begin with a letter.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaLetter)]
 pub struct LetterView {
@@ -172,7 +172,7 @@ pub struct LetterView {
     pub count: i64,
 }
 
-/// What is wrong with items, in numbers.
+/// Counts of faults of items.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaIssues)]
 pub struct IssuesView {

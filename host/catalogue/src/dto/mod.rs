@@ -1,4 +1,4 @@
-//! Lists as they are asked for and answered.
+//! Lists, in requests and answers.
 
 pub mod items;
 pub mod series;

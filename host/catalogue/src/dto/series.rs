@@ -1,4 +1,4 @@
-//! Series and shows, as they are asked for and answered.
+//! Series and shows, in requests and answers.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::model::score::{counted, mean, status};
 
-/// Characters of a key: the whole path of a folder, in base64.
+/// Most characters of a key: the whole path of a folder, in base64.
 const MAX_KEY: usize = 8192;
 
 /// Which series are wanted.
@@ -151,7 +151,7 @@ pub struct SeriesPage {
     pub page_size: u64,
 }
 
-/// How many things belong to an item.
+/// Counts of things that belong to an item.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaEpisodeCount)]
 pub struct CountView {
@@ -218,7 +218,7 @@ impl EpisodesView {
     }
 }
 
-/// What an episode is worth.
+/// Score of an episode.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaEpisodeHealth)]
@@ -230,7 +230,7 @@ pub struct EpisodeHealthView {
     pub score: i64,
     /// `healthy`, `attention` or `problem`
     pub status: &'static str,
-    /// What points were lost for.
+    /// Reasons for which points were lost.
     #[schema(value_type = Vec<String>)]
     pub reasons: Vec<&'static str>,
 }
@@ -248,7 +248,7 @@ impl From<Judged> for EpisodeHealthView {
     }
 }
 
-/// What the episodes of a season are worth.
+/// Scores of the episodes of a season.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaSeasonHealth)]
@@ -260,12 +260,12 @@ pub struct SeasonHealthView {
     pub score: i64,
     /// `healthy`, `attention` or `problem`
     pub status: &'static str,
-    /// How many episodes lost points for each reason.
+    /// Number of episodes that lost points, by reason.
     #[schema(value_type = BTreeMap<String, usize>)]
     pub reason_counts: BTreeMap<&'static str, usize>,
 }
 
-/// What a series amounts to.
+/// Totals of a series.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaSeriesTotals)]
 pub struct TotalsView {
@@ -275,7 +275,7 @@ pub struct TotalsView {
     pub bytes: String,
 }
 
-/// What the episodes of a series are worth.
+/// Scores of the episodes of a series.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaSeriesHealth)]
 pub struct SeriesHealthView {

@@ -1,8 +1,8 @@
-//! All items as their lists need them, in memory: which there are, and in what order.
+//! All items in memory, with their sort orders, for lists.
 //!
-//! It answers exactly what the statements of `repo::lists` do; a test compares them. Texts are numbers here, in the order of
-//! the texts, and an item is its place among the ids.
-//! Takes some 100 bytes an item, and its distinct titles.
+//! Its answers are exactly those of the statements of `repo::lists`; a test compares them. Texts are stored as their
+//! positions in the sorted texts, and an item as its position among the ids. It takes about 100 bytes an item, and its
+//! distinct titles.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -26,23 +26,23 @@ pub struct Entry {
     pub updated_at: i64,
 }
 
-/// A text of each item.
+/// Column of one text for each item.
 struct Column {
-    /// Different ones, in order.
+    /// Distinct texts, in order.
     texts: Vec<Box<str>>,
-    /// Of each item the place of its text.
+    /// Position in `texts`, for each item.
     of: Vec<u32>,
 }
 
 impl Column {
-    /// `None`: no item has this text.
+    /// Position of a text; `None`: no item has it.
     fn find(&self, text: &str) -> Option<u32> {
         let found = self.texts.binary_search_by(|known| (**known).cmp(text));
         found.ok().and_then(|at| u32::try_from(at).ok())
     }
 }
 
-/// A column that is not complete: its texts are numbered as they come.
+/// A column while it is filled: its texts are numbered as they come.
 #[derive(Default)]
 struct Filling {
     numbers: HashMap<Box<str>, u32>,
@@ -76,7 +76,7 @@ impl Filling {
     }
 }
 
-/// Items that come in the order of their ids.
+/// Builder of a catalog from items in the order of their ids.
 #[derive(Default)]
 pub struct Gathering {
     ids: Vec<u128>,
@@ -94,7 +94,7 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// Takes an item; `false`: its id is none of ours, or does not come behind the one before. There is no catalog then.
+    /// Adds an item; `false`: its id is no UUID, or not behind the one before. There is no catalog then.
     #[must_use]
     pub fn take(&mut self, entry: &Entry) -> bool {
         let Some(id) = number(&entry.id).filter(|id| self.ids.last().is_none_or(|last| last < id)) else {
@@ -148,35 +148,35 @@ pub struct Catalog {
     duplicates: Vec<bool>,
     created: Vec<i64>,
     updated: Vec<i64>,
-    /// Places of the items in each [`Order`] that was asked for.
+    /// Positions of the items in each [`Order`] that was asked for.
     orders: [OnceLock<Vec<u32>>; ORDERS],
 }
 
-/// What items are sorted by, smallest first; read backwards it is the order the other way round.
+/// Sort orders of items, smallest first; read backwards they are the reverse orders.
 #[derive(Clone, Copy)]
 enum Order {
     Id,
     Title,
     Added,
     Year,
-    /// The newest first: what has no year comes last both ways, and ids are not turned round.
+    /// The newest first. Items without a year come last in both directions, and ids are not reversed.
     YearDesc,
     Updated,
 }
 const ORDERS: usize = 6;
 
-/// What a filter lets through.
+/// Condition of a filter, with texts replaced by their positions.
 struct Wanted {
     library: Option<u32>,
     media_type: Option<u32>,
     status: Option<u32>,
     title: Option<u32>,
-    /// Of each title key whether it has the text that is looked for.
+    /// Result of the text search, for each title key.
     keys: Option<Vec<bool>>,
-    /// The first title key.
+    /// Position of the first title key that may match: earlier ones are below the wanted beginning.
     from: u32,
     duplicates: bool,
-    /// First and last year; what has none is out.
+    /// First and last year; an item without a year does not match.
     years: Option<(i64, i64)>,
     season: Option<i64>,
 }
@@ -196,7 +196,7 @@ impl Wanted {
 }
 
 impl Catalog {
-    /// A page of items by their ids, and how many there are in all.
+    /// A page of items as ids, and the total number.
     pub fn page(&self, filter: &Filter, offset: u64, limit: u64) -> (Vec<String>, u64) {
         let Some(wanted) = self.wanted(filter) else {
             return (Vec::new(), 0);
@@ -221,7 +221,7 @@ impl Catalog {
         (ids.collect(), total as u64)
     }
 
-    /// Items by letter; those without any are not named.
+    /// Number of items by letter; letters without items are left out.
     pub fn alphabet(&self, filter: &Filter) -> Vec<(String, i64)> {
         let Some(wanted) = self.wanted(filter) else {
             return Vec::new();
@@ -234,7 +234,7 @@ impl Catalog {
         letters.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Items of a library, or of all: all, unmatched, duplicate.
+    /// Numbers of items of a library, or of all libraries: all, unmatched, duplicate.
     pub fn issues(&self, library_id: Option<&str>) -> (i64, i64, i64) {
         let filter = |issue| Filter {
             library_id: library_id.map(str::to_owned),
@@ -255,7 +255,7 @@ impl Catalog {
         )
     }
 
-    /// `None`: nothing.
+    /// Condition of a filter; `None`: no item matches.
     fn wanted(&self, filter: &Filter) -> Option<Wanted> {
         let find = |column: &Column, text: Option<&str>| match text {
             Some(text) => column.find(text).map(Some),
@@ -307,7 +307,7 @@ impl Catalog {
             && (wanted.season.is_none() || self.seasons[item] == wanted.season)
     }
 
-    /// The items in an order. Equal ones keep the order of their ids, in which they are.
+    /// Positions of the items in an order. Equal items stay in the order of their ids.
     fn sorted(&self, order: Order) -> &[u32] {
         self.orders[order as usize].get_or_init(|| {
             let mut items: Vec<u32> = (0..self.ids.len() as u32).collect();
@@ -331,7 +331,7 @@ impl Catalog {
     }
 }
 
-/// The order of a list, and whether it is read backwards. Nothing has artwork or subtitles yet.
+/// Order of a list, and true if it is read backwards. Artwork and subtitles do not exist yet.
 const fn order(filter: &Filter) -> (Order, bool) {
     if matches!(
         filter.issue,
@@ -354,7 +354,7 @@ fn clamped(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// A UUID in its usual form; `None`: it is another text.
+/// Number of a UUID in its usual form; `None`: it is another text.
 fn number(id: &str) -> Option<u128> {
     let digits: String = id.chars().filter(|c| *c != '-').collect();
     let number = u128::from_str_radix(&digits, 16).ok()?;

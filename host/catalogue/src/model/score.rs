@@ -1,8 +1,8 @@
-//! How well the library knows and keeps what it has, in points.
+//! Score of the metadata and the files of a library, in points.
 
 use std::collections::BTreeMap;
 
-/// What an item has and has not.
+/// Properties of an item that give points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -13,15 +13,15 @@ pub struct Merits {
     pub is_duplicate: bool,
     pub has_metadata: bool,
     pub has_artwork: bool,
-    /// Whether it lies in a folder of its season or film, not in one that is named after the episode.
+    /// True if it lies in a folder of its season or film, not in one that is named after the episode.
     pub is_organised: bool,
-    /// Whether somebody has looked into the file.
+    /// True if the file was probed.
     pub is_probed: bool,
     pub has_subtitles: bool,
 }
 
 impl Merits {
-    /// Points of a hundred, and what the others were lost for.
+    /// Points out of 100, and the reasons for the lost ones.
     pub fn judge(self) -> (i64, Vec<&'static str>) {
         let mut reasons = Vec::new();
         let mut score = 0;
@@ -51,7 +51,7 @@ impl Merits {
     }
 }
 
-/// Whether a folder is named after one episode: `SxxEyy` stands in its name.
+/// True if a folder is named after one episode: its name contains `SxxEyy`.
 pub fn names_episode(folder: &str) -> bool {
     let bytes = folder.as_bytes();
     let digits = |from: usize| {
@@ -71,7 +71,7 @@ pub fn names_episode(folder: &str) -> bool {
     })
 }
 
-/// The word of a score; `None`: nothing was to be judged.
+/// Word for a score; a score of `None` means that there was nothing to judge.
 pub fn status(score: Option<i64>) -> &'static str {
     match score {
         None => "unknown",
@@ -81,14 +81,14 @@ pub fn status(score: Option<i64>) -> &'static str {
     }
 }
 
-/// The rounded mean.
+/// Rounded mean of scores; `None` without any.
 pub fn mean(scores: &[i64]) -> Option<i64> {
     let count = i64::try_from(scores.len()).ok().filter(|count| *count > 0)?;
     let sum: i64 = scores.iter().sum();
     Some((2 * sum + count) / (2 * count))
 }
 
-/// How often each reason is given.
+/// Number of times that each reason is given.
 pub fn counted<'a>(reasons: impl Iterator<Item = &'a &'static str>) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for reason in reasons {

@@ -4,7 +4,7 @@ use qm_db::{DbError, FromRow, Tx, sql};
 
 use crate::model::catalog::{Catalog, Entry, Gathering};
 
-/// Items of one statement.
+/// Items that one statement reads.
 const AT_ONCE: i64 = 2_000;
 
 sql! {
@@ -14,12 +14,12 @@ sql! {
         duplicate_group_id IS NOT NULL AS is_duplicate, created_at, updated_at FROM media_items WHERE id > $1 ORDER BY id LIMIT $2";
 }
 
-/// Two readers who see the same ones see the same items.
+/// Stamps of the items: two readers with equal stamps see the same items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct Stamps {
-    /// All but when they were changed.
+    /// Stamp of all columns except the times of changes.
     pub items: i64,
-    /// When they were changed.
+    /// Stamp of the times of changes.
     pub touched: i64,
 }
 
@@ -62,12 +62,12 @@ pub async fn stamps(tx: &mut Tx) -> Result<Stamps, DbError> {
     qm_db::one!(tx, Stamps, STAMPS).await
 }
 
-/// Items of all libraries.
+/// Number of items of all libraries.
 pub async fn count(tx: &mut Tx) -> Result<i64, DbError> {
     qm_db::value!(tx, i64, COUNT).await
 }
 
-/// All items; `None` where the id of one is none of ours.
+/// Catalog of all items; `None` if the id of one is no UUID.
 pub async fn all(tx: &mut Tx) -> Result<Option<Catalog>, DbError> {
     let mut gathering = Gathering::default();
     let mut after = String::new();

@@ -1,4 +1,4 @@
-//! Tables as this room reads them.
+//! Tables that this crate reads.
 
 pub mod catalog;
 pub mod owned;

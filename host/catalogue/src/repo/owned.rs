@@ -1,4 +1,4 @@
-//! What is owned of a film or a series: found by indexes, whatever the number of items.
+//! Owned files of a film or a series, found by indexes, whatever the number of items.
 
 use qm_db::{DbError, FromRow, Tx, bulk};
 
@@ -13,7 +13,7 @@ macro_rules! columns {
 bulk! {
     BY_TITLE = columns!("w.column1"), 1, ") w CROSS JOIN media_items i JOIN media_files f ON f.item_id = i.id \
         WHERE i.title_key = w.column1 AND i.sort_title IS NULL";
-    // Those few are listed by another name.
+    // Only the few items with a sort title.
     BY_LISTED_TITLE = columns!("w.column1"), 1, ") w CROSS JOIN media_items i JOIN media_files f ON f.item_id = i.id \
         WHERE i.sort_title IS NOT NULL AND i.title = w.column1";
     OF_SERIES = columns!("w.column1"), 1, ") w CROSS JOIN media_items i JOIN media_files f ON f.item_id = i.id \
@@ -25,7 +25,7 @@ bulk! {
         WHERE x.provider = w.column1 AND x.external_id = w.column2";
 }
 
-/// A file, and by which question it was found.
+/// A file, with the question that found it.
 #[derive(Clone, Debug, FromRow)]
 pub struct Found {
     pub asked: String,
@@ -54,7 +54,7 @@ pub async fn by_keys(tx: &mut Tx, keys: &[String]) -> Result<Vec<Found>, DbError
     qm_db::each!(tx, Found, BY_TITLE, keys, |key| key).await
 }
 
-/// Files that are listed by another name, by their titles.
+/// Files with a sort title, found by their titles.
 pub async fn by_titles(tx: &mut Tx, titles: &[String]) -> Result<Vec<Found>, DbError> {
     qm_db::each!(tx, Found, BY_LISTED_TITLE, titles, |title| title).await
 }
@@ -69,7 +69,7 @@ pub async fn by_ids(tx: &mut Tx, ids: &[String]) -> Result<Vec<Found>, DbError> 
     qm_db::each!(tx, Found, BY_ID, ids, |id| id).await
 }
 
-/// Files by who knows them by which id; each is found by both, with a space between.
+/// Files by outside ids. `asked` of each is the source and the id, with a space between.
 pub async fn by_external(tx: &mut Tx, ids: &[(String, String)]) -> Result<Vec<Found>, DbError> {
     qm_db::each!(tx, Found, BY_EXTERNAL, ids, |(provider, id)| provider, id).await
 }

@@ -31,7 +31,7 @@ pub async fn list_items(
     }))
 }
 
-/// How many titles begin with each letter: 27 rows, `#` first.
+/// Number of titles for each first letter: 27 rows, `#` first.
 #[utoipa::path(
     get, path = "/api/media/items/alphabet", tag = "media", params(Params::<AlphabetQuery>),
     responses((status = 200, body = Vec<LetterView>))
@@ -48,7 +48,7 @@ pub async fn item_alphabet(
     ))
 }
 
-/// What is wrong with items, in numbers.
+/// Counts of faults of items.
 #[utoipa::path(
     get, path = "/api/media/items/issues", tag = "media", params(Params::<IssuesQuery>),
     responses((status = 200, body = IssuesView))
@@ -81,7 +81,7 @@ pub async fn export_items(
     Params(AlphabetQuery(filter)): Params<AlphabetQuery>,
 ) -> ApiResult<Response> {
     let mut export = app.export(filter, &principal, &client);
-    // What cannot be read at all is said before the answer begins.
+    // The first lines are read before the answer begins, so that an error can still be answered.
     let first = export.next().await?;
     let lines = stream::try_unfold((first, export), |(ready, mut export)| async move {
         let lines = match ready {

@@ -1,4 +1,4 @@
-//! Routes of what is listed: parse, call the service, shape.
+//! Routes of lists: parse, call the service, shape.
 
 mod faults;
 mod items;
@@ -14,7 +14,7 @@ use crate::service::Catalogue;
 
 type App = axum::extract::State<Arc<Catalogue>>;
 
-/// Routes of this room, still without their state.
+/// Routes of this crate, without their state.
 pub fn routes() -> Routes<Arc<Catalogue>> {
     Routes::new()
         .add(routes!(items::item_alphabet).need(P::MediaManagerView))

@@ -41,7 +41,7 @@ pub async fn series_episodes(
     Ok(Json(EpisodesView::new(query.key, listed)))
 }
 
-/// How well the episodes of a series are known and kept, in points.
+/// Scores of the episodes of a series: the quality of their metadata and files, in points.
 #[utoipa::path(
     get, path = "/api/media/series/health", tag = "media", params(Params::<KeyQuery>),
     responses((status = 200, body = SeriesHealthView), faults::Series)

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Catalogue;
 use crate::model::table::Lines;
 
-/// Rows of a table that are read at once.
+/// Rows of the table that one query reads.
 const ROWS: i64 = 1000;
 
 impl Catalogue {
@@ -29,19 +29,19 @@ impl Catalogue {
     }
 }
 
-/// A table that is being sent.
+/// A table while it is sent.
 pub struct Export {
     catalogue: Arc<Catalogue>,
     filter: Filter,
     user_id: String,
     client: ClientInfo,
-    /// Id of the last item that was sent; `None`: all were.
+    /// Id of the last item that was sent; `None`: all are sent.
     after: Option<String>,
     rows: u64,
 }
 
 impl Export {
-    /// The next lines; `None` behind the last ones, which are then noted in the audit.
+    /// The next lines; `None` after the last ones. The end is recorded in the audit trail.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, LibraryError> {
         let Some(after) = self.after.take() else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What is in the libraries, as people look at it.
+//! Contents of the libraries, as people look at them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::model::catalog::Catalog;
 use crate::repo::catalog;
 
 impl Catalogue {
-    /// A page of items, and how many there are of them.
+    /// A page of items, and their total number.
     pub async fn items(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Listed>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let (mut items, total) = match self.shelved(&mut tx, filter).await? {
@@ -66,7 +66,7 @@ impl Catalogue {
         })
     }
 
-    /// Items by the letters of the alphabet, `#` first for what begins with none.
+    /// Number of items for each letter, `#` first for titles that begin with no letter.
     pub async fn alphabet(&self, filter: &Filter) -> Result<Vec<(String, i64)>, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let counts = match self.shelved(&mut tx, filter).await? {
@@ -87,7 +87,7 @@ impl Catalogue {
         Ok(rows.collect())
     }
 
-    /// Items of a library, or of all: all, unmatched, duplicate.
+    /// Numbers of items of a library, or of all libraries: all, unmatched, duplicate.
     pub async fn issues(&self, library_id: Option<&str>) -> Result<(i64, i64, i64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let filter = Filter {
@@ -103,7 +103,7 @@ impl Catalogue {
         }
     }
 
-    /// All items as the transaction sees them, where they are kept.
+    /// Cached catalog of the state that the transaction sees, if there is one.
     async fn shelved(&self, tx: &mut Tx, filter: &Filter) -> Result<Option<Arc<Catalog>>, LibraryError> {
         if !filter.is_of_columns() {
             return Ok(None);

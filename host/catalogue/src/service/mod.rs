@@ -1,4 +1,4 @@
-//! The use cases of this room.
+//! Use cases of this crate.
 
 mod export;
 mod items;
@@ -16,13 +16,13 @@ pub use owned::owned_by_ids;
 use shelf::SeriesShelf;
 pub use shelf::Shelf;
 
-/// Lists of what lies in the libraries.
+/// Lists of the libraries' contents.
 pub struct Catalogue {
     db: Db,
     audit: Audit,
-    /// Items in memory, for lists of large libraries.
+    /// Cache of items, for lists of large libraries.
     shelf: Arc<Shelf>,
-    /// Series that were asked for last.
+    /// Cache of the series that were asked for last.
     series: SeriesShelf,
 }
 
@@ -36,7 +36,7 @@ impl Catalogue {
         })
     }
 
-    /// Lets go of what nobody has asked for lately.
+    /// Drops unused cache entries.
     pub fn tidy(&self) {
         self.shelf.tidy();
         self.series.tidy();

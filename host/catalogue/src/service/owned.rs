@@ -1,4 +1,4 @@
-//! What people own, for other areas: a few statements a call, however much is asked.
+//! Owned films and series, for other areas: a few statements a call, whatever the number of questions.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -101,7 +101,7 @@ impl Catalogue {
     }
 }
 
-/// What a release holds, as files are known by it.
+/// Contents of a release in the terms by which files are known; `None` if its name has no title.
 fn wanted(name: &str) -> Option<Wanted> {
     let release = parse(name);
     let title = release
@@ -128,7 +128,7 @@ fn wanted(name: &str) -> Option<Wanted> {
     })
 }
 
-/// No text of a database has a NUL.
+/// Text as a database stores it, without NUL.
 fn text(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
@@ -145,7 +145,7 @@ fn grouped(found: Vec<Found>) -> HashMap<String, Vec<Found>> {
     groups
 }
 
-/// By season and episode, films by their years.
+/// Sort key: season and episode; for films the year.
 fn order(found: &Found) -> (Option<i64>, Option<i64>, Option<i64>, &str) {
     (found.season, found.episode, found.year, &found.id)
 }
@@ -154,7 +154,7 @@ fn is_film(found: &Found) -> bool {
     found.season.is_none() && found.episode.is_none()
 }
 
-/// Whether it is of the film, or of the series, of a year.
+/// True if a file matches the year of a film, or that of a series within one year.
 fn is_of(found: &Found, year: Option<i64>) -> bool {
     match (year, found.year) {
         (None, _) => true,

@@ -1,4 +1,4 @@
-//! Series as people browse them, and shows as they are found by them.
+//! Series for browsing, and shows found by their series.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::model::score::{Merits, names_episode};
 use crate::repo::catalog;
 
 impl Catalogue {
-    /// A page of series, and how many there are of them. Of a filter its library, type, status, search and order count.
+    /// A page of series, and their total number. The library, type, status, search and order of the filter count.
     pub async fn series(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Series>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let libraries = repo::libraries::all(&mut tx).await?;
@@ -92,7 +92,7 @@ impl Catalogue {
         Ok(choosing.await?)
     }
 
-    /// What the episodes of a series are worth.
+    /// Scores of the episodes of a series.
     pub async fn series_health(
         &self,
         key: &str,
@@ -107,7 +107,7 @@ impl Catalogue {
         })
     }
 
-    /// A page of shows, each with the directory of its library, and how many there are of them.
+    /// A page of shows, each with the directory of its library, and their total number.
     pub async fn shows(
         &self,
         filter: &Filter,
@@ -170,7 +170,7 @@ impl Catalogue {
     }
 }
 
-/// All series of a filter, as far as its library, its type and its status go.
+/// All series that match the library, type and status of a filter.
 async fn gather(
     tx: &mut Tx,
     filter: &Filter,
@@ -187,7 +187,7 @@ async fn gather(
     Ok(gathered.all())
 }
 
-/// What may be of a series: more, where paths are not UTF-8 or titles stand in folders.
+/// Items that may belong to a series. There may be too many, where paths are not UTF-8 or titles stand in folders.
 async fn of_series(
     tx: &mut Tx,
     key: &Key,
@@ -211,7 +211,7 @@ async fn of_series(
     Ok(found)
 }
 
-/// Puts what lies in directories together, and names the directories whose episodes belong to their titles.
+/// Groups episodes by their directories into series, and returns the directories whose episodes are grouped by title.
 fn group(lying: &[Lying], paths: &HashMap<String, String>) -> (Gathered, Vec<String>) {
     let mut gathered = Gathered::default();
     let mut loose: Vec<String> = Vec::new();
@@ -236,7 +236,7 @@ fn group(lying: &[Lying], paths: &HashMap<String, String>) -> (Gathered, Vec<Str
     (gathered, loose)
 }
 
-/// Folders of shows by the directories below them: a name is read once.
+/// Cache of the folders of shows, by the directories below them.
 #[derive(Default)]
 struct Folders(HashMap<String, Option<String>>);
 
@@ -252,7 +252,7 @@ impl Folders {
     }
 }
 
-/// Season 0 last, what has no number behind what has one.
+/// Sort key: season 0 comes last, and episodes without a number behind those with one.
 fn order(item: &Item) -> (i64, i64, &str) {
     let season = item.season.filter(|season| *season != 0).unwrap_or(i64::MAX);
     (season, item.episode.unwrap_or(i64::MAX), &item.place)

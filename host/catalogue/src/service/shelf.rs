@@ -1,11 +1,10 @@
-//! All items in memory, for lists of large libraries: databases count and skip what a page leaves out, one by one.
+//! Cache of all items, for lists of large libraries: databases count and skip the rows before a page one by one.
 //!
-//! What is kept is used only where the stamps of the database are those of what was read, in the transaction of the reader:
-//! an answer is what the statements of `repo::lists` would have answered, see the test.
-//! It is read again in the background, and only once nothing has changed between two readers; until then, and in libraries
-//! that are small or too large, statements answer.
-//! Bounds: from 2,000 items to 500,000, some 100 bytes each; a twentieth of the time is spent on reading them. What nobody
-//! asked for in a quarter of an hour is let go.
+//! The cache is used only if the stamps of the database, in the reader's transaction, are those of the cached reading: an
+//! answer is the one that the statements of `repo::lists` would give (see the test). It is read anew in the background, once
+//! nothing has changed between two readers. Until then, and for libraries that are small or too large, statements answer.
+//! Bounds: from 2,000 items to 500,000, about 100 bytes each; at most a twentieth of the time is spent on reading. A cache
+//! unused for 15 minutes is dropped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,23 +21,23 @@ use crate::repo::catalog::Stamps;
 
 const LEAST: i64 = 2_000;
 const MOST: i64 = 500_000;
-/// Between two readings as many times as long as the last one took.
+/// Pause between two readings, as a multiple of the time that the last one took.
 const PAUSE: u32 = 20;
 const UNUSED: Duration = Duration::from_mins(15);
 
-/// What is kept.
+/// Cache of all items for lists.
 #[derive(Default)]
 pub struct Shelf(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     kept: Option<Kept>,
-    /// What the last reader saw whom nothing here could answer.
+    /// Stamps of the last reader for whom the cache had no answer.
     asked: Option<Stamps>,
-    /// There is no catalog of this.
+    /// Stamps for which no catalog can be made.
     unfit: Option<Stamps>,
     is_reading: bool,
-    /// It is read no earlier.
+    /// Earliest time of the next reading.
     not_before: Option<Instant>,
 }
 
@@ -53,7 +52,7 @@ impl Shelf {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The items that a reader who sees `stamps` sees, for a list of this filter.
+    /// Catalog for a reader with these stamps and this filter, if it is cached.
     pub fn at(&self, stamps: Stamps, filter: &Filter) -> Option<Arc<Catalog>> {
         let mut state = self.state();
         let kept = state.kept.as_mut().filter(|kept| {
@@ -63,7 +62,7 @@ impl Shelf {
         Some(kept.catalog.clone())
     }
 
-    /// Has all items read in the background, if that is worth it, for those who come later.
+    /// Starts reading all items in the background, if that is worth it, for later readers.
     pub fn ask(self: &Arc<Self>, db: &Db, stamps: Stamps) {
         if !self.state().begins(stamps) {
             return;
@@ -80,7 +79,7 @@ impl Shelf {
         });
     }
 
-    /// Reads all items.
+    /// Reads all items into the cache.
     pub async fn read(&self, db: &Db) -> Result<(), LibraryError> {
         let mut tx = db.begin_read().await?;
         let stamps = catalog::stamps(&mut tx).await?;
@@ -106,7 +105,7 @@ impl Shelf {
         });
     }
 
-    /// Lets go of what nobody asks for.
+    /// Drops the cache if it is unused.
     pub fn tidy(&self) {
         let mut state = self.state();
         if state
@@ -129,11 +128,11 @@ impl State {
     }
 }
 
-/// Series of which filters are kept, and how many of each.
+/// Bounds of the cache of series: filters, and series for each.
 const FILTERS: usize = 8;
 const SERIES: usize = 20_000;
 
-/// What series are made of, beside items.
+/// Conditions by which series are gathered from items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Of {
     pub library_id: Option<String>,
@@ -143,13 +142,13 @@ pub(super) struct Of {
     pub paths: HashMap<String, String>,
 }
 
-/// The series that were asked for last, in no order, as long as nothing changes.
+/// Cache of the series that were asked for last, in no order, valid as long as nothing changes.
 #[derive(Default)]
 pub(super) struct SeriesShelf(Mutex<Option<KeptSeries>>);
 
 struct KeptSeries {
     stamps: Stamps,
-    /// The ones that were asked for last come last.
+    /// Cached series by their conditions; the last used ones come last.
     series: Vec<(Of, Arc<Vec<Series>>)>,
     used: Instant,
 }
@@ -159,7 +158,7 @@ impl SeriesShelf {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The series that a reader who sees `stamps` sees.
+    /// Cached series for a reader with these stamps.
     pub fn at(&self, stamps: Stamps, of: &Of) -> Option<Arc<Vec<Series>>> {
         let mut kept = self.kept();
         let kept = kept.as_mut().filter(|kept| kept.stamps == stamps)?;
@@ -193,13 +192,13 @@ impl SeriesShelf {
         });
     }
 
-    /// Lets go of what nobody asks for.
+    /// Drops the cache if it is unused.
     pub fn tidy(&self) {
         self.kept().take_if(|kept| kept.used.elapsed() > UNUSED);
     }
 }
 
-/// One reading, however it ends.
+/// One reading in the background. When it is dropped, the pause before the next one begins.
 struct Reading(Arc<Shelf>, Instant);
 
 impl Drop for Reading {

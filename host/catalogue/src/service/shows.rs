@@ -19,7 +19,7 @@ pub struct ShowDetails {
 }
 
 impl Catalogue {
-    /// What is said of a show, and of its seasons.
+    /// Metadata of a show and its seasons.
     pub async fn show_details(&self, id: &str) -> Result<ShowDetails, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         Ok(ShowDetails {

@@ -1,18 +1,18 @@
-//! Changes of items, as they are sent.
+//! Changes to items, in requests.
 
 use qm_media::dto::fields::{MAX_NUMBER, MAX_TEXT, MAX_YEAR, nullable_text, number};
 use qm_media::model::item::{Edit, MEDIA_TYPES};
 use qm_web::{Fields, FromBody};
 use utoipa::ToSchema;
 
-/// What changes of an item; what is absent stays, what is null is cleared.
+/// Changes to an item; absent fields stay, null clears.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaItemInput)]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct ItemInput {
     /// `movie`, `tv`, `anime`, `music_video`, `documentary` or `other_video`
     pub media_type: Option<String>,
-    /// Of an episode: that of its series.
+    /// Title of the item; for an episode, the title of its series.
     pub title: Option<String>,
     #[schema(value_type = Option<String>)]
     pub sort_title: Option<Option<String>>,
@@ -52,13 +52,13 @@ impl From<ItemInput> for Edit {
     }
 }
 
-/// What an item is; nothing said: its name and folders are read again. What is null or absent stays.
+/// Identity of an item. If it is empty, the name and folders are read again. Fields that are null or absent stay.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaMatchInput)]
 pub struct MatchInput {
     /// `movie`, `tv`, `anime`, `music_video`, `documentary` or `other_video`
     pub media_type: Option<String>,
-    /// Of an episode: that of its series.
+    /// Title of the item; for an episode, the title of its series.
     pub title: Option<String>,
     pub year: Option<i64>,
     /// 0: specials.

@@ -1,4 +1,4 @@
-//! What is said of items, as it is sent and answered.
+//! Metadata of items, in requests and answers.
 
 use qm_media::dto::fields::{nullable_text, number};
 use qm_media::model::metadata::MetadataEdit;
@@ -8,15 +8,15 @@ use utoipa::ToSchema;
 
 use super::shows::{MAX_LIST, MAX_OVERVIEW, MAX_TEXT, MAX_YEAR, list, rating};
 
-/// Minutes: beyond any film.
+/// Longest runtime, in minutes: beyond any film.
 const MAX_RUNTIME: i64 = 100_000;
 
-/// What is said of an item; what is absent stays, what is null is cleared.
+/// Changes to the metadata of an item; absent fields stay, null clears.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaMetadataInput)]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub struct MetadataInput {
-    /// Of an episode its own.
+    /// Title of the item; for an episode, its own title.
     #[schema(value_type = Option<String>)]
     pub title: Option<Option<String>>,
     #[schema(value_type = Option<String>)]
@@ -71,7 +71,7 @@ impl FromBody for MetadataInput {
     }
 }
 
-/// Somebody with what they do; of other members nothing is kept.
+/// People with their roles; other members are dropped.
 fn people(f: &mut Fields<'_>, name: &'static str, role: &'static str) -> Option<Vec<Value>> {
     let given = f.any(name).optional()?;
     let Value::Array(given) = given else {

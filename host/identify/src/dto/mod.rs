@@ -1,4 +1,4 @@
-//! Statements of what items and shows are, as they are sent and answered.
+//! Identities and metadata of items and shows, in requests and answers.
 
 pub mod items;
 pub mod metadata;

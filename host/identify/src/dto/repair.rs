@@ -7,14 +7,14 @@ use utoipa::ToSchema;
 
 use crate::model::repair::{Preview, Proposal, Repaired};
 
-/// What would be done about an item.
+/// Proposal for one item.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaRepairProposal)]
 pub struct ProposalView {
     pub item_id: String,
     pub path: String,
-    /// What its folder names.
+    /// Title that its folder names.
     pub folder_title: String,
     pub folder_year: Option<i64>,
     /// Ids by their providers.
@@ -44,7 +44,7 @@ impl From<Proposal> for ProposalView {
     }
 }
 
-/// What a repair would do.
+/// Preview of a repair.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaRepairPreview)]
@@ -64,7 +64,7 @@ impl From<Preview> for RepairPreviewView {
     }
 }
 
-/// What a repair did, in items.
+/// Result of a repair, in items.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaRepaired)]
 pub struct RepairedView {

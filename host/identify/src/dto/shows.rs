@@ -1,4 +1,4 @@
-//! What is said of shows and seasons, as it is sent and answered.
+//! Metadata of shows and seasons, in requests and answers.
 
 use qm_media::model::details::{IdentityEdit, Refreshed, SeasonEdit, ShowEdit};
 use qm_media::model::external::PROVIDER_A;
@@ -10,20 +10,20 @@ use utoipa::ToSchema;
 use qm_media::dto::fields::{nullable_text, number};
 use qm_media::dto::shows::ShowView;
 
-/// Characters of a title or a word.
+/// Most characters of a title or a word.
 pub(super) const MAX_TEXT: usize = 512;
-/// Characters of what a show is about.
+/// Most characters of an overview.
 pub(super) const MAX_OVERVIEW: usize = 20_000;
-/// Genres, networks, studios or tags of a show.
+/// Most genres, networks, studios or tags of a show.
 pub(super) const MAX_LIST: usize = 100;
-/// Beyond any show.
+/// Latest year: beyond any show.
 pub(super) const MAX_YEAR: i64 = 9999;
 
 pub(super) fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<String>> {
     f.strings(name).max_items(MAX_LIST).each_max(MAX_TEXT).optional()
 }
 
-/// 0 to 10; `Some(None)`: it is null.
+/// A rating from 0 to 10; `Some(None)`: it is null.
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
 pub(super) fn rating(f: &mut Fields<'_>) -> Option<Option<f64>> {
     let is_null = f.is_null("rating");
@@ -70,7 +70,7 @@ impl From<IdentityInput> for IdentityEdit {
     }
 }
 
-/// What is said of a show; what is absent stays, what is null is cleared.
+/// Changes to the metadata of a show; absent fields stay, null clears.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", as = MediaShowMetadataInput)]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
@@ -146,14 +146,14 @@ pub struct OtherShowView {
     pub titledb_id: String,
 }
 
-/// What came of asking a provider about a show.
+/// Result of asking a provider about a show.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaShowRefreshed)]
 pub struct RefreshedView {
     pub show_id: String,
     pub refreshed: bool,
-    /// Who told; absent where nothing was stored.
+    /// Provider that answered; absent if nothing was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provider: Option<&'static str>,
@@ -230,7 +230,7 @@ impl RefreshedView {
     }
 }
 
-/// What is said of a season; what is absent stays, what is null is cleared.
+/// Changes to the metadata of a season; absent fields stay, null clears.
 #[derive(ToSchema)]
 #[schema(as = MediaSeasonInput)]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]

@@ -1,4 +1,4 @@
-//! What items are found to be: what is asked for, and what came of it.
+//! Identification of items: requests and results.
 
 use qm_media::model::titles::{Tally, Titled, Which};
 use qm_web::{Fields, FromBody};
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use qm_media::dto::items::RowView;
 
-/// Characters of an id.
+/// Most characters of an id.
 const MAX_ID: usize = 200;
 const STATUSES: [&str; 3] = ["unmatched", "matched", "manual"];
 
@@ -42,7 +42,7 @@ impl From<ReidentifyInput> for Which {
     }
 }
 
-/// What became of items that were identified again.
+/// Result of identifying items again.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaReidentified)]
 pub struct TallyView {
@@ -94,7 +94,7 @@ pub struct TitledbMatchView {
     pub titledb_id: String,
     /// 0 to 10.
     pub rating: Option<f64>,
-    /// Whether the data set knows the title. One that it does not know is taken by its id alone.
+    /// True if the data set knows the title. An unknown title is stored by its id alone.
     pub matched: bool,
 }
 

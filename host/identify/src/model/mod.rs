@@ -1,3 +1,3 @@
-//! Films that share an id, and what is proposed for them. Pure.
+//! Films that share an id, and the proposals for them. Pure.
 
 pub mod repair;

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 /// Ids by their providers.
 pub type Ids = BTreeMap<String, String>;
 
-/// What becomes of an item's ids.
+/// Treatment of an item's ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// They are replaced.
+    /// The ids are replaced.
     Reidentify,
-    /// They go: nobody knows the film.
+    /// The ids are deleted: no provider knows the film.
     Clear,
     Unchanged,
 }
@@ -35,24 +35,24 @@ pub struct Held {
     pub locked: bool,
     /// The whole path of its file.
     pub path: String,
-    /// The whole path of its folder, and its name.
+    /// The whole path of its folder, with the name of the folder.
     pub folder: String,
     pub current: Ids,
 }
 
-/// What was found out about a folder.
+/// Finding about the film of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Film {
     Known(Ids),
-    /// All who were asked answered, and none knows it.
+    /// All providers that were asked answered, and none knows it.
     Unknown,
-    /// Several are equally good.
+    /// Several films match equally well.
     Ambiguous(Vec<(String, String)>),
-    /// Not everybody who might know it answered.
+    /// A provider that might know it did not answer; with the reason.
     Unasked(String),
 }
 
-/// What would be done about an item.
+/// Proposal for one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     pub held: Held,
@@ -64,14 +64,14 @@ pub struct Proposal {
     pub reason: String,
 }
 
-/// All of it.
+/// Number of shared ids, and the proposals for all items that hold them.
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
     pub contaminated: usize,
     pub proposals: Vec<Proposal>,
 }
 
-/// What was done.
+/// Result of a repair, in items.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
     pub reidentified: u64,
@@ -80,7 +80,7 @@ pub struct Repaired {
 }
 
 impl Proposal {
-    /// Judges an item by what its folder is.
+    /// Proposal for an item, by the film of its folder.
     pub fn new(held: Held, (title, year): (String, Option<i64>), film: &Film) -> Self {
         let stays = |reason: String, ambiguous| (held.current.clone(), Action::Unchanged, ambiguous, reason);
         let (proposed, action, ambiguous, reason) = match film {
@@ -122,7 +122,7 @@ impl Proposal {
     }
 }
 
-/// Title and year of the name of a film's folder. `this_year`: a later one than the next two is none.
+/// Title and year from the name of a film's folder. A year later than two years after `this_year` is none.
 pub fn film_of(folder: &str, this_year: i64) -> (String, Option<i64>) {
     let bare = without_groups(folder);
     let plausible = |year: i64| (1888..=this_year + 2).contains(&year);
@@ -141,7 +141,7 @@ pub fn film_of(folder: &str, this_year: i64) -> (String, Option<i64>) {
     (title.trim().to_owned(), year)
 }
 
-/// Without `[…]` and `{…}`; what is open to the end stays.
+/// Name without `[…]` and `{…}`. A bracket that is not closed stays.
 fn without_groups(name: &str) -> String {
     let mut kept = String::new();
     let mut rest = name;

@@ -1,9 +1,10 @@
-//! Items that providers have not told of yet, and when they were asked in vain.
+//! Items without metadata from providers, and times of questions in vain.
 
 use qm_db::{DbError, Tx, sql};
 use qm_kernel::Timestamp;
 
-/// Matched and unlocked items of which no more than their names, or the data set of titles, tell, and that nobody was asked about lately.
+/// SQL condition: matched, unlocked items with metadata only from their names or from the data set of titles, about which no
+/// provider was asked lately.
 macro_rules! lacking {
     () => {
         "FROM media_items i WHERE i.library_id = $1 AND i.match_status <> 'unmatched' AND NOT i.locked \
@@ -21,7 +22,7 @@ sql! {
     FORGET = "DELETE FROM media_metadata_tries WHERE item_id = $1";
 }
 
-/// Ids of the items of a library that providers are to be asked about, in their order, behind `after`.
+/// Ids behind `after` of the items of a library about which providers should be asked, in the order of the ids.
 pub async fn lacking(
     tx: &mut Tx,
     library_id: &str,
@@ -33,13 +34,13 @@ pub async fn lacking(
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// How many there are of them.
+/// Number of items of a library about which providers are due to be asked.
 pub async fn count(tx: &mut Tx, library_id: &str, now: Timestamp) -> Result<u64, DbError> {
     let count = qm_db::value!(tx, i64, COUNT, library_id, now.ms()).await?;
     Ok(count.unsigned_abs())
 }
 
-/// Providers were asked in vain about an item that is as it was at `updated_at`.
+/// Stores that providers were asked in vain about an item, if it is unchanged since `updated_at`.
 pub async fn tried(
     tx: &mut Tx,
     item_id: &str,
@@ -50,7 +51,7 @@ pub async fn tried(
     Ok(())
 }
 
-/// They have told.
+/// Forgets questions in vain about an item that a provider has described.
 pub async fn told(tx: &mut Tx, item_id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET, item_id).await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Tables as this room alone reads and writes them.
+//! Tables that only this crate reads and writes.
 
 pub mod enrich;
 pub mod repair;

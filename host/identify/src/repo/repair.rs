@@ -23,12 +23,12 @@ pub struct HeldId {
     pub external_id: String,
 }
 
-/// All of them, by the places of the items.
+/// All such ids, in the order of the items' places.
 pub async fn held(tx: &mut Tx) -> Result<Vec<HeldId>, DbError> {
     qm_db::all!(tx, HeldId, HELD).await
 }
 
-/// An item is not called anything elsewhere; `false`: it is gone, or locked by now.
+/// Deletes the outside ids of an item; `false`: it is gone, or locked by now.
 pub async fn clear(tx: &mut Tx, item: &str, now: qm_kernel::Timestamp) -> Result<bool, DbError> {
     if qm_db::exec!(tx, TOUCH, item, now.ms()).await?.rows() == 0 {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! `/api/media/items/{id}`: what people say of an item.
+//! `/api/media/items/{id}`: decisions of people about an item.
 
 use axum::extract::State;
 use qm_media::dto::items::RowView;

@@ -1,4 +1,4 @@
-//! Errors with which each operation of this room may refuse, for the document.
+//! Errors that every operation of this crate may return, for the API document.
 
 use qm_media::LibraryError as E;
 use qm_media::dto::faults::{own, some, with};

@@ -1,4 +1,4 @@
-//! `/api/media/items/{id}/metadata`: what is said of an item.
+//! `/api/media/items/{id}/metadata`: metadata of an item.
 
 use axum::extract::State;
 use qm_media::dto::items::MetadataView;

@@ -1,4 +1,4 @@
-//! Routes of what items and shows are, and who says so: parse, call the service, shape.
+//! Routes of the identity and the metadata of items and shows: parse, call the service, shape.
 
 mod edit;
 mod faults;
@@ -16,7 +16,7 @@ use crate::service::Identification;
 
 type App = axum::extract::State<Arc<Identification>>;
 
-/// Routes of this room, still without their state.
+/// Routes of this crate, without their state.
 pub fn routes() -> Routes<Arc<Identification>> {
     Routes::new()
         .add(routes!(edit::update_item).need(P::MediaManagerEditMetadata))

@@ -1,4 +1,4 @@
-//! `/api/media/shows/{id}`: what is said of a show and its seasons.
+//! `/api/media/shows/{id}`: metadata of a show and its seasons.
 
 use axum::extract::State;
 use qm_media::dto::shows::{SeasonView, ShowMetadataView};

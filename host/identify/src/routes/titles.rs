@@ -1,4 +1,4 @@
-//! `/api/media/items`: what items are found to be.
+//! `/api/media/items`: identification of items.
 
 use axum::extract::State;
 use qm_platform::Caller;

@@ -1,8 +1,8 @@
-//! What the data set of titles, and a provider that finds titles by its ids, add to what is said of an item: its rating, and its id there.
-//! Where the data set has no rating, who rates titles without it is asked.
+//! Additions to the metadata of an item: its rating from the data set of titles, and its id at a provider that finds titles
+//! by ids of that data set. Where the data set has no rating, a provider of ratings is asked.
 //!
-//! All are asked outside of any transaction. What they say is stored together with the rest, where the item still has the id that they were
-//! asked by; who cannot be asked leaves it as it is, for it is an addition.
+//! All questions are asked outside of any transaction. The answers are stored together with the other metadata, if the item
+//! still has the id that was asked about. They are additions: a provider that cannot be asked leaves the item as it is.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -20,10 +20,10 @@ use serde_json::json;
 
 use super::Identification;
 
-/// What the audit calls it.
+/// Action in the audit trail.
 pub(super) const ADDED: &str = "media.titledb.enrichment.completed";
 
-/// What is added to an item of this id in the data set.
+/// Additions to an item with this id in the data set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Crossed {
     pub titledb_id: String,
@@ -32,7 +32,7 @@ pub(super) struct Crossed {
     own: Option<(TitleKind, String)>,
 }
 
-/// What of it was stored.
+/// Additions that were stored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Added {
     titledb_id: String,
@@ -46,7 +46,7 @@ impl Added {
     }
 }
 
-/// What was told, if anything was; `not_asked` says in the log what was not learned because somebody is silent.
+/// The answer, if there is one. `not_asked` is the log message for a silent or failed provider.
 fn told<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &str) -> Option<T> {
     match answer {
         Ok(Alone::Told(told)) => Some(told),
@@ -64,7 +64,7 @@ fn told<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &st
 }
 
 impl Identification {
-    /// Asks what is to be added to an item that providers told of; `None`: it has no id in the data set.
+    /// Asks for additions to an item that providers described; `None`: it has no id in the data set.
     pub(super) async fn cross_told(
         &self,
         item_id: &str,
@@ -89,7 +89,7 @@ impl Identification {
         Ok(Some(self.cross(id, title.as_ref(), has_own).await))
     }
 
-    /// `title`: what the data set has of that id.
+    /// Asks for additions by an id of the data set. `title`: its record of that id.
     pub(super) async fn cross(&self, id: &str, title: Option<&TitleRecord>, has_own: bool) -> Crossed {
         let own = if has_own { None } else { self.own_id_of(id).await };
         let is_series = title.is_some_and(|title| is_series(&title.kind));
@@ -122,7 +122,7 @@ impl Identification {
         told(own, titledb_id, "an id was not looked for at a provider")
     }
 
-    /// Adds what was found to an item and to what is said of it, which is the caller's to store; `None`: it has another id by now.
+    /// Adds the findings to an item and its metadata, which the caller stores; `None`: it has another id by now.
     pub(super) async fn add_crossed(
         &self,
         tx: &mut Tx,
@@ -140,7 +140,7 @@ impl Identification {
             ..Added::default()
         };
         if let Some(Rated { rating, is_series }) = crossed.rated
-            // An episode is rated by its own.
+            // An episode does not take the rating of its series.
             && !(is_series && item.episode.is_some())
             && metadata.rate(rating, TITLEDB)
         {
@@ -161,7 +161,7 @@ impl Identification {
         Ok(Some(added))
     }
 
-    /// Tells those who look, once it is stored.
+    /// Sends a realtime event about the additions once they are stored.
     pub(super) fn tell_added(&self, tx: &mut Tx, item_id: &str, added: &Added) {
         let (hub, at) = (self.hub.clone(), self.ctx.now());
         let (item_id, added) = (item_id.to_owned(), added.clone());
@@ -177,7 +177,7 @@ impl Identification {
         });
     }
 
-    /// Notes what was added because somebody wanted something of the item. `entry`: [`ADDED`], by whom.
+    /// Records the additions in the audit trail. `entry`: [`ADDED`], with the person who asked for the item.
     pub(super) async fn note_added(
         &self,
         tx: &mut Tx,

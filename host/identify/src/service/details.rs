@@ -1,4 +1,4 @@
-//! What people say of shows and seasons.
+//! Changes that people make to shows and seasons.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 
 use super::Identification;
 
-/// Seasons beyond this number are none; years are seasons too.
+/// Largest number of a season; years are seasons too.
 const MAX_SEASON: i64 = 99_999;
 
 impl Identification {
-    /// Says which show a folder holds: the show with the directory of its library, and how many items belong to its series.
+    /// Stores the ids of a show; returns the show with the directory of its library, and the number of items of its series.
     pub async fn identify_show(
         &self,
         caller: Caller<'_>,
@@ -40,7 +40,7 @@ impl Identification {
         ] {
             match said {
                 Some(said) => *own = said,
-                // That of another show.
+                // The id belongs to the earlier show.
                 None if is_other => *own = None,
                 None => {}
             }
@@ -67,7 +67,7 @@ impl Identification {
         Ok((show, path, episodes))
     }
 
-    /// Says something of a show.
+    /// Stores changes to the metadata of a show.
     pub async fn describe_show(
         &self,
         caller: Caller<'_>,
@@ -89,7 +89,7 @@ impl Identification {
         Ok(metadata)
     }
 
-    /// Says something of a season. `number`: as the caller wrote it.
+    /// Stores changes to the metadata of a season. `number`: as the caller wrote it.
     pub async fn describe_season(
         &self,
         caller: Caller<'_>,

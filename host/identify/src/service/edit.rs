@@ -1,4 +1,4 @@
-//! What people say of an item: what it is, that it is not known, that it is to stay as it is.
+//! Decisions of people about an item: its identity, that it is unmatched, that it is locked.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -15,11 +15,11 @@ use serde_json::json;
 
 use super::Identification;
 
-/// What becomes of an item, and how that is called in the audit.
+/// Decision about an item; it sets the action in the audit trail.
 enum Verdict {
     /// A person changed fields of it.
     Edited(Edit),
-    /// A person says what it is; nothing said: its name is asked again.
+    /// A person identified it; an empty edit reads its name again.
     Matched(Edit),
     Unmatched,
 }
@@ -42,22 +42,22 @@ impl Verdict {
 }
 
 impl Identification {
-    /// Changes what an item is called and counted as.
+    /// Changes the title, type and numbers of an item.
     pub async fn edit_item(&self, caller: Caller<'_>, id: &str, edit: Edit) -> Result<Listed, LibraryError> {
         self.judge_item(caller, id, Verdict::Edited(edit)).await
     }
 
-    /// Says what an item is; with nothing said, its name and folders are read again.
+    /// Identifies an item by hand; an empty edit reads its name and folders again.
     pub async fn match_item(&self, caller: Caller<'_>, id: &str, edit: Edit) -> Result<Listed, LibraryError> {
         self.judge_item(caller, id, Verdict::Matched(edit)).await
     }
 
-    /// Says that nobody knows what an item is. What is known of it stays.
+    /// Marks an item as unmatched. Its metadata stays.
     pub async fn unmatch_item(&self, caller: Caller<'_>, id: &str) -> Result<Listed, LibraryError> {
         self.judge_item(caller, id, Verdict::Unmatched).await
     }
 
-    /// Keeps an item as it is, or lets it be changed again.
+    /// Locks an item against changes, or unlocks it.
     pub async fn lock_item(
         &self,
         caller: Caller<'_>,

@@ -1,11 +1,13 @@
-//! What providers say of items that nobody has ordered anything about: those that a scan has found, and those of a download.
+//! Metadata from providers for items that nobody ordered it for: those found by a scan, and those of a download.
 //!
-//! Matched and unlocked items are asked about of which no more than their names, or the data set of titles, tell. Each is asked about outside of any transaction, and what
-//! is said is stored in one, where the item is still what it was: whatever ends in between leaves it as it was, and the next attempt
-//! finds it again. One that no provider knows is asked about anew after [`UNKNOWN`], one about which they were silent after
-//! [`SILENT`], each at once when it has become another one. Where nobody has a key nothing is looked for.
-//! Bounds: with a scan, or a download, `Pace::describes` items and [`LONGEST`]; what is left is done by a job of its own, one at a time
-//! and one a library. It ends at [`SILENCES`] items in a row that nobody answers about.
+//! Providers are asked about matched, unlocked items that have metadata only from their names or from the data set of
+//! titles. Each is asked about outside of any transaction. The answer is stored in one, if the item is unchanged: an
+//! interruption leaves the item as it was, and the next attempt finds it again. An item that no provider knows is asked
+//! about again after [`UNKNOWN`], one for which providers were silent after [`SILENT`], each at once when it has become
+//! another one. If no provider has a key, nothing is asked.
+//!
+//! Bounds: `Pace::describes` items and [`LONGEST`] with a scan or a download; a job of its own does the rest, one at a time
+//! and one a library. It ends after [`SILENCES`] items in a row without an answer.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
@@ -31,31 +33,31 @@ use super::fetch::Patience;
 use super::metadata::{Heard, asked, reasons};
 use crate::repo::enrich;
 
-/// Type of the jobs that go on where a scan has ended.
+/// Type of the jobs that ask about the rest after a scan.
 pub const TYPE: &str = "media.library_enrich";
-/// Items that are looked for at once.
+/// Items that one query reads.
 const AT_ONCE: i64 = 64;
-/// A scan asks no longer.
+/// Longest time that a scan asks providers.
 const LONGEST: Duration = Duration::from_mins(2);
-/// After that many items in a row about which nobody answers nothing more is asked.
+/// Items in a row without an answer after which asking ends.
 const SILENCES: u64 = 3;
 const UNKNOWN: Duration = Duration::from_hours(7 * 24);
 const SILENT: Duration = Duration::from_hours(1);
-/// What is told of a scan while it asks providers, in percent of the whole.
+/// Range of the scan's progress in which providers are asked, in percent.
 const SHARE: (f64, f64) = (80.0, 99.0);
 
-/// What became of one item.
+/// Result for one item.
 pub enum One {
     Told,
-    /// Nobody knows it.
+    /// No provider knows it.
     Unknown,
-    /// There is nothing to ask, or it became another one meanwhile.
+    /// Nothing had to be asked, or it became another one meanwhile.
     Passed,
-    /// Why nobody answered.
+    /// Reason why no provider answered.
     Silent(String),
 }
 
-/// How far it may go.
+/// Limit on items and time.
 pub struct Bound {
     items: usize,
     until: Instant,
@@ -67,7 +69,7 @@ impl Bound {
     }
 }
 
-/// Those who do not answer.
+/// Count of items for which no provider answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Silence {
@@ -77,7 +79,7 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Takes what became of an item; whether more are asked about.
+    /// Counts the result of an item; true if more items may be asked about.
     pub fn goes_on(&mut self, became: &One) -> bool {
         match became {
             One::Silent(why) => {
@@ -90,7 +92,7 @@ impl Silence {
         self.row < SILENCES
     }
 
-    /// What people are told of it.
+    /// Warns people in the job's log about the silent providers.
     pub async fn warn(&self, job: &JobContext) -> Result<(), JobError> {
         let told = match self.items {
             0 => return Ok(()),
@@ -110,18 +112,18 @@ impl Silence {
     }
 }
 
-/// What came of it.
+/// Result of asking about several items.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Described {
-    /// Items that providers told of.
+    /// Items that providers described.
     pub told: u64,
-    /// Those of them that were not identified just now.
+    /// Number of these that were not identified in this run.
     #[serde(skip)]
     pub others: u64,
     pub unknown: u64,
     silence: Silence,
-    /// Some are left.
+    /// True if items are left because of a limit.
     #[serde(skip)]
     pub is_bounded: bool,
 }
@@ -157,14 +159,14 @@ impl JobHandler for Enriching {
     }
 }
 
-/// Items of a library that are asked about one after another.
+/// Run of questions about the items of a library, one after another.
 struct Going<'a> {
     room: &'a Identification,
     job: &'a JobContext,
-    /// None: the job is there for nothing else, and stores how far it is.
+    /// Limit of the run; `None` for a job of its own, which stores its progress.
     bound: Option<Bound>,
     patience: Patience,
-    /// Items that were identified just now.
+    /// Items that were identified in this run.
     identified: &'a HashSet<String>,
 }
 
@@ -241,8 +243,8 @@ impl Going<'_> {
 }
 
 impl Identification {
-    /// Asks about what is lacking, as far as a scan may: how many items beside those that were identified just now are told of. What is
-    /// left is done by a job of its own.
+    /// Asks providers about items without metadata, within the limits of a scan. Returns the number of described items,
+    /// without those identified in this run. A job of its own does the rest.
     pub(super) async fn describe_found(
         &self,
         of: &MediaLibrary,
@@ -274,7 +276,7 @@ impl Identification {
         }
     }
 
-    /// Has the rest of a library asked about. One at a time of it: asked for again meanwhile, it is the same job.
+    /// Starts a job for the rest of a library. There is one a library: a second request meanwhile returns the same job.
     pub async fn enqueue_rest(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), JobError> {
         let rest = NewJob {
             name: Some(of.name.clone()),
@@ -290,7 +292,7 @@ impl Identification {
         Ok(())
     }
 
-    /// Whether anybody can be asked.
+    /// True if any provider of films or series can be asked.
     pub async fn has_teller(&self, job: &JobContext) -> Result<bool, JobError> {
         for kind in [LookupKind::Movie, LookupKind::Tv] {
             match self.metadata.chain(kind).await {
@@ -306,8 +308,8 @@ impl Identification {
         Ok(false)
     }
 
-    /// Asks about one item, and stores what is said of it in a transaction that is the caller's to end; without one nothing is to be
-    /// stored.
+    /// Asks about one item, and stores the answer in a transaction that the caller commits; no transaction means that
+    /// nothing is stored.
     pub async fn describe(&self, job: &JobContext, id: &str) -> Result<(One, Option<Tx>), Stop> {
         let mut tx = self.db.begin_read().await?;
         let (item, question) = match asked(&mut tx, id).await {
@@ -361,7 +363,7 @@ impl Identification {
     }
 }
 
-/// Whether providers are to be asked about an item.
+/// True if providers should be asked about an item.
 async fn is_lacking(tx: &mut Tx, item: &Item) -> Result<bool, Stop> {
     if item.locked || item.match_status == "unmatched" {
         return Ok(false);
@@ -371,7 +373,7 @@ async fn is_lacking(tx: &mut Tx, item: &Item) -> Result<bool, Stop> {
     Ok(matches!(by, None | Some(Some(LOCAL | TITLEDB))))
 }
 
-/// An item that is gone, or another one by now, is passed over.
+/// Result for an error: an item that is gone, or changed meanwhile, is skipped.
 fn passed(error: LibraryError) -> Result<(One, Option<Tx>), Stop> {
     match error {
         LibraryError::NoSuchItem | LibraryError::Changed => Ok((One::Passed, None)),

@@ -1,4 +1,4 @@
-//! What people say which title of the data set an item is.
+//! Choice of a title of the data set for an item, made by a person.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -22,7 +22,7 @@ use super::metadata::asked;
 
 const NEEDED: Permission = Permission::MediaManagerTitledbMatch;
 
-/// A title, and of an episode the series with its place there.
+/// A title; for an episode, also its series and its numbers there.
 struct Told {
     title: TitleRecord,
     series: Option<TitleRecord>,
@@ -31,7 +31,7 @@ struct Told {
 }
 
 impl Told {
-    /// What is said of it.
+    /// Metadata of the title.
     fn metadata(&self) -> Metadata {
         let title = &self.title;
         let number = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok());
@@ -50,7 +50,7 @@ impl Told {
         }
     }
 
-    /// What the item is called by it. The title of an episode is that of its series.
+    /// Names the item after the title. An episode gets the title of its series.
     fn name(&self, item: &mut Item) {
         let named = self.series.as_ref().unwrap_or(&self.title);
         item.title.clone_from(&named.title);
@@ -68,7 +68,7 @@ impl Told {
 }
 
 impl Identification {
-    /// Says which title of the data set an item is, be it locked. One that the data set does not know is taken by its id alone.
+    /// Identifies an item, locked or not, as a title of the data set. An unknown title is stored by its id alone.
     pub async fn entitle_item(
         &self,
         caller: Caller<'_>,
@@ -150,8 +150,8 @@ impl Identification {
         })
     }
 
-    /// Stores what the data set says of an item, with what is added to it. What people said stays, and what providers said of the same
-    /// title where the data set says nothing.
+    /// Stores metadata of the data set for an item, with the additions. Values of people stay, and so do those of providers
+    /// about the same title where the data set has none.
     async fn describe_titled(
         &self,
         tx: &mut Tx,
@@ -163,7 +163,7 @@ impl Identification {
         let now = self.ctx.now();
         let stored = repo::metadata::find(tx, &item.id).await?;
         if stored.is_none() && title.is_none() {
-            // Nothing is known of it but its id.
+            // Only its id is known.
             let mut none = ItemMetadata::new(self.ctx.id(), item, now);
             return self.add_crossed(tx, item, &mut none, crossed).await;
         }
@@ -185,7 +185,7 @@ impl Identification {
         Ok(added)
     }
 
-    /// What the data set says of an id; `None`: it does not know it.
+    /// Record of the data set for an id; `None`: it does not know the id.
     async fn title_told(&self, id: &str) -> Result<Option<Told>, LibraryError> {
         let titles = &self.titles;
         let Some(title) = titles.title(id).await? else {

@@ -1,10 +1,12 @@
-//! The job that has providers asked what many items are about, for somebody who ordered it, or one item, for a rule of automation.
+//! Job that asks providers for metadata of many items, for a person who ordered it, or of one item, for a rule of
+//! automation.
 //!
-//! Each item is asked about outside of any transaction, and its answer is stored in one: whatever ends in between leaves it as it was.
-//! How far the job is is stored after each, so that a server that is killed goes on with the next one. An item that was stored
-//! last before that may be asked about once more, which does no harm.
-//! Bounds: [`TOGETHER`] orders at once; an item that others change meanwhile is asked about [`TRIES`] times; providers that are
-//! silent are waited for [`Patience`] long.
+//! Each item is asked about outside of any transaction, and its answer is stored in one: an interruption leaves it as it
+//! was. Progress is stored after each item, so that a server that was killed goes on with the next one. The last item before
+//! that may be asked about once more, which does no harm.
+//!
+//! Bounds: [`TOGETHER`] orders at once; an item that others change meanwhile is asked about [`TRIES`] times; silent
+//! providers are waited for as [`Patience`] says.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -30,7 +32,7 @@ const TRIES: usize = 3;
 pub fn job_type(room: &Arc<Identification>) -> JobType {
     let handler = Arc::new(Fetching(Arc::downgrade(room)));
     JobType {
-        // Nothing on a disk is touched, and providers have paces of their own: a long order holds up no short one.
+        // No disk is used, and providers have their own rate limits: a long order does not block a short one.
         at_once: Some(TOGETHER),
         ..jobs::job_type(TYPE, "jobs.type.media.metadata_fetch", handler)
     }
@@ -45,7 +47,7 @@ impl JobHandler for Fetching {
         let Some(id) = job.input()["itemId"].as_str() else {
             return room.fetch_ordered(job).await;
         };
-        // A rule wants it: it acts for nobody, whose rights could be asked for.
+        // For a rule: there is no user whose rights could be checked.
         let metadata = tokio::select! {
             () = job.cancelled() => return Err(stopped()),
             stored = room.fetch_for_a_rule(id) => stored?,
@@ -56,8 +58,7 @@ impl JobHandler for Fetching {
     }
 }
 
-/// How long is waited for providers that do not answer: three times, longer each time, and from the beginning once one has
-/// answered.
+/// Waiting for silent providers: up to three times, each longer than the last. An answer starts the count anew.
 pub(super) struct Patience {
     most: u32,
     waited: u32,
@@ -70,17 +71,17 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Nobody is waited for.
+    /// No waiting at all.
     pub const fn none() -> Self {
         Self { most: 0, waited: 0 }
     }
 
-    /// Whether it has not been long enough.
+    /// True if another wait is allowed.
     pub const fn is_left(&self) -> bool {
         self.waited < self.most
     }
 
-    /// Waits a while, unless it has been long enough: `false` at once. `unit`: the first while.
+    /// Waits for `unit`, 3 × `unit`, then 9 × `unit`. Returns `false` at once if no wait is left.
     pub async fn wait(&mut self, job: &JobContext, unit: Duration) -> Result<bool, JobError> {
         if !self.is_left() {
             return Ok(false);
@@ -115,7 +116,7 @@ impl Identification {
         })))
     }
 
-    /// Has one item asked about. An error of the job leaves it to another attempt.
+    /// Asks about one item, and waits for silent providers. After an error of the job, another attempt does it.
     async fn fetch_patiently(
         &self,
         job: &JobContext,

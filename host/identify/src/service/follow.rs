@@ -1,7 +1,7 @@
-//! Identification that follows a scan, once the scan has ended and others may scan.
+//! Identification after a scan, when the lock of scans is free again.
 //!
-//! A job that is cut off begins it anew: what is identified already is not looked at again, and what providers told of is not asked
-//! about again. A download, which tells rules of each of its items, goes through the same stages item by item.
+//! A job that was cut off starts it again: identified items are not read again, and described ones not asked about again. A
+//! download, whose rules run for each item, goes through the same stages item by item.
 
 use qm_jobs::{JobContext, Progress};
 use qm_media::model::library::MediaLibrary;
@@ -9,12 +9,12 @@ use qm_media::service::jobs::Stop;
 
 use super::Identification;
 
-/// Percent of a scan's job at which names are read, and at which the data set of titles is asked.
+/// Progress of a scan's job, in percent, at which names are read, and at which the data set of titles is asked.
 const STAGES: [f64; 2] = [70.0, 75.0];
 
 impl Identification {
-    /// Identifies what nobody knows in a library, and has providers tell of it as far as a scan may; of how many items something is
-    /// known by now.
+    /// Identifies unmatched items of a library, and asks providers within the limits of a scan. Returns the number of items
+    /// about which something new is known.
     pub async fn follow_scan(&self, of: &MediaLibrary, job: &JobContext) -> Result<u64, Stop> {
         let [names, titles] = STAGES.map(|percent| Progress::percent(percent).phase("enrich"));
         job.progress(names).await?;

@@ -1,4 +1,4 @@
-//! What is said of items: asked of providers, or said by people.
+//! Metadata of items: asked of providers, or entered by people.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -16,24 +16,24 @@ use serde_json::{Value, json};
 use super::Identification;
 use super::cross::{ADDED, Added, Crossed};
 
-/// What providers said of an item, and what they were asked.
+/// Answer of providers about an item, with the question.
 pub(super) struct Heard {
     asked: Lookup,
     pub told: Told,
-    /// Whether there is anybody to ask.
+    /// True if there was a provider to ask.
     was_asked: bool,
     crossed: Option<Crossed>,
 }
 
 impl Heard {
-    /// Whether it answers this question.
+    /// True if it answers this question.
     pub fn is_about(&self, question: &Lookup) -> bool {
         self.asked == *question
     }
 }
 
 impl Identification {
-    /// Asks providers a question about an item, for whoever stores the answer afterwards. Nothing is held meanwhile.
+    /// Asks providers about an item; the caller stores the answer afterwards. No transaction is open meanwhile.
     pub(super) async fn ask_chain(&self, id: &str, asked: Lookup) -> Result<Heard, LibraryError> {
         let told = self.metadata.details(&asked).await?;
         let was_asked = !self.metadata.chain(asked.kind).await?.is_empty();
@@ -49,8 +49,8 @@ impl Identification {
         })
     }
 
-    /// Asks providers what an item is about. They are asked outside of any transaction, and their answer is stored in one, when the
-    /// item is still what they were asked about: whatever ends in between leaves it as it was.
+    /// Asks providers for metadata of an item, outside of any transaction. The answer is stored in one, if the item is
+    /// unchanged: an interruption leaves it as it was.
     pub async fn fetch_metadata(&self, caller: Caller<'_>, id: &str) -> Result<ItemMetadata, LibraryError> {
         let needed = [Permission::MediaManagerEditMetadata];
         judge_alone(&*self.rights.acting, &self.db, caller.principal, &needed).await?;
@@ -62,7 +62,7 @@ impl Identification {
         self.store_audited(tx, id, heard, entry).await
     }
 
-    /// The same for a rule of automation, which acts for nobody.
+    /// Asks providers for metadata of an item, for a rule of automation and without a user.
     pub(super) async fn fetch_for_a_rule(&self, id: &str) -> Result<ItemMetadata, LibraryError> {
         let (_, question) = asked(&mut self.db.begin_read().await?, id).await?;
         let heard = self.ask_chain(id, question).await?;
@@ -74,7 +74,7 @@ impl Identification {
         self.store_audited(tx, id, heard, entry).await
     }
 
-    /// Stores an answer, with rows of the audit, which `entry` begins, on who said something and who was silent.
+    /// Stores an answer, with rows of the audit trail that name the sources and the silent providers. `entry` starts a row.
     async fn store_audited<'a>(
         &self,
         mut tx: Tx,
@@ -101,12 +101,12 @@ impl Identification {
                 self.note_added(&mut tx, entry(ADDED), id, added).await?;
             }
         }
-        // Also of a refusal, before which nothing was written but the audit.
+        // Committed after a refusal too: only the audit was written before it.
         tx.commit().await?;
         Ok(stored?.0)
     }
 
-    /// Stores what providers say of an item, unless it is another one by now or nobody answered.
+    /// Stores the answer of providers about an item, unless the item has changed or no provider answered.
     pub(super) async fn store_heard(
         &self,
         tx: &mut Tx,
@@ -148,7 +148,7 @@ impl Identification {
         Ok((metadata, added))
     }
 
-    /// Keeps what an item is called elsewhere. What people said stays, and the id of an episode is not replaced by that of its series.
+    /// Stores outside ids of an item. Ids from people stay, and the id of an episode is not replaced by that of its series.
     async fn store_ids(
         &self,
         tx: &mut Tx,
@@ -175,7 +175,7 @@ impl Identification {
         Ok(())
     }
 
-    /// Takes what a person says of an item. No provider says otherwise from then on.
+    /// Stores changes of a person to the metadata of an item. From then on no provider changes these fields.
     pub async fn describe_item(
         &self,
         caller: Caller<'_>,
@@ -218,7 +218,7 @@ impl Identification {
     }
 }
 
-/// An item, and what providers are asked of it.
+/// An item, and the question to providers about it.
 pub(super) async fn asked(tx: &mut Tx, id: &str) -> Result<(Item, Lookup), LibraryError> {
     let found = repo::lists::find(tx, id).await?;
     let (item, _) = found.ok_or(LibraryError::NoSuchItem)?;
@@ -240,7 +240,7 @@ pub(super) async fn asked(tx: &mut Tx, id: &str) -> Result<(Item, Lookup), Libra
             ids.extend(known.map(|known| id(source, known)));
         }
     } else {
-        // What providers found by its title is found again.
+        // Ids that providers found by the title are left out, as they are found again.
         let said = repo::external::of_item(tx, &item.id).await?.into_iter();
         let said = said.filter(|id| !id.is_derived);
         ids.extend(said.map(|said| id(&said.provider, said.value)));

@@ -1,4 +1,4 @@
-//! The use cases of this room.
+//! Use cases of this crate.
 
 mod cross;
 mod details;
@@ -27,7 +27,7 @@ use qm_ports::titledb::TitleData;
 use qm_realtime::Hub;
 use tokio::sync::Semaphore;
 
-/// Parts that the room is made of.
+/// Dependencies of the identification.
 pub struct IdentificationDeps {
     pub db: Db,
     pub ctx: Ctx,
@@ -40,11 +40,11 @@ pub struct IdentificationDeps {
     pub titles: Arc<dyn TitleData>,
     /// Providers of metadata.
     pub metadata: Arc<dyn MetadataChain>,
-    /// Channel to those who look.
+    /// Realtime channel to clients.
     pub hub: Hub,
 }
 
-/// The room that finds out what items and shows are, and keeps who said so.
+/// Identification of items and shows, which stores each value with its source.
 pub struct Identification {
     db: Db,
     ctx: Ctx,
@@ -56,12 +56,12 @@ pub struct Identification {
     titles: Arc<dyn TitleData>,
     metadata: Arc<dyn MetadataChain>,
     hub: Hub,
-    /// Turns of those who ask what films are, to see what a repair would do.
+    /// Limit on previews of a repair, which ask providers about films.
     repairs: Semaphore,
 }
 
 impl Identification {
-    /// Registers its types of jobs; nothing runs before the jobs do.
+    /// Makes the identification and registers its types of jobs. Nothing runs before the jobs are started.
     pub fn new(deps: IdentificationDeps) -> Arc<Self> {
         let room = Arc::new(Self {
             db: deps.db,

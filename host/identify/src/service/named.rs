@@ -1,4 +1,4 @@
-//! Ids that names and notes of people say items have.
+//! Ids that names and `.nfo` files give for items.
 
 use qm_db::{DbError, Tx};
 use qm_media::model::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB, page};
@@ -8,7 +8,7 @@ use qm_media_names::naming::tag::Ids;
 use super::Identification;
 
 impl Identification {
-    /// Takes what is said of items: it is what they are, instead of what was found by their titles. What somebody said before stays.
+    /// Stores given ids of items, instead of those found by their titles. Ids from people stay.
     pub async fn take_ids(&self, tx: &mut Tx, said: &[(String, Ids)]) -> Result<(), DbError> {
         let items: Vec<&str> = said.iter().map(|(item, _)| &**item).collect();
         if items.is_empty() {

@@ -1,4 +1,4 @@
-//! Names of items, read for what they say the items are.
+//! Identification of items by their names.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use qm_media_names::place;
 
 use super::Identification;
 
-/// Items that are written in one transaction.
+/// Most items that are written in one transaction.
 const AT_ONCE: usize = 256;
 
 impl Identification {
-    /// Looks at the paths of all unlocked items that are not matched; which are now.
+    /// Reads the paths of all unlocked, unmatched items; returns those that match now.
     pub(super) async fn identify_all(
         &self,
         library: &MediaLibrary,
@@ -66,7 +66,7 @@ impl Identification {
         }
     }
 
-    /// Reads the name of an item again, as the job that a rule waits for: what it is now.
+    /// Reads the name of an item again, in the job that a rule waits for; returns its status.
     pub(super) async fn read_one(&self, id: &str) -> Result<&'static str, LibraryError> {
         let ids = [id.to_owned()];
         loop {
@@ -87,7 +87,7 @@ impl Identification {
                 return Err(LibraryError::Locked);
             }
             if arrived.item.place != at || arrived.item.library_id != item.library_id {
-                // It was moved meanwhile: its name is another one.
+                // It was moved meanwhile, so its name may have changed.
                 continue;
             }
             if arrived.item.is_otherwise(&found) {

@@ -1,7 +1,7 @@
-//! What a provider says of a show, when somebody wants it.
+//! Metadata of a show from a provider, on request.
 //!
-//! One provider is asked, outside of any transaction, and its answer is stored in one, when the show is still what it was: whatever ends
-//! in between leaves it as it was.
+//! One provider is asked, outside of any transaction. Its answer is stored in one, if the show is unchanged: an interruption
+//! leaves it as it was.
 
 use qm_db::Tx;
 use qm_kernel::Permission;
@@ -20,8 +20,8 @@ use super::Identification;
 use super::metadata::reasons;
 
 impl Identification {
-    /// Asks what is to be said of a show: by its id at the provider, else by its id in the data set of titles, else by title and year.
-    /// What is said of another show than this one is known to be is dropped.
+    /// Asks a provider about a show: by its id there, else by its id in the data set of titles, else by title and year. An
+    /// answer about another show is dropped.
     pub async fn refresh_show(&self, caller: Caller<'_>, id: &str) -> Result<Refreshed, LibraryError> {
         let needed = [Permission::MediaManagerEditMetadata];
         judge_alone(&*self.rights.acting, &self.db, caller.principal, &needed).await?;
@@ -51,7 +51,7 @@ impl Identification {
             told["reason"] = reason;
         }
         self.note_about(&mut tx, entry, &show, told).await?;
-        // Also of what was in vain, by which nothing was written but the audit.
+        // Committed after a failure too: only the audit was written before it.
         tx.commit().await?;
         refreshed
     }
@@ -95,7 +95,7 @@ impl Identification {
     }
 }
 
-/// What a provider is asked of a show.
+/// Question to a provider about a show.
 fn question(show: &Show) -> Lookup {
     let ids = [
         (PROVIDER_A, &show.provider_a_id),
@@ -121,7 +121,7 @@ fn question(show: &Show) -> Lookup {
     }
 }
 
-/// Why nothing was stored.
+/// Reason why nothing was stored.
 fn reason(refreshed: &Result<Refreshed, LibraryError>) -> Option<Value> {
     match refreshed {
         Ok(Refreshed::Told(_)) => None,

@@ -1,7 +1,7 @@
-//! The job that reads the names of many items again, and asks the data set of titles what they are.
+//! Job that reads the names of many items again, and asks the data set of titles about them.
 //!
-//! Some items a transaction, with how far it is: a server that is killed goes on behind them. Whoever ordered it must still
-//! be allowed to before each of them. One item alone is what rules of automation want.
+//! Some items a transaction, which also stores the progress: a server that was killed goes on behind them. The rights of the
+//! person who ordered it are checked before each transaction. Rules of automation use it for one item.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
@@ -25,7 +25,7 @@ use super::Identification;
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_identification";
 const NEEDED: Permission = Permission::MediaManagerMatch;
-/// Items of one transaction.
+/// Most items of one transaction.
 const AT_ONCE: i64 = 25;
 
 pub fn job_type(room: &Arc<Identification>) -> JobType {
@@ -35,7 +35,7 @@ pub fn job_type(room: &Arc<Identification>) -> JobType {
 
 #[derive(Default, Serialize, Deserialize)]
 struct State {
-    /// Id of the last item that was dealt with.
+    /// Id of the last item that is done.
     after: String,
     #[serde(flatten)]
     tally: Tally,
@@ -49,7 +49,7 @@ impl JobHandler for Identifying {
         let room = in_service(&self.0)?;
         let text = |name: &str| job.input()[name].as_str().map(str::to_owned);
         if let Some(id) = text("itemId") {
-            // A rule wants it: it acts for nobody, whose rights could be asked for.
+            // For a rule: there is no user whose rights could be checked.
             let status = room.read_one(&id).await?;
             return Ok(Done::result(json!({ "itemId": id, "matchStatus": status })));
         }
@@ -66,7 +66,8 @@ impl JobHandler for Identifying {
 }
 
 impl Identification {
-    /// Has items identified again, and waits for it. Asked for again meanwhile by the same one, it is the same job.
+    /// Starts a job that identifies items again, and waits for it. A second request of the same person meanwhile joins the
+    /// same job.
     pub async fn reidentify(&self, caller: Caller<'_>, which: Which) -> Result<Tally, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.rights.judge(&mut tx, caller, NEEDED).await?;
@@ -128,7 +129,7 @@ impl Identification {
                 .collect();
             let reading = COMPUTE.run(move |_| {
                 let all = items.into_iter().zip(kinds);
-                // One of a library that is new is looked at by its scan.
+                // Items of a library created meanwhile are left to its scan.
                 let known = all.filter_map(|(item, kind)| {
                     let found = identify(&place::shown(&item.place), kind?, alone.contains(&item.id));
                     Some((item, found))

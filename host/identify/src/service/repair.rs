@@ -1,7 +1,7 @@
 //! Repair of films that share an id though they lie in folders of their own.
 //!
-//! Each folder is asked about once, by its name. Nothing goes because somebody who might know it did not answer.
-//! Bounds: [`FOLDERS`] folders at once, one look at a time; ids of one item a transaction.
+//! Each folder is asked about once, by its name. No id is deleted because a provider that might know the film did not
+//! answer. Bounds: [`FOLDERS`] folders at once, one preview at a time; ids of one item a transaction.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Weak};
@@ -30,7 +30,7 @@ use crate::repo::repair;
 /// Type of the jobs.
 pub const TYPE: &str = "media.identity_repair";
 const NEEDED: Permission = Permission::MediaManagerManageLibraries;
-/// Folders that are asked about at once.
+/// Most folders of one preview or repair.
 const FOLDERS: usize = 500;
 
 pub fn job_type(room: &Arc<Identification>) -> JobType {
@@ -54,7 +54,7 @@ impl JobHandler for Repairing {
 }
 
 impl Identification {
-    /// What a repair would do.
+    /// Preview of a repair; nothing is changed.
     pub async fn preview_repair(&self) -> Result<Preview, LibraryError> {
         let (contaminated, folders) = self.held().await?;
         let mut proposals = Vec::new();
@@ -67,7 +67,8 @@ impl Identification {
         })
     }
 
-    /// Gives films the ids of their folders, and waits for it. Asked for again meanwhile by the same one, it is the same job.
+    /// Starts a job that gives films the ids of their folders, and waits for it. A second request of the same person
+    /// meanwhile joins the same job.
     pub async fn apply_repair(&self, caller: Caller<'_>) -> Result<Repaired, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self.rights.judge(&mut tx, caller, NEEDED).await?;
@@ -89,7 +90,7 @@ impl Identification {
         let mut state: State = jobs::saved(job);
         let (_, folders) = self.held().await?;
         let total = folders.len();
-        // What stays is counted anew by each attempt; what was replaced is not found again.
+        // Unchanged items are counted anew by each attempt; replaced ones are not found again.
         state.repaired.unchanged = 0;
         for (at, held) in folders.into_values().enumerate() {
             if job.is_cancelled() {
@@ -115,7 +116,7 @@ impl Identification {
         ))
     }
 
-    /// Replaces the ids of an item; `false`: it has other ones by now, or is locked, or gone.
+    /// Replaces the ids of an item; `false`: its ids have changed, or it is locked, or gone.
     async fn mend(&self, proposal: &Proposal) -> Result<bool, LibraryError> {
         let held = &proposal.held;
         let mut tx = self.db.begin_write().await?;
@@ -138,7 +139,7 @@ impl Identification {
         Ok(true)
     }
 
-    /// How many ids are held in several folders, and the items that hold them, by their folders.
+    /// Number of ids that several folders hold, and the items that hold them, by their folders.
     async fn held(&self) -> Result<(usize, BTreeMap<String, Vec<Held>>), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let paths = paths(repo::libraries::all(&mut tx).await?);
@@ -165,7 +166,7 @@ impl Identification {
             if !holders.contains_key(&(&*row.provider, &*row.external_id)) {
                 continue;
             }
-            // Once an item, though it may hold several.
+            // Each item once, even if it holds several ids.
             let (Some(folder), Some(ids)) = (folder(row), current.remove(&row.id)) else {
                 continue;
             };
@@ -181,7 +182,7 @@ impl Identification {
         Ok((holders.len(), found))
     }
 
-    /// Judges the items of a folder, the `at`th of all.
+    /// Proposals for the items of a folder, which is number `at` of all.
     async fn judge_folder(&self, at: usize, all: Vec<Held>) -> Result<Vec<Proposal>, LibraryError> {
         let folder = all.first().map(|held| held.folder.clone()).unwrap_or_default();
         let name = folder.rsplit('/').next().unwrap_or_default();
@@ -193,7 +194,7 @@ impl Identification {
         } else if all.iter().all(|held| held.locked) {
             Film::Unasked("The item is locked.".to_owned())
         } else {
-            // It is never closed.
+            // The semaphore is never closed.
             let _turn = self.repairs.acquire().await;
             self.film_named(&named.0, named.1).await?
         };
@@ -203,7 +204,7 @@ impl Identification {
         Ok(proposals.collect())
     }
 
-    /// Which film a title and a year mean, by those who are asked for metadata of films; where there are none, by the data set.
+    /// Film that a title and a year mean, according to the providers of films; without providers, according to the data set.
     async fn film_named(&self, title: &str, year: Option<i64>) -> Result<Film, LibraryError> {
         if title.is_empty() {
             return Ok(Film::Unasked("Its folder has no name to look for.".to_owned()));
@@ -258,13 +259,13 @@ impl Identification {
         Ok(match picked(title, year, &found) {
             Picked::One(at) => Film::Known(Ids::from([id(at)])),
             Picked::Ambiguous(several) => Film::Ambiguous(several.into_iter().map(id).collect()),
-            // What was imported may be a part of what there is.
+            // The imported data set may be incomplete.
             Picked::None => Film::Unasked("The titledb data set does not know the film.".to_owned()),
         })
     }
 }
 
-/// By years of the mean length.
+/// Year of a time, computed with years of the mean length.
 fn this_year(now: Timestamp) -> i64 {
     1970 + now.ms().div_euclid(31_556_952_000)
 }

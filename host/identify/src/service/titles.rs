@@ -1,8 +1,9 @@
-//! What items and shows are by the data set of titles: its ids for them.
+//! Ids of items and shows in the data set of titles.
 //!
-//! Each edition of the data set is asked once about what it has not told yet; a scan asks, and whoever says what an item is.
-//! Nothing is asked while a transaction is open. Answers of two editions are never written down together, and none of an
-//! edition that is gone: an import or a reset leaves every item as it was, or complete.
+//! Each edition of the data set is asked once about each item that has no full answer yet: after a scan, and when a person
+//! identifies an item. No question is asked while a transaction is open. Answers of two editions are never stored together,
+//! and none of an edition that is gone: an import or a reset leaves every item as it was, or complete.
+//!
 //! Bounds: [`AT_ONCE`] items a transaction; the episodes of one series, and [`TITLES`] titles, are kept between two items.
 
 use std::collections::HashMap;
@@ -23,12 +24,12 @@ use super::Identification;
 
 /// Items whose answers are written in one transaction.
 const AT_ONCE: usize = 64;
-/// Titles of series that are kept.
+/// Most titles of series in the cache.
 const TITLES: usize = 1024;
-/// What is known of an item to the end.
+/// Mark of an item about which nothing is left to ask.
 const FOUND: &str = "found";
 
-/// Why an answer is not there.
+/// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unanswered {
     #[error(transparent)]
@@ -37,14 +38,14 @@ pub(super) enum Unanswered {
     Database(#[from] qm_db::DbError),
 }
 
-/// What an item is.
+/// Answer about an item.
 #[derive(Debug, Default)]
 struct Said {
     series: Option<String>,
     own: Option<String>,
-    /// Where it is none of what was found.
+    /// Suggestions, if no title matches.
     suggested: Vec<Suggestion>,
-    /// Nothing is left to be asked.
+    /// True if nothing is left to ask.
     whole: bool,
 }
 
@@ -55,12 +56,12 @@ struct Asking<'a> {
     edition: String,
     /// Ids of shows, by their folders.
     shows: HashMap<String, Option<String>>,
-    /// Of the series that was asked about last.
+    /// Episodes of the series that was asked about last.
     episodes: Option<(String, Vec<EpisodeRecord>)>,
     titles: HashMap<SeriesQuestion, Named>,
 }
 
-/// The series of a name, and what it may be where it is none.
+/// Series that a name stands for, or suggestions if none matches.
 #[derive(Clone, Debug, Default)]
 struct Named {
     id: Option<String>,
@@ -68,8 +69,8 @@ struct Named {
 }
 
 impl Identification {
-    /// Asks about all of a library that this edition has not been asked about. Where it cannot be asked, or goes away
-    /// meanwhile, what is left is left for another time.
+    /// Asks about all items of a library that this edition has not been asked about. If the data set cannot be asked, or
+    /// goes away meanwhile, the rest is left for another time.
     pub async fn ask_titles(&self, of: &MediaLibrary, job: &JobContext) -> Result<(), Stop> {
         let asked = async {
             let Some(edition) = self.titles.edition().await? else {
@@ -92,7 +93,7 @@ impl Identification {
         }
     }
 
-    /// Asks about one item; where the data set cannot be asked, the next scan does.
+    /// Asks about one item; if the data set cannot be asked, the next scan does it.
     pub async fn ask_title_of(&self, id: &str) -> Result<(), qm_db::DbError> {
         match self.ask_one(id).await {
             Ok(()) => Ok(()),
@@ -180,13 +181,13 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Whether what was asked is still what answers.
+    /// True if the edition that was asked is still the current one.
     async fn is_current(&self) -> Result<bool, TitleDataError> {
         let now = self.room.titles.edition().await?;
         Ok(now.as_deref() == Some(&*self.edition))
     }
 
-    /// Finds the ids of shows; `false`: it ends before it is through.
+    /// Finds the ids of shows; `false` if it ends early.
     async fn shows(&mut self, job: &JobContext) -> Result<bool, AskError> {
         let shows = repo::titles::shows(&mut self.room.db.begin_read().await?, &self.of.id).await?;
         for show in shows {
@@ -229,7 +230,7 @@ impl<'a> Asking<'a> {
         Ok(self.series(&titles, year, &seasons).await?)
     }
 
-    /// The series that the first of these titles names one of; where none does, what the likeliest of them may be.
+    /// Series named by the first of these titles that names one; if none does, suggestions for the likeliest title.
     async fn series(
         &mut self,
         titles: &[String],
@@ -271,7 +272,7 @@ impl<'a> Asking<'a> {
         Ok(first)
     }
 
-    /// Finds the ids of items; `false`: it ends before it is through.
+    /// Finds the ids of items; `false` if it ends early.
     async fn items(&mut self, job: &JobContext) -> Result<bool, AskError> {
         let mut after = String::new();
         loop {
@@ -341,7 +342,7 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// `known`: the id that somebody gave the item, which is that of an episode or of its series.
+    /// Answer about an episode. `known`: id that a person gave the item, which is that of an episode or of its series.
     async fn episode(&mut self, item: &Pending, known: Option<&str>) -> Result<Said, TitleDataError> {
         let stored = item.series_titledb_id.clone();
         let series = match (known, &stored) {
@@ -357,7 +358,7 @@ impl<'a> Asking<'a> {
         let is_of_season =
             item.season.is_none() || episodes.iter().any(|episode| episode.season == item.season);
         if !episodes.is_empty() && !is_of_season && !is_stored {
-            // It is another series of that name.
+            // It is another series of the same name.
             return Ok(Said {
                 series: item.series_titledb_id.clone(),
                 ..Said::default()
@@ -376,7 +377,7 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// The series that an id names, or an episode of which it names.
+    /// Series of an id, which is that of the series or of one of its episodes.
     async fn series_of(&self, id: &str) -> Result<Option<String>, TitleDataError> {
         let titles = &self.room.titles;
         if let Some(parent) = titles.parent(id).await? {
@@ -387,7 +388,7 @@ impl<'a> Asking<'a> {
         Ok(is_series.then(|| id.to_owned()))
     }
 
-    /// The series of the show whose folder an item lies in; of one that lies in none, by its title.
+    /// Series of the show in whose folder an item lies; for an item outside of such folders, by its title.
     async fn series_at(&mut self, item: &Pending) -> Result<Option<String>, TitleDataError> {
         let (folder, lies_below) = place::top(&item.place);
         if let (true, Some(show)) = (lies_below, self.shows.get(&folder)) {

@@ -1,4 +1,4 @@
-//! Changes of items that no service makes, for the tests of what is kept of them in memory.
+//! Changes of items that no service makes, for tests of the caches.
 
 use qm_db::{DbError, Statement, Tx, sql};
 
@@ -13,7 +13,7 @@ sql! {
     FORGET_KEYS = "UPDATE media_items SET same_key = NULL";
 }
 
-/// Makes an index that does not know what files have in common.
+/// Deletes the keys that the files of an item share.
 pub async fn forget_keys(tx: &mut Tx) -> Result<(), DbError> {
     change_all(tx, FORGET_KEYS).await
 }

@@ -1,4 +1,4 @@
-//! Routes of the rooms, as those of one area.
+//! Routes of all media crates, as those of one area.
 
 #[cfg(test)]
 mod tests;
@@ -7,7 +7,7 @@ use qm_web::Routes;
 
 use crate::service::Library;
 
-/// Routes of all rooms, for the document.
+/// Routes of all media crates, for the API document.
 pub fn described() -> Routes {
     qm_catalogue::routes()
         .described()
@@ -16,7 +16,7 @@ pub fn described() -> Routes {
         .merge(qm_scan::routes().described())
 }
 
-/// Routes of all rooms.
+/// Routes of all media crates.
 pub fn all(library: &Library) -> Routes {
     let catalogue: Routes = qm_catalogue::routes().with_state(library.catalogue.clone());
     catalogue

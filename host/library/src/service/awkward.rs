@@ -1,4 +1,4 @@
-//! What a disk may hold that is no ordinary file in an ordinary folder: each has a clear outcome, and costs the rest nothing.
+//! Unusual contents of a disk: each has a clear outcome, and does not disturb the rest.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

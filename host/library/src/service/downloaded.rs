@@ -1,4 +1,4 @@
-//! What follows downloads, over real directories.
+//! Work that follows downloads, over real directories.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What providers tell of what scans and downloads bring, over real directories.
+//! Metadata from providers after scans and downloads, over real directories.
 
 use std::sync::Arc;
 

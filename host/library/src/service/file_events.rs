@@ -1,4 +1,4 @@
-//! Events of files and of downloads, as the rooms follow them.
+//! Consumer of events about files and downloads.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use qm_scan::{FILE_EVENTS, FILE_KEYS};
 
 use super::Library;
 
-/// Consumer of the events: a download that is whole is followed by a job, anything else by scans.
+/// Consumer of the events: a complete download starts a job, anything else starts scans.
 pub struct FileEvents(pub Arc<Library>);
 
 #[async_trait]

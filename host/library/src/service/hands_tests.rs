@@ -1,4 +1,4 @@
-//! What actions of plugins have done to media.
+//! Actions of plugins on media.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The use cases of this area. [`Library`] is what the server wires.
+//! Use cases of this area. [`Library`] is the part that the server wires.
 
 #[cfg(test)]
 mod awkward;
@@ -47,7 +47,7 @@ use qm_orders::{Orders, OrdersDeps, Outside};
 use qm_probe::{Prober, Probing, ProbingDeps};
 use qm_scan::{Scanner, ScannerDeps};
 
-/// What the area is given.
+/// Dependencies of the area.
 pub struct LibraryDeps {
     pub ground: Ground,
     pub jobs: Jobs,
@@ -57,14 +57,14 @@ pub struct LibraryDeps {
     /// The service's own directories and files, which are in no library.
     pub own: Vec<PathBuf>,
     pub pace: Pace,
-    /// Looks into files.
+    /// Probing program.
     pub prober: Prober,
     pub outside: Outside,
-    /// Tells what films and shows are.
+    /// Providers of metadata.
     pub metadata: Arc<dyn MetadataChain>,
 }
 
-/// The area, made of its rooms.
+/// The area, made of its crates.
 pub struct Library {
     pub(crate) probing: Arc<Probing>,
     pub(crate) catalogue: Arc<Catalogue>,
@@ -74,7 +74,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Makes the rooms. Their types of jobs are registered; nothing runs before the jobs do.
+    /// Makes the parts of the area and registers their types of jobs. Nothing runs before the jobs are started.
     pub fn new(deps: LibraryDeps) -> Arc<Self> {
         let rights = Rights {
             acting: deps.ground.acting,

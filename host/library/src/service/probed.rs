@@ -1,4 +1,4 @@
-//! What is found in files, and what becomes of files in which nothing is.
+//! Probing of files, and the treatment of files in which nothing is found.
 
 use std::io::Write;
 use std::time::Duration;

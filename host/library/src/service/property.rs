@@ -1,5 +1,5 @@
-//! Whatever happens to the disk between scans, an index is what a first scan would find, and what lies on a disk that is not
-//! there stays known.
+//! Property test: whatever happens to the disk between scans, the index is the result of a first scan, and files of a disk
+//! that is not mounted stay known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -56,17 +56,17 @@ enum Step {
     },
 }
 
-/// Which scan it is.
+/// Kind of scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Whole,
     /// Relies on directories that did not change.
     Quick,
-    /// Of the directories alone in which something changed.
+    /// A scan of only the directories in which something changed.
     Noticed,
 }
 
-/// What stands where a file system was.
+/// State of a mount point after its file system is gone.
 #[derive(Clone, Copy, Debug)]
 enum Leaves {
     Nothing,
@@ -106,7 +106,7 @@ struct Disk {
     library: MediaLibrary,
     away: PathBuf,
     is_mounted: bool,
-    /// Whether a scan found anything yet.
+    /// True if a scan has found something already.
     is_known: bool,
 }
 
@@ -130,7 +130,7 @@ impl Disk {
         found
     }
 
-    /// What a first scan would find.
+    /// Files that a first scan would find, with their sizes.
     fn files(&self) -> BTreeMap<String, i64> {
         let files = self.entries().into_iter().filter(|path| path.is_file());
         files
@@ -163,7 +163,7 @@ impl Disk {
     }
 }
 
-/// What happens to the disks alone.
+/// Effect of a step on the disks alone.
 fn happens(step: &Step, disks: &mut [Disk; 2]) {
     match *step {
         Step::Create {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::testing::teller::{said, silent};
 use crate::testing::{House, audited};
 
-/// What a rule is told that runs an action.
+/// Result of an action, as a rule that runs it gets it.
 async fn told(house: &House, action: &str, params: Value) -> Result<(), String> {
     let call = ActionCall {
         author: None,

@@ -1,4 +1,4 @@
-//! What items are by a data set of titles.
+//! Identification of items by a data set of titles.
 
 use qm_db::{Db, db_test};
 use qm_kernel::PageQuery;

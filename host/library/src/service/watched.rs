@@ -1,4 +1,4 @@
-//! What a library that is watched makes of what happens on its disk.
+//! Reactions of a watched library to changes on its disk.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_mins(4);
 const LONG: Duration = Duration::from_mins(4);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What lies below a directory: sizes by their places.
+/// Files below a directory: sizes by their places.
 fn disk(root: &Path) -> BTreeMap<String, i64> {
     let (mut found, mut at) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(directory) = at.pop() {

@@ -8,7 +8,7 @@ use qm_ports::metadata::{
     Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, Rated, Silent, TitleKind, Told, Unsettled,
 };
 
-/// What they say of a title.
+/// Answer of the providers about a title.
 #[derive(Clone)]
 pub enum Say {
     /// Ids of `provider_a`; several: they are equally likely.

@@ -13,12 +13,12 @@ use tokio::sync::Notify;
 #[derive(Default)]
 pub struct Teller {
     pub providers: Mutex<Vec<String>>,
-    /// What is answered next; nothing is known behind the last.
+    /// Answers to come, in order; after the last, nothing is known.
     pub answers: Mutex<VecDeque<Told>>,
     pub asked: Mutex<Vec<Lookup>>,
-    /// What one provider alone answers next; behind the last it has no key.
+    /// Answers to come of a single provider; after the last, it has no key.
     pub alone: Mutex<VecDeque<Alone<Box<Metadata>>>>,
-    /// Its own ids of what has an id elsewhere; of any other it knows nothing, and where there are none it has no key.
+    /// Its own ids by ids of other sources. It knows no other title; where the map is empty, it has no key.
     pub own_ids: Mutex<HashMap<String, Alone<(TitleKind, String)>>>,
     /// Ratings without the data set, by id there; for any other there is no key.
     pub ratings: Mutex<HashMap<String, Alone<Rated>>>,
@@ -38,7 +38,7 @@ impl Teller {
     }
 }
 
-/// What one provider says.
+/// Answer of one provider.
 pub fn said(provider: &str, fill: impl FnOnce(&mut Metadata)) -> Told {
     let mut metadata = Metadata {
         provider: provider.to_owned(),
@@ -51,7 +51,7 @@ pub fn said(provider: &str, fill: impl FnOnce(&mut Metadata)) -> Told {
     }
 }
 
-/// Who does not answer.
+/// A provider that does not answer.
 pub fn silent(provider: &str) -> Silent {
     Silent {
         provider: provider.to_owned(),

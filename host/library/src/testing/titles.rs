@@ -9,7 +9,7 @@ use qm_ports::titledb::{
 };
 use qm_titles::{Candidate, Picked, Qualified, Wanted, normalise, score, show, similarity};
 
-/// What the data set has, and how it behaves.
+/// Contents and behaviour of the data set.
 #[derive(Default)]
 pub struct Set {
     pub edition: Option<String>,

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use qm_titles::normalise;
 use regex::Regex;
 
-/// Episodes between the first and the last one of a file.
+/// Most episodes between the first and the last one of a file.
 const SPAN: i64 = 100;
 
-/// Episodes of a file, as its name has them.
+/// Season and episodes of a file, from its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     pub season: Option<i64>,
@@ -20,20 +20,20 @@ fn pattern(text: &str) -> Option<Regex> {
     Regex::new(text).ok()
 }
 
-/// Season and episode in one.
+/// Pattern of season and episode in one word.
 static EXPLICIT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
         r"(?i)(?:^|[^0-9\p{L}])(?:s(?:eason)?[ ._]?([0-9]{1,4})[ ._-]{0,3}(?:x?e|ep|episode|x)[ ._]{0,2}([0-9]{1,4})|([0-9]{1,2}|19[0-9]{2}|20[0-9]{2})x([0-9]{1,3}))(?:$|[^0-9])",
     )
 });
-/// Another episode right behind.
+/// Pattern of another episode right behind.
 static TAIL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(r"(?i)^(?: ?[-–+&~] ?)?(?:s?[0-9]{1,4}[xe]|[xe]|ep)([0-9]{1,4})|^[-–]([0-9]{1,3})")
 });
-/// A number at the beginning, and the last one of several.
+/// Pattern of a number at the beginning, with the last one of several.
 static LEADING: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^#?([0-9]{1,4})(?:[-–]([0-9]{1,4}))?(?:v[0-9])?(?:$|[ ._,)\]–-])"));
-/// A word for an episode with its number.
+/// Pattern of a word for an episode with its number.
 static WORDED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = "episode|episodes|épisode|episodio|episódio|epizoda|epizód|epizod|epizodas|eps|ep|e|folge|teil|capitulo|capítulo|cap|chapter|odcinek|odc|\
                  серия|серії|серія|эпизод|выпуск|епизод|aflevering|afl|avsnitt|afsnit|episod|jakso|osa|bölüm|bolum|díl|dil|část|rész|resz|tập|tap|ตอนที่|ตอน|\
@@ -42,22 +42,22 @@ static WORDED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?i)(?:^|[^\p{{L}}0-9])(?:{words})[ ._#№-]{{0,3}}([0-9]{{1,4}})(?:[-–](?:e|ep)?([0-9]{{1,4}}))?(?:v[0-9])?(?:$|[^0-9\p{{L}}])"
     ))
 });
-/// A number with its word behind it.
+/// Pattern of a number with its word behind it.
 static COUNTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(
         r"(?i)(?:第 ?([0-9]{1,4}) ?[話话集回]|(?:^|[^0-9])([0-9]{1,4}) ?(?:화|회|話|话|集)|(?:^|[^0-9\p{L}])([0-9]{1,3})[. ]{0,2}(?:díl|dil|část|rész|bölüm|bolum|серия|серія|выпуск|jakso|osa|epizoda|folge|epizód)(?:$|[^\p{L}]))",
     )
 });
-/// A number at the end.
+/// Pattern of a number at the end.
 static TRAILING: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"[ ._-]([0-9]{1,3})(?:v[0-9])?$"));
-/// A bracket and what is in it.
+/// Pattern of a bracket with its contents.
 static BRACKETS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\[[^\]]*\]|\([^)]*\)|\{[^}]*\}"));
 
 fn digits(found: Option<regex::Match<'_>>) -> Option<i64> {
     found?.as_str().parse().ok()
 }
 
-/// Season and episode, where a name has both in one.
+/// Season and episode, if a name has both in one word.
 pub fn explicit(name: &str) -> Option<Numbers> {
     let found = EXPLICIT.as_ref()?.captures(name)?;
     let season = digits(found.get(1).or(found.get(3)))?;
@@ -72,7 +72,7 @@ pub fn explicit(name: &str) -> Option<Numbers> {
     })
 }
 
-/// The last of several episodes, by what stands behind the first one.
+/// Last of several episodes, from the text behind the first one.
 fn last(mut rest: &str, first: i64) -> Option<i64> {
     let tail = TAIL.as_ref()?;
     let mut end = None;
@@ -101,7 +101,7 @@ pub fn is_row(name: &str) -> bool {
     pair.is_some_and(|(first, last)| last > first && last - first <= SPAN && first < 1900)
 }
 
-/// Episodes by a name that says no season. `season`: that of the folder; `show`: its title.
+/// Episodes in a name without a season. `season`: that of the folder; `show`: its title.
 pub fn of_file(name: &str, season: Option<i64>, show: Option<&str>) -> Option<Numbers> {
     let bare = BRACKETS.as_ref()?.replace_all(name, " ");
     let bare = bare.trim_matches([' ', '-', '_', '.']);
@@ -132,7 +132,7 @@ fn trailing(name: &str, season: Option<i64>) -> Option<Numbers> {
     within(digits(found.get(1))?, None, season)
 }
 
-/// Episodes of a season, which may stand before them: `101` is the first of the first one.
+/// Episodes of a season whose number may be written before them: `101` is episode 1 of season 1.
 fn within(first: i64, last: Option<i64>, season: Option<i64>) -> Option<Numbers> {
     let inside = |number: i64| match season {
         Some(season) if season > 0 && number >= 100 && number / 100 == season && number % 100 > 0 => {

@@ -1,9 +1,8 @@
-//! Extras, which belong to a film or a show and are neither: trailers, samples, featurettes, by the folder or the end of the
-//! name.
+//! Extras of a film or a show: trailers, samples, featurettes, recognised by the folder or the end of the name.
 
 use qm_titles::normalise;
 
-/// Folders, as [`normalise`]d, and what lies in them.
+/// Names of folders, [`normalise`]d, with the type of extras in them.
 const FOLDERS: &[(&str, &str)] = &[
     ("extra", "extra"),
     ("extras", "extra"),
@@ -45,7 +44,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("others", "other"),
 ];
 
-/// Ends of names behind a hyphen, a point or a line; the longest first.
+/// Ends of names after a hyphen, a dot or an underscore, with their types; the longest first.
 const ENDS: &[(&str, &str)] = &[
     ("behindthescenes", "behind_the_scenes"),
     ("deletedscene", "deleted_scene"),
@@ -62,14 +61,14 @@ const ENDS: &[(&str, &str)] = &[
     ("clip", "clip"),
 ];
 
-/// Types of what lies in a folder of this name.
+/// Type of the extras in a folder of this name.
 pub fn of_folder(folder: &str) -> Option<&'static str> {
     let name = normalise(folder);
     let known = FOLDERS.iter().find(|(word, _)| *word == name);
     known.map(|(_, kind)| *kind)
 }
 
-/// Types by the name of a file without its ending; of an episode only what stands behind a hyphen.
+/// Type of an extra by the name of its file without the ending; for an episode only by the text behind a hyphen.
 pub fn of_stem(stem: &str, is_episode: bool) -> Option<&'static str> {
     let lower = stem.trim().to_lowercase();
     if matches!(&*lower, "sample" | "trailer" | "theme") {
@@ -98,7 +97,7 @@ pub fn of_stem(stem: &str, is_episode: bool) -> Option<&'static str> {
     })
 }
 
-/// The name without the end that says which extra it is; `None` where it has nothing before that, or no such end.
+/// Name without the end that gives its type; `None` if nothing is before that, or there is no such end.
 pub fn without_end(stem: &str) -> Option<&str> {
     let bare = stem
         .trim()

@@ -1,4 +1,4 @@
-//! Films: a file's name and the folder of its film, which speaks where the file's name does not.
+//! Names of films: of the file, and of the film's folder, which is used where the file's name gives less.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use qm_titles::{folded, normalise};
 use super::count_marks;
 use super::tag::{self, Ids};
 
-/// Facts that one name says of a film.
+/// Facts about a film from one name.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
     pub title: Option<String>,
@@ -53,7 +53,7 @@ pub fn named(name: &str) -> Named {
     }
 }
 
-/// One text for all versions and parts of a film that lie in one folder.
+/// Key that is equal for all versions and parts of a film in one folder.
 pub fn key(stem: &str) -> String {
     let title = folded(&named(stem).title.unwrap_or_else(|| stem.to_owned()));
     let words: Vec<&str> = title.split(' ').collect();
@@ -74,7 +74,8 @@ fn is_piece(word: &str) -> bool {
     matches!(word, "cd" | "dvd" | "disc" | "disk" | "part" | "pt")
 }
 
-/// True if the text before the year is the title that was read with its own punctuation, or with another one in brackets.
+/// True if the text before the year is the title as it was read, but with its own punctuation, or with another title in
+/// brackets.
 fn is_fuller(before: &str, read: Option<&str>) -> bool {
     let Some(read) = read.filter(|read| !read.trim().is_empty()) else {
         return true;
@@ -104,7 +105,7 @@ fn dated(name: &str) -> Option<(String, i64)> {
     None
 }
 
-/// Title and year of a name whose numbers are none of episodes.
+/// Title and year of a name whose numbers are not episodes.
 fn whole(name: &str, release: &Release) -> (Option<String>, Option<i64>) {
     let words: Vec<&str> = name
         .split([' ', '.', '_'])
@@ -126,7 +127,7 @@ fn whole(name: &str, release: &Release) -> (Option<String>, Option<i64>) {
     )
 }
 
-/// True for a word that tells a resolution, a source or a codec.
+/// True for a word of a resolution, a source or a codec.
 fn tells_format(word: &str) -> bool {
     let alone = parse(word);
     alone.resolution.is_some() || alone.source.is_some() || alone.codec.is_some()
@@ -242,7 +243,7 @@ const EDITIONS: &[&str] = &[
     "ou",
 ];
 
-/// A title without the words of its edition at the end. Something always stays.
+/// Title without the words of its edition at the end, but never empty.
 fn without_edition(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
     let plain: Vec<String> = words
@@ -279,7 +280,7 @@ fn without_edition(title: &str) -> String {
         .to_owned()
 }
 
-/// A film, by its file and the folder above that is its own; `is_alone`: that folder holds no other film.
+/// Facts about a film, from its file and its own folder; `is_alone`: that folder holds no other film.
 pub fn read(stem: &str, folder: Option<&str>, is_alone: bool) -> Named {
     let own = named(stem);
     let Some(folder) = folder else { return own };
@@ -319,7 +320,7 @@ fn is_same(own: &Named, above: &Named) -> bool {
     title(own) == title(above)
 }
 
-/// True if the folder says it better than the file.
+/// True if the folder describes the film better than the file.
 fn yields(stem: &str, own: &Named, above: &Named, is_alone: bool) -> bool {
     let Some(title) = own.title.as_deref() else {
         return true;
@@ -349,7 +350,7 @@ fn yields(stem: &str, own: &Named, above: &Named, is_alone: bool) -> bool {
     file == folder
 }
 
-/// True if the text behind a title tells a version, or a part, and not another title.
+/// True if the text behind a title describes a version or a part, not another title.
 pub fn is_version(rest: &str) -> bool {
     rest.split(' ').filter(|word| !word.is_empty()).all(|word| {
         let known = EDITION.contains(&word) || OF_EDITION.contains(&word) || EDITIONS.contains(&word);
@@ -410,7 +411,7 @@ pub fn is_generic(stem: &str) -> bool {
     words.all(|word| NAMES.contains(&&*bare(word)))
 }
 
-/// True for a jumble of letters and digits.
+/// True for a random sequence of letters and digits.
 pub fn is_obfuscated(stem: &str) -> bool {
     let name = stem.trim();
     let is_plain = name

@@ -1,8 +1,8 @@
-//! Files of one film or one episode: which belong together, and how each of them is called.
+//! Files of one film or one episode: their common key, and the label of each.
 //!
-//! Two files are versions, or parts, of one film where title and year are the same in one folder of a film, and of one episode where
-//! the numbers are the same in one directory. A word behind the title that nobody knows makes a version of it only where the name
-//! says that it does: behind a hyphen or in brackets, in a folder that is called like the film.
+//! Two files are versions, or parts, of one film if title and year are the same in one folder of a film, and of one episode
+//! if the numbers are the same in one directory. An unknown word behind the title makes a version only if the name marks it:
+//! after a hyphen or in brackets, in a folder that is named like the film.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use qm_titles::{folded, normalise};
 use super::{episode, film, is_one_film, is_piece, is_release, part, season, stem, tag};
 use crate::Kind;
 
-/// Files of one directory whose names are compared; with more it is a place for many films.
+/// Most files of one directory whose names are compared; a directory with more holds many films.
 const MOST: usize = 64;
-/// Characters of a label.
+/// Most characters of a label.
 const MAX_LABEL: usize = 200;
 
 /// A file among those of its film or episode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Member {
-    /// Equal for all files of one film or episode of a library; `None`: nothing else is the same.
+    /// Key that is equal for all files of one film or episode of a library; `None`: no other file belongs to it.
     pub key: Option<String>,
-    /// Name of this version.
+    /// Label of this version.
     pub label: Option<String>,
     pub part: Option<i64>,
 }
 
-/// Neighbours of a file, as far as they say what the file is.
+/// Facts about the neighbours of a file that help to identify it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// The directory holds one film at most.
+    /// True if the directory holds one film at most.
     pub is_alone: bool,
-    /// A file is called like the directory, without another word.
+    /// True if a file is named like the directory, without another word.
     pub has_plain: bool,
-    /// Names of which there are several parts, counted by a word with which titles end as well: one alone is a film of that title.
+    /// Names with several parts, counted by a word that also ends titles: a single one is a film of that title.
     parted: Arc<HashSet<String>>,
 }
 
 impl Beside {
-    /// Looks at the names of the files of a directory, none of which is an extra.
+    /// Reads the names of the files of a directory, which must hold no extra.
     pub fn of<'a>(folder: &str, names: impl Iterator<Item = &'a str> + Clone) -> Self {
         let beside = Self {
             parted: Arc::new(parted(names.clone())),
@@ -67,18 +67,18 @@ impl Beside {
         }
     }
 
-    /// The part that a name says, where it is one.
+    /// Part in a name, if it is one.
     fn part(&self, name: &str) -> Option<part::Part> {
         part::split(name).filter(|part| !part.is_loose || self.parted.contains(&folded(&part.base)))
     }
 
-    /// True for a name whose part is told by its neighbours.
+    /// True for a name whose part is proven by its neighbours.
     pub fn is_counted(&self, name: &str) -> bool {
         !self.parted.is_empty() && part::split(stem(name)).is_some_and(|part| part.is_loose)
     }
 }
 
-/// Names that have a first part and others, and stand for nothing themselves.
+/// Names that have a first part and others, and that no file has alone.
 fn parted<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<String> {
     let mut numbers: HashMap<String, HashSet<i64>> = HashMap::new();
     let mut whole: Vec<&str> = Vec::new();
@@ -125,7 +125,7 @@ pub fn film_folder(shown: &str) -> String {
     folders[..at].join("/")
 }
 
-/// Number of the folders above a film's files that lead to what they have in common, and the part that one of them says.
+/// Number of folders down to the one that all files of a film share, and the part that one of the folders names.
 fn owner(folders: &[&str]) -> (usize, Option<i64>) {
     let mut at = folders.len();
     let mut number = None;
@@ -259,12 +259,12 @@ fn of_episode(name: &str, folders: &[&str]) -> Member {
     }
 }
 
-/// Key of files that belong together. No name has the letter between its parts.
+/// Key of files that belong together. The separator occurs in no name.
 fn key(parts: &[&str]) -> String {
     parts.join("\u{1}")
 }
 
-/// The last words of a name behind a hyphen that stands alone, or its brackets at the end.
+/// Last words of a name after a hyphen between spaces, or its brackets at the end.
 fn behind_dash(name: &str) -> Option<&str> {
     let dash = name.rfind(" - ");
     let bracket = name
@@ -276,7 +276,7 @@ fn behind_dash(name: &str) -> Option<&str> {
     name.get(at..)
 }
 
-/// Text behind a title at the beginning of a name, whatever separates its words; `None`: it begins otherwise.
+/// Text behind a title at the beginning of a name, whatever separates its words; `None`: the name begins otherwise.
 fn rest_behind(name: &str, title: &str) -> Option<String> {
     let squashed = |text: &str| normalise(text).replace(' ', "");
     let wanted = squashed(title);
@@ -301,7 +301,7 @@ fn rest_behind(name: &str, title: &str) -> Option<String> {
     Some(rest.to_owned())
 }
 
-/// Text behind a year that stands first.
+/// Text behind a year at the beginning.
 fn behind_year(rest: &str) -> String {
     let bare = rest.trim_start_matches([' ', '.', '_', '-', ',', '(', '[']);
     let is_year = bare.len() >= 4
@@ -317,8 +317,8 @@ fn behind_year(rest: &str) -> String {
     }
 }
 
-/// True for text behind a title that says which version it is: nothing, words of versions, or behind a hyphen or in brackets
-/// anything that is no other title. `takes_any`: also words that nobody knows.
+/// True if the text behind a title describes a version: nothing, words of versions, or after a hyphen or in brackets
+/// anything that is no other title. `takes_any`: unknown words count too.
 fn is_label(rest: &str, takes_any: bool) -> bool {
     let bare = rest.trim_start_matches([' ', '.', '_']);
     if bare.is_empty() {
@@ -331,7 +331,7 @@ fn is_label(rest: &str, takes_any: bool) -> bool {
     is_known(rest) || (is_marked && takes_any)
 }
 
-/// True for words of which each tells a version: a resolution, a source, an edition.
+/// True if each of the words describes a version: a resolution, a source, an edition.
 fn is_known(rest: &str) -> bool {
     let plain = normalise(&rest.replace(['\'', '’'], ""));
     if plain.is_empty() {
@@ -351,7 +351,7 @@ fn is_known(rest: &str) -> bool {
     has_title && (super::count_marks(&release) > 0 || release.edition.is_some())
 }
 
-/// Name that people give a version, by the text behind its title; of a release what it is made of.
+/// Label of a version, from the text behind its title; for a release, from its technical details.
 fn label(rest: &str, release: &Release) -> Option<String> {
     let bare = rest.trim_matches([' ', '.', '_']);
     let is_marked = bare.starts_with(['-', '–', '[', '(', '{']);
@@ -373,14 +373,14 @@ fn label(rest: &str, release: &Release) -> Option<String> {
 /// Owner of an extra.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
-    /// Folders above it that lead to its film or its show, as they are shown.
+    /// Path of the folder of its film or show, as people see it.
     pub folder: String,
     pub season: Option<i64>,
-    /// Key of the one film whose name it has.
+    /// Key of the film whose name it has, if it has one.
     pub key: Option<String>,
 }
 
-/// Finds whose an extra is, by its path.
+/// Finds the owner of an extra by its path.
 pub fn owner_of(shown: &str, kind: Kind) -> Owner {
     let mut folders: Vec<&str> = shown.split('/').collect();
     let name = stem(folders.pop().unwrap_or_default());

@@ -1,7 +1,8 @@
 //! Identity of a file, by its name and those of the folders above it.
 //!
-//! People name files as media servers advise, releases as groups do. A folder of a season gives the season, that of a show
-//! the show, that of a film the film where the file's own name says less. The kind of the library decides between readings.
+//! People name files as media servers advise, and releases as release groups do. A folder of a season gives the season, that
+//! of a show the show, that of a film the film if the file's own name gives less. The kind of the library decides between
+//! readings.
 
 pub mod episode;
 pub mod extra;
@@ -35,13 +36,13 @@ struct Seat<'a> {
     title: Option<String>,
     /// The nearest folder that is named like a release.
     release: Option<&'a str>,
-    /// It lies in a folder of extras of a show.
+    /// True if the file is in a folder of extras of a show.
     is_extra: bool,
-    /// A folder stands between the show and the file.
+    /// True if there is a folder between the show and the file.
     is_below: bool,
 }
 
-/// Place of the show's folder among those of a path.
+/// Position of the show's folder among those of a path.
 pub fn show_at(folders: &[&str]) -> Option<usize> {
     seated(folders).0
 }
@@ -97,7 +98,7 @@ pub fn is_release(release: &Release) -> bool {
     count_marks(release) > 0 || release.season.is_some()
 }
 
-/// Number of the marks in a name by which releases are told: resolution, source, codec, group.
+/// Number of marks of a release in a name: resolution, source, codec, group.
 pub fn count_marks(release: &Release) -> usize {
     let marks = [
         release.resolution.is_some(),
@@ -108,7 +109,7 @@ pub fn count_marks(release: &Release) -> usize {
     marks.into_iter().filter(|mark| *mark).count()
 }
 
-/// A folder that holds a part of a film: a disc, or what a disc is made of.
+/// True for a folder that holds a part of a film: a disc, or a folder of a disc's structure.
 pub fn is_piece(folder: &str) -> bool {
     const WORDS: [&str; 9] = ["disc", "disk", "dvd", "cd", "part", "pt", "vol", "volume", "side"];
     const OF_DISC: [&str; 4] = ["bdmv", "stream", "video_ts", "hvdvd_ts"];
@@ -132,8 +133,8 @@ pub fn stem(name: &str) -> &str {
     }
 }
 
-/// Type of an extra, for a file that is neither a film nor an episode. An episode that is numbered is one, wherever it
-/// lies; of a library of anything only what its own name says counts.
+/// Type of an extra, for a file that is neither a film nor an episode. A numbered episode is always an episode, wherever it
+/// is. In a library of kind `general` only the file's own name counts.
 pub fn extra(shown: &str, kind: Kind) -> Option<&'static str> {
     let mut folders: Vec<&str> = shown.split('/').collect();
     let name = stem(folders.pop().unwrap_or_default());
@@ -150,7 +151,7 @@ pub fn extra(shown: &str, kind: Kind) -> Option<&'static str> {
     found.filter(|found| !is_numbered || *found == "sample")
 }
 
-/// Type of an extra, by the folders between. One that is named after a season, or a film, ends the search.
+/// Type of an extra, from the folders above it. A folder named after a season or a film ends the search.
 fn of_folders(name: &str, folders: &[&str], kind: Kind) -> Option<&'static str> {
     let is_named = |name: &str| {
         let found = film::named(name);
@@ -169,7 +170,7 @@ fn of_folders(name: &str, folders: &[&str], kind: Kind) -> Option<&'static str> 
     None
 }
 
-/// True if films in one folder are one: in versions, or in parts.
+/// True if the films in one folder are versions or parts of one film.
 pub fn is_one_film<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     let mut known: Option<String> = None;
     names.into_iter().all(|name| {
@@ -178,7 +179,7 @@ pub fn is_one_film<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     })
 }
 
-/// A text in the one form that all ways to write its letters have: a disk may keep letters and their marks apart.
+/// Text in composed form (Unicode NFC): a disk may keep letters and their marks apart.
 pub fn composed(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -297,8 +298,8 @@ fn of_episode(name: &str, folders: &[&str], media_type: Option<&'static str>) ->
     }
 }
 
-/// True if a file in a show's folder may be one of another show: it is named like a release, or the folder like a place where
-/// anything is kept.
+/// True if a file in a show's folder may belong to another show: its name is that of a release, or the folder is a general
+/// place such as `downloads`.
 fn is_foreign(release: &Release, seat: &Seat<'_>) -> bool {
     const PLACES: &[&str] = &[
         "download",
@@ -350,7 +351,7 @@ fn of_release(release: &Release) -> Numbers {
     }
 }
 
-/// Numbers of a file, and whether it names season and episode by itself.
+/// Numbers of a file, and true if its own name has season and episode.
 fn numbers(clean: &str, release: &Release, seat: &Seat<'_>, show: Option<&str>) -> (Numbers, bool) {
     let is_row = seat.season.is_some() && episode::is_row(clean);
     let read = of_release(release);
@@ -410,7 +411,7 @@ fn show_named(folder: &str) -> (String, Option<i64>) {
     )
 }
 
-/// Hundredths.
+/// Confidence in an identification, in hundredths.
 fn confidence(title: Option<&str>, has_number: bool, release: &Release) -> i64 {
     let has_title = title.is_some_and(|title| !title.trim().is_empty());
     let marks = count_marks(release) as i64;

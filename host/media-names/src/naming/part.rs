@@ -11,22 +11,22 @@ use super::{episode, film};
 pub struct Part {
     pub base: String,
     pub number: i64,
-    /// The word is one that ends titles as well: `Part 2`.
+    /// True if the word also ends titles: `Part 2`.
     pub is_loose: bool,
 }
 
-/// A part at the end, with its letter or its number.
+/// Pattern of a part at the end, with its letter or its number.
 static LAST: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?i)^(.*?(?:[ _.\-]|[\])}]))[(\[{]?(cd|dvd|part|pt|dis[ck])[ _.\-]*([0-9]{1,2}|[a-d])[)\]}]?$",
     )
     .ok()
 });
-/// A part with more behind it.
+/// Pattern of a part with more text behind it.
 static BETWEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)[ _.\-][(\[{]?(cd|dvd|part|pt|dis[ck])[ _.\-]?([0-9]{1,2})[)\]}]?([ _.\-].*)$").ok()
 });
-/// A name that is nothing but a part.
+/// Pattern of a name that is only a part.
 static ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)^[(\[{]?(cd|dvd|part|pt|dis[ck])[ _.\-]*([0-9]{1,2}|[a-d])[)\]}]?$").ok()
 });
@@ -70,7 +70,7 @@ fn is_loose(word: &str) -> bool {
     word.eq_ignore_ascii_case("part") || word.eq_ignore_ascii_case("pt")
 }
 
-/// 1 for `1`, `01` and `a`.
+/// Number of a part: 1 for `1`, `01` and `a`.
 fn counted(text: &str) -> Option<i64> {
     let letter = text.bytes().next()?;
     if letter.is_ascii_alphabetic() {

@@ -1,4 +1,4 @@
-//! Folders that say which season lies in them: `Season 2`, `3. Staffel`, `S04`, `시즌 1`, a number, a release's name.
+//! Folders of seasons: `Season 2`, `3. Staffel`, `S04`, `시즌 1`, a number, a release's name.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -8,16 +8,16 @@ use qm_titles::normalise;
 
 use super::tag;
 
-/// Form in which a folder says it.
+/// Form in which a folder names its season.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A word that is hardly ever a title: `Season 2`, `S02`, `Specials`.
     Word,
-    /// A word with which titles end as well: `Series 7`, `Volume 2`.
+    /// A word that also ends titles: `Series 7`, `Volume 2`.
     Loose,
     /// A number alone.
     Bare,
-    /// Behind the title of a show, or as the name of a release.
+    /// After the title of a show, or in the name of a release.
     Titled,
 }
 
@@ -26,7 +26,7 @@ pub enum Form {
 pub struct Season {
     pub number: i64,
     pub form: Form,
-    /// Title of the show, where the folder names it.
+    /// Title of the show, if the folder names it.
     pub title: Option<String>,
 }
 
@@ -90,7 +90,7 @@ const WORDS: &[&str] = &[
     "vuosi",
     "reeks",
 ];
-/// Words with which titles end as well.
+/// Words that also end titles.
 const LOOSE: &[&str] = &[
     "series", "serie", "volume", "vol", "book", "year", "cycle", "livre", "serien",
 ];
@@ -133,7 +133,7 @@ const ROMAN: &[&str] = &[
     "", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii",
 ];
 const HAN: &str = "零一二三四五六七八九十";
-/// Endings of a number that counts.
+/// Endings of ordinal numbers.
 const ORDINALS: &[&str] = &[
     "st", "nd", "rd", "th", "a", "o", "e", "er", "eme", "ª", "º", "ra", "da", "ta", "ste", "de",
 ];
@@ -146,7 +146,7 @@ static WORD_SET: LazyLock<HashSet<String>> = LazyLock::new(|| set(WORDS));
 static LOOSE_SET: LazyLock<HashSet<String>> = LazyLock::new(|| set(LOOSE));
 static SPECIAL_SET: LazyLock<HashSet<String>> = LazyLock::new(|| set(SPECIALS));
 
-/// The season that a folder says it is.
+/// Season that a folder names.
 pub fn season(folder: &str) -> Option<Season> {
     let (name, _) = tag::split(folder);
     let plain = normalise(&name);
@@ -159,8 +159,8 @@ pub fn season(folder: &str) -> Option<Season> {
         .or_else(|| of_release(&name))
 }
 
-/// A folder that holds nothing but one season, whatever stands above.
-/// `is_called`: a hyphen stands before what the season is called.
+/// Season of a folder that holds only one season, whatever is above it. `is_called`: a hyphen is before the name of the
+/// season.
 fn plain_form(tokens: &[&str], is_called: bool) -> Option<Season> {
     let (number, form, used) = numbered(tokens)?;
     let rest = &tokens[used..];
@@ -174,7 +174,7 @@ fn plain_form(tokens: &[&str], is_called: bool) -> Option<Season> {
     }
 }
 
-/// A number with its word at the beginning of a name, and how many tokens that takes.
+/// Number with its word at the beginning of a name, its form, and the count of tokens used.
 fn numbered(tokens: &[&str]) -> Option<(i64, Form, usize)> {
     let first = *tokens.first()?;
     let word = |token: &str| match () {
@@ -205,7 +205,7 @@ fn numbered(tokens: &[&str]) -> Option<(i64, Form, usize)> {
     number(first).map(|number| (number, Form::Bare, 1))
 }
 
-/// A show's title with a season behind it.
+/// Season behind the title of a show.
 fn titled(name: &str, tokens: &[&str]) -> Option<Season> {
     for at in 1..tokens.len() {
         let Some((number, form, used)) = numbered(&tokens[at..]) else {
@@ -264,7 +264,7 @@ fn number(token: &str) -> Option<i64> {
     token.parse().ok().filter(|_| fits)
 }
 
-/// A number behind a word, in any of the ways to write one.
+/// Number behind a word, in any way to write one.
 fn counted(token: &str) -> Option<i64> {
     let at = |list: &[&str]| list.iter().position(|word| !word.is_empty() && *word == token);
     number(token)
@@ -276,7 +276,7 @@ fn counted(token: &str) -> Option<i64> {
         .or_else(|| han(token))
 }
 
-/// A number before a word: `3`, `2nd`, `1ª`.
+/// Number before a word: `3`, `2nd`, `1ª`.
 fn ordinal(token: &str) -> Option<i64> {
     let end = token
         .find(|letter: char| !letter.is_ascii_digit())
@@ -285,7 +285,7 @@ fn ordinal(token: &str) -> Option<i64> {
     number(&token[..end]).filter(|_| rest.is_empty() || ORDINALS.contains(&rest))
 }
 
-/// `s02`
+/// Number of a token such as `s02`.
 fn short(token: &str) -> Option<i64> {
     number(token.strip_prefix('s')?)
 }
@@ -302,7 +302,7 @@ fn han(token: &str) -> Option<i64> {
     i64::try_from(number).ok().filter(|_| letters.next().is_none())
 }
 
-/// `第2季`, `2기`, `第二期`, `시즌1` without a space.
+/// Number of a token such as `第2季`, `2기`, `第二期`, `시즌1`, without a space.
 fn eastern(token: &str) -> Option<i64> {
     const ENDS: [&str; 7] = ["季", "期", "기", "部", "シーズン", "시즌", "シリース"];
     let is_counted = token.starts_with('第') || token.starts_with(&normalise("제"));

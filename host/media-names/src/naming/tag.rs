@@ -18,7 +18,7 @@ impl Ids {
         *self == Self::default()
     }
 
-    /// Those that are missing, from another name.
+    /// Ids of this name; missing ones are taken from the other name.
     pub fn or(self, other: Self) -> Self {
         Self {
             titledb: self.titledb.or(other.titledb),
@@ -27,7 +27,7 @@ impl Ids {
         }
     }
 
-    /// Takes the value of a provider, where it may be one; the first one counts.
+    /// Takes the value of a provider, if it may be an id of it; the first one counts.
     pub fn take(&mut self, provider: &str, value: &str) {
         let value = value.trim().to_ascii_lowercase();
         let is_number = (1..=10).contains(&value.len()) && value.bytes().all(|digit| digit.is_ascii_digit());
@@ -52,7 +52,7 @@ impl Ids {
     }
 }
 
-/// A tag: brackets with a provider and a value; an id of the data set in brackets, or as a word of its own.
+/// Pattern of a tag: brackets with a provider and a value; an id of the data set in brackets, or as a word of its own.
 static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let providers =
         "imdb|tmdb|themoviedb|tvdb|thetvdb|tvmaze|anidb|anilist|trakt|tvrage|mal|kitsu|wikidata|letterboxd";
@@ -63,7 +63,7 @@ static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The name without its tags, and what they say.
+/// Name without its tags, and the ids in them.
 pub fn split(name: &str) -> (String, Ids) {
     let mut ids = Ids::default();
     let Some(tag) = TAG.as_ref() else {

@@ -4,7 +4,7 @@ use qm_platform::ActingError;
 
 use crate::LibraryError as E;
 
-/// Text that is known only when it happens.
+/// Placeholder for a text that is known only when the error happens.
 pub fn some() -> String {
     "…".to_owned()
 }
@@ -14,7 +14,7 @@ pub fn with(mut errors: Vec<E>, others: impl IntoIterator<Item = E>) -> Vec<E> {
     errors
 }
 
-/// Refusals of an account whose token outlives it.
+/// Refusals of an account that was changed while its token is still valid.
 pub fn own() -> Vec<E> {
     vec![
         E::Acting(ActingError::Gone),

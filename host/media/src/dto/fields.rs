@@ -4,17 +4,17 @@ use qm_web::Fields;
 
 use crate::model::item::{KnownAs, Sort};
 
-/// Characters of a text.
+/// Most characters of a text.
 pub const MAX_TEXT: usize = 512;
 /// Greatest year.
 pub const MAX_YEAR: i64 = 9999;
 /// Greatest number of a season or an episode.
 pub const MAX_NUMBER: i64 = 99_999;
-/// Form of an id elsewhere, for people.
+/// Description of the form of an outside id, for people.
 const IDS: &str =
     "must be SOURCE:ID, with imdb (titledb), tmdb (provider_a) or tvdb (provider_b) as its source";
 
-/// A number from 0; `Some(None)`: it is null.
+/// A number from 0 to `most`; `Some(None)`: it is null.
 pub fn number(f: &mut Fields<'_>, name: &'static str, most: i64) -> Option<Option<i64>> {
     let is_null = f.is_null(name);
     let number = f.integer(name).min(0).max(most).optional();
@@ -33,7 +33,7 @@ pub fn text(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// Order of a list; an unknown word is refused with those that there are.
+/// Order of a list; an unknown word is refused, and the refusal lists the known ones.
 pub fn sort(f: &mut Fields<'_>) -> Sort {
     let word = f.string("sort").one_of(&Sort::WORDS).optional();
     word.map(|word| Sort::of(&word)).unwrap_or_default()
@@ -46,7 +46,7 @@ pub fn years(f: &mut Fields<'_>) -> (Option<i64>, Option<i64>) {
     (one.or(from), one.or(to))
 }
 
-/// An id elsewhere, as `SOURCE:ID`.
+/// An outside id, as `SOURCE:ID`.
 pub fn external(f: &mut Fields<'_>) -> Option<KnownAs> {
     let is_id = |text: &str| text.trim().is_empty() || KnownAs::of(text).is_some();
     let field = f.string("externalId").max(MAX_TEXT).check(is_id, IDS);

@@ -177,7 +177,7 @@ impl ExtraView {
     }
 }
 
-/// What an item is called elsewhere.
+/// An id of an item in an outside catalogue.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaExternalId)]
@@ -211,7 +211,7 @@ pub struct ItemView {
     pub id: String,
     pub library_id: String,
     pub media_type: String,
-    /// Of an episode: that of its series.
+    /// Title of the item; for an episode, the title of its series.
     pub title: String,
     pub sort_title: Option<String>,
     pub year: Option<i64>,
@@ -225,7 +225,7 @@ pub struct ItemView {
     /// 0 to 1.
     pub confidence: f64,
     pub locked: bool,
-    /// What is not UTF-8 shows as U+FFFD.
+    /// Path of the file. Bytes that are not UTF-8 show as U+FFFD.
     pub path: String,
     pub duplicate_group_id: Option<String>,
     pub series_titledb_id: Option<String>,
@@ -299,7 +299,7 @@ pub struct RowView {
     pub id: String,
     pub library_id: String,
     pub media_type: String,
-    /// Of an episode: that of its series.
+    /// Title of the item; for an episode, the title of its series.
     pub title: String,
     pub sort_title: Option<String>,
     pub year: Option<i64>,
@@ -367,16 +367,16 @@ impl From<Suggestion> for SuggestionView {
     }
 }
 
-/// What is said of an item.
+/// Metadata of an item.
 #[derive(Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaMetadata)]
 pub struct MetadataView {
     pub id: String,
     pub item_id: String,
-    /// Of an episode its own.
+    /// Title of the item; for an episode, its own title.
     pub title: Option<String>,
-    /// Of an episode that of its show.
+    /// Original title; for an episode, that of its show.
     pub original_title: Option<String>,
     pub sort_title: Option<String>,
     pub overview: Option<String>,
@@ -399,9 +399,9 @@ pub struct MetadataView {
     pub rating: Option<f64>,
     pub certification: Option<String>,
     pub tags: Vec<String>,
-    /// Who said something last: a provider, `universal` for several, `local` for the item's name, `manual` for a person.
+    /// Source of the last change: a provider, `universal` for several, `local` for the item's name, `manual` for a person.
     pub provider_name: Option<String>,
-    /// Who said each field. No provider changes one that is `manual`.
+    /// Source of each field. No provider changes one that is `manual`.
     #[schema(value_type = Object)]
     pub field_sources: BTreeMap<String, String>,
     #[schema(value_type = String, format = DateTime)]

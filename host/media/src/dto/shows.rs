@@ -56,7 +56,7 @@ impl From<(Show, String)> for ShowView {
     }
 }
 
-/// What is said of a show.
+/// Metadata of a show.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaShowMetadata)]
@@ -84,7 +84,7 @@ pub struct ShowMetadataView {
     pub tags: Vec<String>,
     /// `manual`: a person said something last.
     pub provider_name: Option<String>,
-    /// Who said each field.
+    /// Source of each field.
     #[schema(value_type = Option<Object>)]
     pub field_sources: Option<Map<String, Value>>,
     #[schema(value_type = String, format = DateTime)]
@@ -118,7 +118,7 @@ impl From<ShowMetadata> for ShowMetadataView {
     }
 }
 
-/// What is said of a season.
+/// Metadata of a season.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaSeason)]

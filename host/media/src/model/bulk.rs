@@ -1,4 +1,4 @@
-//! What is done to many items at once.
+//! Orders for many items at once: their limits, options and answers.
 
 use std::collections::HashSet;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use qm_media_names::name::{is_container, is_season};
 use qm_media_names::place;
 
-/// Items of one order.
+/// Largest number of items in one order.
 pub const MOST: usize = 1000;
 
-/// What became of an order.
+/// Answer to an accepted order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// `None`: it is done already.
+    /// Id of the job that carries out the order; `None`: the order is done already.
     pub job_id: Option<String>,
     pub count: usize,
-    /// Ids that nothing has.
+    /// Ids that belong to no item.
     pub missing: Vec<String>,
 }
 
@@ -24,11 +24,11 @@ pub struct Accepted {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Erasure {
     pub torrents: TorrentAction,
-    /// Data that other torrents use is kept; otherwise nothing is deleted at all.
+    /// True: data that other torrents use is kept; false: if there is any, nothing is deleted at all.
     pub keep_shared: bool,
 }
 
-/// What becomes of torrents whose data is deleted.
+/// Treatment of the torrents whose data is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TorrentAction {
@@ -59,7 +59,7 @@ impl TorrentAction {
     }
 }
 
-/// A torrent whose data lies where items do.
+/// A torrent whose data includes files of items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceTorrent {
     pub hash: String,
@@ -72,8 +72,8 @@ pub struct SourceTorrent {
     pub item_ids: Vec<String>,
 }
 
-/// The folder that goes along with an item: the one it lies in, with that of its show where that is one of a season. `None`:
-/// the file goes alone. `is_owned`: whether a folder holds nothing that stays.
+/// Folder that is moved or deleted together with an item: its own folder or, if that is one of a season, the folder of its
+/// show. `None`: the file goes alone. `is_owned`: true if a folder holds nothing that stays.
 pub fn folder_along(item: &str, is_owned: impl Fn(&str) -> bool) -> Option<String> {
     let mut folder = place::parent(item).filter(|folder| !folder.is_empty() && is_owned(folder))?;
     loop {
@@ -86,7 +86,7 @@ pub fn folder_along(item: &str, is_owned: impl Fn(&str) -> bool) -> Option<Strin
     }
 }
 
-/// Where something below a folder lies once that folder lies right in another library.
+/// Place of a file below `folder` after that folder was moved right into another library.
 pub fn moved(item: &str, folder: &str) -> String {
     let (path, folder) = (place::decode(item), place::decode(folder));
     let above = folder
@@ -96,7 +96,7 @@ pub fn moved(item: &str, folder: &str) -> String {
     place::encode(&path[above..])
 }
 
-/// Those of `ids` once each, in their order.
+/// The ids without repetitions, in their order.
 pub fn once(ids: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     ids.into_iter().filter(|id| seen.insert(id.clone())).collect()

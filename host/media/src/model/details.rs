@@ -1,4 +1,4 @@
-//! What people and providers say of shows and seasons.
+//! Metadata of shows and seasons, from people and from providers.
 
 use qm_kernel::Timestamp;
 use qm_ports::metadata::{Metadata, TitleSuggestion};
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::metadata::{Said, members, midnight};
 
-/// Who said what a person said.
+/// Source name of a value that a person entered.
 pub const MANUAL: &str = "manual";
 
-/// What is said of a show.
+/// Metadata of a show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShowMetadata {
     pub id: String,
@@ -31,12 +31,12 @@ pub struct ShowMetadata {
     pub certification: Option<String>,
     pub tags: Vec<String>,
     pub provider_name: Option<String>,
-    /// Who said each field.
+    /// Source of each field.
     pub field_sources: Option<Map<String, Value>>,
     pub updated_at: Timestamp,
 }
 
-/// What somebody says of a show; what is `None` stays, what is `Some(None)` is taken away.
+/// Changes that a person makes to a show. `None` keeps a field, `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShowEdit {
     pub title: Option<Option<String>>,
@@ -54,7 +54,7 @@ pub struct ShowEdit {
 }
 
 impl ShowMetadata {
-    /// Of a show nothing was said of.
+    /// Empty metadata of a show.
     pub fn new(id: String, show_id: String, now: Timestamp) -> Self {
         Self {
             id,
@@ -80,7 +80,7 @@ impl ShowMetadata {
         }
     }
 
-    /// Takes what a person says.
+    /// Applies the changes of a person.
     pub fn take(&mut self, edit: ShowEdit, now: Timestamp) {
         let mut sources = self.field_sources.take().unwrap_or_default();
         macro_rules! take {
@@ -103,8 +103,8 @@ impl ShowMetadata {
 }
 
 impl ShowMetadata {
-    /// Takes what a provider says, in the place of what providers said before. What people said stays, and so does whether it still
-    /// airs, which others tell.
+    /// Takes the values of a provider in the place of earlier ones of providers. Values of people stay, and so does the
+    /// airing status, which has other sources.
     pub fn hear(&mut self, told: Metadata, now: Timestamp) {
         let mut sources = self.field_sources.take().unwrap_or_default();
         let provider = told.provider;
@@ -141,23 +141,23 @@ impl ShowMetadata {
     }
 }
 
-/// What came of asking a provider about a show.
+/// Outcome of asking a provider about a show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refreshed {
-    /// It told; with the id of the show there.
+    /// The provider answered; with its id of the show.
     Told(Option<String>),
-    /// It has no key.
+    /// The provider has no API key.
     NoProvider,
-    /// Nothing of its very name; what it may be, the likeliest first.
+    /// No show has exactly this name; with suggestions, the likeliest first.
     NotFound(Vec<TitleSuggestion>),
-    /// It told of another show than this one is: its title, and its id in the data set of titles.
+    /// The provider answered about another show: its title, and its id in the data set of titles.
     Other {
         title: Option<String>,
         titledb_id: String,
     },
 }
 
-/// What is said of a season.
+/// Metadata of a season.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Season {
     pub id: String,
@@ -171,14 +171,14 @@ pub struct Season {
     pub updated_at: Timestamp,
 }
 
-/// What somebody says of a season; what is `None` stays, what is `Some(None)` is taken away.
+/// Changes that a person makes to a season. `None` keeps a field, `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeasonEdit {
     pub title: Option<Option<String>>,
     pub overview: Option<Option<String>>,
 }
 
-/// Which show a folder holds; what is `None` stays, what is `Some(None)` is taken away.
+/// Changes to the ids of a show. `None` keeps an id, `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdentityEdit {
     pub titledb_id: Option<Option<String>>,

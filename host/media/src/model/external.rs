@@ -1,11 +1,11 @@
-//! What items are called elsewhere.
+//! Ids of items in outside catalogues.
 
-/// Word for ids of the data set of titles.
+/// Source name of ids in the data set of titles.
 pub const TITLEDB: &str = "titledb";
 
 /// The provider whose ids shows have.
 pub const PROVIDER_A: &str = "provider_a";
-/// Another one.
+/// Second provider of ids for shows.
 pub const PROVIDER_B: &str = "provider_b";
 
 /// An id of an item at a provider.
@@ -15,13 +15,13 @@ pub struct ExternalId {
     pub item_id: String,
     pub provider: String,
     pub value: String,
-    /// Its page there.
+    /// URL of its page at the provider.
     pub url: Option<String>,
-    /// Found by the title, the year and the episode of the item: it goes when these change.
+    /// True if the id was found by the title, year and episode of the item; it is deleted when these change.
     pub is_derived: bool,
 }
 
-/// Where people read about a title; `None`: that is not known. An episode and a series count as `is_show`.
+/// URL of a title's page for people; `None`: the provider has no known pages. An episode and a series count as `is_show`.
 pub fn page(provider: &str, id: &str, is_show: bool) -> Option<String> {
     match provider {
         TITLEDB => Some(format!("https://www.imdb.com/title/{id}/")),

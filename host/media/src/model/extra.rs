@@ -1,4 +1,4 @@
-//! Extras: what belongs to a film, a show or a season, and is neither.
+//! Extras: files that belong to a film, a show or a season, and are neither a film nor an episode.
 
 use qm_kernel::Timestamp;
 use qm_media_names::naming::member;
@@ -17,7 +17,7 @@ pub struct Extra {
     /// Path of the folder of its film or its show below the library's directory, as it is shown.
     pub owner: String,
     pub season: Option<i64>,
-    /// Key of the one film of that folder whose name it has.
+    /// Key of the film in that folder whose name it has, if it has one.
     pub same_key: Option<String>,
     pub size: i64,
     /// Nanoseconds since 1970.
@@ -26,7 +26,7 @@ pub struct Extra {
 }
 
 impl Extra {
-    /// True if another state of it says the same.
+    /// True if another state of it has the same values.
     pub fn is_as(&self, other: &Self) -> bool {
         let said = |extra: &Self| (extra.size, extra.mtime, extra.season);
         said(self) == said(other)
@@ -35,7 +35,7 @@ impl Extra {
             && self.same_key == other.same_key
     }
 
-    /// True if it is one of a film: of the folder's, or of the one whose name it has.
+    /// True if it belongs to this film: by the folder, or by the name.
     pub fn is_of(&self, film: &Item) -> bool {
         match &self.same_key {
             Some(key) => film.same_key.as_ref() == Some(key),
@@ -44,7 +44,8 @@ impl Extra {
         }
     }
 
-    /// True if it lies in a folder with all of its film, or its show: those of a season stay with the rest of the show.
+    /// True if it lies in this folder together with all of its film or show. Extras of a season stay with the rest of the
+    /// show.
     pub fn is_all_in(&self, folder: &str) -> bool {
         place::is_within(&self.place, folder) && place::is_within(&self.owner, &place::shown(folder))
     }
@@ -56,7 +57,7 @@ impl Extra {
     }
 }
 
-/// Folder whose extras an item has: that of its film; `None`: those of its show are its show's.
+/// Folder whose extras belong to an item: that of its film. `None` for an episode, as extras belong to the show.
 pub fn folder_of(item: &Item) -> Option<String> {
     let is_episode = matches!(&*item.media_type, "tv" | "anime" | "episode");
     (!is_episode).then(|| member::film_folder(&place::shown(&item.place)))

@@ -1,13 +1,13 @@
-//! Files and folders that people have had forgotten.
+//! Files and folders that people asked the service to ignore.
 
 use std::path::{Component, Path};
 
 use qm_kernel::Timestamp;
 
-/// Places of one library that are ignored; beyond them none is added.
+/// Most ignored places of one library; no further one is added.
 pub const MOST: u64 = 20_000;
 
-/// A place that scans pass over, with all that lies below it.
+/// A place that scans skip, with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
     pub id: String,

@@ -1,4 +1,4 @@
-//! Items: what a file is, as far as its name says.
+//! Items: the identity of a file, as far as its name gives it.
 
 use qm_kernel::Timestamp;
 use qm_media_names::name::Identity;
@@ -10,7 +10,7 @@ use super::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB};
 use super::measured::Measured;
 use super::metadata::ItemMetadata;
 
-/// Words of what an item may be.
+/// Types of an item.
 pub const MEDIA_TYPES: [&str; 6] = [
     "movie",
     "tv",
@@ -20,7 +20,7 @@ pub const MEDIA_TYPES: [&str; 6] = [
     "other_video",
 ];
 
-/// A video file, and what it is.
+/// A video file with its identity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub id: String,
@@ -39,15 +39,15 @@ pub struct Item {
     pub locked: bool,
     pub duplicate_group_id: Option<String>,
     pub series_titledb_id: Option<String>,
-    /// Equal for all files of it, see `naming::member`; `None`: to be learnt.
+    /// Key that all files of the item share, see `naming::member`; `None`: not known yet.
     pub same_key: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// What is said of it; none where nobody asked for that.
+    /// Metadata of the item; `None` if the caller did not ask for it.
     pub metadata: Option<Box<ItemMetadata>>,
-    /// By their providers; empty where nobody asked for them.
+    /// Ids at providers, one a provider; empty if the caller did not ask for them.
     pub external_ids: Vec<ExternalId>,
-    /// Its further files with their places; empty where nobody asked for them.
+    /// Further files of the item, with their places; empty if the caller did not ask for them.
     pub copies: Vec<(String, MediaFile)>,
 }
 
@@ -55,15 +55,15 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediaFile {
     pub id: String,
-    /// Name of this version; `None`: it has no word of its own.
+    /// Label of this version; `None`: its name has none.
     pub label: Option<String>,
-    /// Number among the parts of what it is.
+    /// Number of the part, for a film or episode in parts.
     pub part: Option<i64>,
     pub size: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
     pub tech: Tech,
-    /// Empty until somebody looked into it.
+    /// Measured properties; empty until the file was probed.
     pub measured: Measured,
     pub probed_at: Option<Timestamp>,
     pub probe_error: Option<String>,
@@ -74,8 +74,8 @@ pub struct MediaFile {
 /// A file of an item among the others, with its place.
 pub type Placed<'a> = (&'a str, &'a MediaFile);
 
-/// Versions of an item, the best one first that is known of, and its parts, by their numbers. Of a version in parts the first one
-/// stands for it; one part alone is none.
+/// Versions of an item, the best known one first, and its parts, by their numbers. The first part stands for a version in
+/// parts; a single part is none.
 pub fn arranged<'a>(
     place: &'a str,
     file: &'a MediaFile,
@@ -95,7 +95,7 @@ pub fn arranged<'a>(
     (all.into_iter().filter(is_version).collect(), parts)
 }
 
-/// What somebody says of an item; what is `None` stays, what is `Some(None)` is taken away.
+/// Changes that a person makes to an item. `None` keeps a field, `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edit {
     pub media_type: Option<String>,
@@ -113,7 +113,7 @@ impl Edit {
 }
 
 impl Item {
-    /// Changes what was said.
+    /// Applies the changes of a person.
     pub fn take(&mut self, edit: Edit) {
         fn set<T>(field: &mut T, value: Option<T>) {
             if let Some(value) = value {
@@ -127,7 +127,7 @@ impl Item {
         set(&mut self.year, edit.year);
         set(&mut self.season, edit.season);
         set(&mut self.episode, edit.episode);
-        // The last of several episodes was that of another first one.
+        // The last episode belonged to the old first one.
         if before != (self.season, self.episode) {
             self.episode_end = None;
         }
@@ -138,13 +138,13 @@ impl Item {
         self.series_titledb_id.is_some() || !self.external_ids.is_empty()
     }
 
-    /// Whether it counts as the same film or episode as another state of it.
+    /// True if both states name the same film or episode: same type, title, year, season and episode.
     pub fn is_called(&self, other: &Self) -> bool {
         let numbers = |item: &Self| (item.year, item.season, item.episode);
         self.media_type == other.media_type && self.title == other.title && numbers(self) == numbers(other)
     }
 
-    /// What its name and the folders above it say.
+    /// Takes over the identity that was read from the name of the file and its folders.
     pub fn recognised(&mut self, found: Identity) {
         let status = found.status();
         if let Some(kind) = found.media_type {
@@ -159,12 +159,12 @@ impl Item {
     }
 }
 
-/// What lists are sorted and searched by.
+/// Key by which lists are sorted and searched: the sort title, or else the title, in lower case.
 pub fn title_key(title: &str, sort_title: Option<&str>) -> String {
     composed(sort_title.unwrap_or(title).trim()).to_lowercase()
 }
 
-/// Where the alphabet has a title.
+/// Letter under which the alphabet lists a title: `A` to `Z`, or `#`.
 pub fn letter(title: &str) -> char {
     let first = title
         .trim()
@@ -174,7 +174,7 @@ pub fn letter(title: &str) -> char {
     first.filter(char::is_ascii_uppercase).unwrap_or('#')
 }
 
-/// How a list of items is sorted.
+/// Order of a list of items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
     #[default]
@@ -212,14 +212,14 @@ impl Sort {
     }
 }
 
-/// What is wrong with the items that are wanted.
+/// A fault by which items can be filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
     Unmatched,
     Duplicate,
     MissingArtwork,
     MissingSubtitles,
-    /// It is not known which title it is, and some are suggested.
+    /// The title is not known, and there are suggestions.
     Suggested,
 }
 
@@ -244,7 +244,7 @@ impl Issue {
     }
 }
 
-/// Which items are wanted.
+/// Filter of a list of items.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub library_id: Option<String>,
@@ -254,19 +254,19 @@ pub struct Filter {
     pub title: Option<String>,
     /// A part of the title, in any case.
     pub search: Option<String>,
-    /// A letter, from which on titles are wanted.
+    /// First letter: titles from this letter on match.
     pub starts_at: Option<char>,
     pub issue: Option<Issue>,
-    /// First and last year that are wanted.
+    /// First wanted year.
     pub year_from: Option<i64>,
     pub year_to: Option<i64>,
     pub season: Option<i64>,
-    /// Lines and how they come: `1080p`.
+    /// Resolution: number of lines and kind of scan, e.g. `1080p`.
     pub resolution: Option<String>,
-    /// In any case.
+    /// Genre, in upper or lower case.
     pub genre: Option<String>,
     pub external: Option<KnownAs>,
-    /// Items of which it is known which title they are, or the others.
+    /// True: items whose title is known; false: the others.
     pub identified: Option<bool>,
     pub sort: Sort,
 }
@@ -282,7 +282,7 @@ impl Filter {
     }
 }
 
-/// An id that a film, an episode or its show has at a source.
+/// An outside id of a film, an episode or its show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownAs {
     /// `titledb`, or a provider of metadata.
@@ -291,7 +291,7 @@ pub struct KnownAs {
 }
 
 impl KnownAs {
-    /// `SOURCE:ID`, as in the names of folders; an id of the data set alone is one as well. `None`: it is no id.
+    /// Reads `SOURCE:ID`, as in names of folders, or an id of the data set alone. `None`: it is no id.
     pub fn of(text: &str) -> Option<Self> {
         let (source, value) = text.trim().rsplit_once(':').unwrap_or(("imdb", text.trim()));
         let (provider, tag) = match source.to_ascii_lowercase().as_str() {

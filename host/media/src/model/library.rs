@@ -6,15 +6,15 @@ use qm_kernel::Timestamp;
 pub use qm_media_names::Kind;
 use serde::{Deserialize, Serialize};
 
-/// Characters of a name.
+/// Most characters of a name.
 pub const MAX_NAME: usize = 200;
-/// Characters of a path.
+/// Most characters of a path.
 pub const MAX_PATH: usize = 4096;
-/// Characters of a template of names.
+/// Most characters of a template of names.
 pub const MAX_TEMPLATE: usize = 2000;
-/// Libraries that are kept.
+/// Most libraries.
 pub const MAX_LIBRARIES: u64 = 500;
-/// Minutes between two periodic scans: a year.
+/// Longest interval of periodic scans, in minutes: a year.
 pub const MAX_INTERVAL: i64 = 525_600;
 
 macro_rules! words {
@@ -38,7 +38,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Whose way of naming files it follows.
+    /// Media server whose naming of files the library follows.
     Preset, 5:
     Plex = "plex",
     Jellyfin = "jellyfin",
@@ -48,7 +48,7 @@ words! {
 }
 
 words! {
-    /// How files come to their names.
+    /// Manner in which files get their names.
     Mode, 5:
     RenameInPlace = "rename_in_place",
     RenameMove = "rename_move",
@@ -104,7 +104,7 @@ impl MediaLibrary {
         }
     }
 
-    /// Whether a periodic scan is due.
+    /// True if a periodic scan is due.
     pub fn is_due(&self, now: Timestamp) -> bool {
         let minutes = self.scan_interval_minutes.filter(|minutes| *minutes > 0);
         self.is_enabled
@@ -136,11 +136,11 @@ impl MediaLibrary {
     }
 }
 
-/// What is to change of a library, or what is said of a new one; what is `None` stays.
+/// Fields of a new library, or changes to an existing one. `None` keeps a field.
 #[derive(Clone, Debug, Default)]
 pub struct LibraryChange {
     pub name: Option<String>,
-    /// As it was sent; guarded before it is kept.
+    /// Path as it was sent; it is checked before it is stored.
     pub path: Option<String>,
     pub kind: Option<Kind>,
     pub preset: Option<Preset>,
@@ -156,21 +156,21 @@ pub struct LibraryChange {
     pub artwork_enabled: Option<bool>,
 }
 
-/// What a scan did.
+/// Counts of what a scan found and changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScanSummary {
-    /// Files that are there.
+    /// Files that were found.
     pub scanned: u64,
     pub added: u64,
     pub updated: u64,
     pub removed: u64,
     pub shows: u64,
-    /// Families of folders that are of one show.
+    /// Shows that have more than one folder.
     pub duplicate_shows: u64,
-    /// Trailers, samples and other extras, of the directories that were read.
+    /// Trailers, samples and other extras in the directories that were read.
     pub extras: u64,
-    /// Files that are no films, no episodes and no extras, of the directories that were read.
+    /// Other files in the directories that were read: no films, no episodes, no extras.
     pub passed_over: u64,
 }
 

@@ -1,15 +1,15 @@
 //! Properties of a file that a program has measured.
 
-/// Properties that no name says of a file.
+/// Properties that the name of a file does not give.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     pub width: Option<i64>,
     pub height: Option<i64>,
-    /// Of all streams together.
+    /// Bit rate of all streams together, in kbit/s.
     pub bitrate_kbps: Option<i64>,
     pub duration_sec: Option<i64>,
     pub audio_channels: Option<i64>,
-    /// Frames a second.
+    /// Frames per second.
     pub frame_rate: Option<f64>,
     pub video_bit_depth: Option<i64>,
     pub chroma_subsampling: Option<String>,

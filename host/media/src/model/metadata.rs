@@ -1,4 +1,4 @@
-//! What people and providers say of items. People's words stay; those of providers are replaced by what they say now.
+//! Metadata of items, from people and providers. Values of people stay; values of providers are replaced by newer ones.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::details::MANUAL;
 use super::item::Item;
 
-/// Who said what an item's name says.
+/// Source name of a value that was read from the item's name.
 pub const LOCAL: &str = "local";
 
-/// What is said of an item.
+/// Metadata of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemMetadata {
     pub id: String,
@@ -36,16 +36,16 @@ pub struct ItemMetadata {
     pub rating: Option<f64>,
     pub certification: Option<String>,
     pub tags: Vec<String>,
-    /// Who said something last.
+    /// Source of the last change.
     pub provider_name: Option<String>,
-    /// Who said each field.
+    /// Source of each field.
     pub field_sources: BTreeMap<String, String>,
-    /// What providers were asked.
+    /// Question that was put to providers, as a text.
     pub question: Option<String>,
     pub updated_at: Timestamp,
 }
 
-/// What somebody says of an item; what is `None` stays, what is `Some(None)` is taken away.
+/// Changes that a person makes to the metadata of an item. `None` keeps a field, `Some(None)` clears it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MetadataEdit {
     pub title: Option<Option<String>>,
@@ -65,7 +65,7 @@ pub struct MetadataEdit {
     pub crew: Option<Vec<Value>>,
 }
 
-/// A value that may say nothing.
+/// A value that may be blank.
 pub(super) trait Said {
     fn is_blank(&self) -> bool;
 }
@@ -82,14 +82,14 @@ impl<T> Said for Vec<T> {
     }
 }
 
-/// Whose words of before stay where nothing is told in their place.
+/// Choice of sources whose old value stays in a field for which no new value came.
 #[derive(Clone, Copy)]
 enum Kept<'a> {
-    /// Nobody was asked.
+    /// All sources: no provider was asked.
     All,
-    /// They did not answer now.
+    /// Providers that did not answer this time.
     Of(&'a [Silent]),
-    /// They answered another question.
+    /// None: the old values answered another question.
     Nobody,
 }
 
@@ -104,7 +104,7 @@ impl Kept<'_> {
 }
 
 impl ItemMetadata {
-    /// Of an item of which only its name tells.
+    /// Metadata of an item of which only the name is known.
     pub fn new(id: String, item: &Item, now: Timestamp) -> Self {
         let named = [("title", true), ("year", item.year.is_some())];
         let named = named.into_iter().filter(|(_, is_said)| *is_said);
@@ -136,7 +136,7 @@ impl ItemMetadata {
         }
     }
 
-    /// Takes what a person says; nobody else says anything of these fields from now on.
+    /// Applies the changes of a person. From then on no other source changes these fields.
     pub fn take(&mut self, edit: MetadataEdit, now: Timestamp) {
         macro_rules! take {
             ($($field:ident $name:literal,)+) => {$(
@@ -155,8 +155,8 @@ impl ItemMetadata {
         self.updated_at = now;
     }
 
-    /// Takes what providers say of an item, who were asked `question`. What people said stays, and what somebody said of the same
-    /// question who is silent now. `was_asked`: whether there is anybody to ask.
+    /// Takes the answers of providers to `question`. Values of people stay, and so do earlier answers to the same question
+    /// from providers that are silent now. `was_asked`: true if there was a provider to ask.
     pub fn hear(&mut self, item: &Item, question: &str, told: Told, was_asked: bool, now: Timestamp) {
         let Told { metadata, silent, .. } = told;
         let is_same = self.question.as_deref() == Some(question);
@@ -203,7 +203,7 @@ impl ItemMetadata {
         self.updated_at = now;
     }
 
-    /// Takes a rating in the place of anybody's but a person's; whether it is the one now.
+    /// Takes a rating, unless a person entered one. True if it was taken.
     pub fn rate(&mut self, rating: f64, by: &str) -> bool {
         if self.field_sources.get("rating").map(String::as_str) == Some(MANUAL) {
             return false;
@@ -213,7 +213,7 @@ impl ItemMetadata {
         true
     }
 
-    /// What nobody says of it stands in its name.
+    /// Takes title and year from the item's name where no other source gave them.
     fn say_name(&mut self, item: &Item) {
         let title = Some(item.title.clone());
         let sources = &mut self.field_sources;
@@ -226,7 +226,8 @@ impl ItemMetadata {
     }
 }
 
-/// A field takes what was told of it by somebody.
+/// Sets a field to the value of a source, and notes that source. A value of a person stays, and so does one that `kept`
+/// protects when the new one is blank.
 fn settle<T: Said>(
     field: &mut T,
     name: &str,
@@ -260,7 +261,7 @@ pub(super) fn midnight(day: &str) -> Option<Timestamp> {
     serde_json::from_value(format!("{day}T00:00:00.000Z").into()).ok()
 }
 
-/// What providers are asked of an item. `ids`: what is known of its show.
+/// Question to providers about an item. `ids`: known ids of its show.
 pub fn lookup(item: &Item, ids: Vec<qm_ports::metadata::ExternalId>) -> Lookup {
     let kind = match &*item.media_type {
         "movie" => LookupKind::Movie,
@@ -284,7 +285,7 @@ pub fn lookup(item: &Item, ids: Vec<qm_ports::metadata::ExternalId>) -> Lookup {
     }
 }
 
-/// A question as it is kept beside its answer.
+/// Text of a question, as it is stored beside its answer.
 pub fn question(lookup: &Lookup) -> String {
     json!([
         lookup.kind,

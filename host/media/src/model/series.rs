@@ -11,7 +11,7 @@ use qm_media_names::place;
 
 use super::item::Sort;
 
-/// What a series is known by.
+/// Key of a series.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// The whole path of its folder, as people are shown it.
@@ -21,7 +21,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// As it stands in answers and queries.
+    /// Text of the key, as in answers and queries.
     pub fn text(&self) -> String {
         URL_SAFE_NO_PAD.encode(match self {
             Key::Folder(path) => format!("dir:{path}"),
@@ -29,7 +29,7 @@ impl Key {
         })
     }
 
-    /// `None`: it is no key.
+    /// Key of a text; `None`: it is no key.
     pub fn of(text: &str) -> Option<Self> {
         let engine = if text.ends_with('=') {
             URL_SAFE
@@ -63,7 +63,7 @@ pub fn folder_above(directory: &str) -> Option<&str> {
         return None;
     }
     let folders: Vec<&str> = directory.split('/').collect();
-    // A release of a season right in the library is all there is of its show.
+    // A release of a season right in the library is the only folder of its show.
     let at = show_at(&folders).or_else(|| (!is_season(folders[0])).then_some(0))?;
     let end = folders[..=at].iter().map(|folder| folder.len()).sum::<usize>() + at;
     Some(&directory[..end])
@@ -85,7 +85,7 @@ pub fn series_of(library: &str, item: &str, title: &str) -> (String, String) {
 /// Key and title of the series in a folder below a library's path.
 pub fn of_folder(library: &str, folder: &str) -> (Key, String) {
     let name = folder.rsplit('/').next().unwrap_or(folder);
-    // `absolute` decodes; a folder that is shown has nothing encoded any more.
+    // `absolute` would decode; a shown folder is decoded already.
     let path = format!("{}/{folder}", library.trim_end_matches('/'));
     (Key::Folder(path), composed(name).into_owned())
 }
@@ -95,10 +95,10 @@ pub fn of_folder(library: &str, folder: &str) -> (Key, String) {
 pub struct Bunch {
     pub season: Option<i64>,
     pub episodes: i64,
-    /// The smallest one.
+    /// Earliest year.
     pub year: Option<i64>,
     pub titledb_id: Option<String>,
-    /// Of the newest one.
+    /// Creation time of the newest episode, in milliseconds since 1970.
     pub added: i64,
     pub updated: i64,
 }
@@ -163,7 +163,7 @@ pub fn sorted<'a>(all: &'a [Series], search: Option<&str>, sort: Sort) -> Vec<&'
         .collect();
     found.sort_by(|(a_title, a), (b_title, b)| {
         let by_title = || a_title.cmp(b_title).then_with(|| a.key.cmp(&b.key));
-        // What has no year comes last both ways.
+        // Series without a year come last in both directions.
         let by_year = |newest_first: bool| match (a.year, b.year) {
             (Some(a), Some(b)) if newest_first => b.cmp(&a),
             (Some(a), Some(b)) => a.cmp(&b),

@@ -15,7 +15,7 @@ pub struct Show {
     pub titledb_id: Option<String>,
     pub provider_a_id: Option<String>,
     pub provider_b_id: Option<String>,
-    /// What its folder's `tvshow.nfo` said last.
+    /// Id that the `tvshow.nfo` in its folder gave at the last scan.
     pub nfo_titledb_id: Option<String>,
     pub canonical_key: String,
     pub episode_count: i64,
@@ -29,8 +29,8 @@ impl Show {
         self.titledb_id.is_some() || self.provider_a_id.is_some() || self.provider_b_id.is_some()
     }
 
-    /// Takes the ids that its folder's name says it has. Where one differs from what it was known by it is another show, of which nothing
-    /// else is known; whether it is.
+    /// Takes the ids in the name of its folder. If one differs from a known id, it is another show, of which nothing else is
+    /// known. True in that case.
     pub fn tag(&mut self, ids: Ids) -> bool {
         let differs = |known: &Option<String>, said: &Option<String>| matches!((known, said), (Some(known), Some(said)) if known != said);
         let is_other = differs(&self.titledb_id, &ids.titledb)

@@ -1,4 +1,4 @@
-//! What items are found to be, by their names and by a data set of titles.
+//! Identification of items by their names and by a data set of titles: requests, choices and results.
 
 use qm_kernel::Timestamp;
 use qm_ports::titledb::TitleMatch;
@@ -7,22 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use super::view::Listed;
 
-/// Suggestions that an item has at most.
+/// Most suggestions of an item.
 const SUGGESTED: usize = 5;
-/// The least likeness of a suggestion, in hundredths.
+/// Least score of a suggestion, in hundredths.
 const LIKE: i64 = 50;
 
-/// A title that an item may be, which nobody has said.
+/// A title that an item may have, suggested and not confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, qm_db::FromRow)]
 pub struct Suggestion {
     pub titledb_id: String,
     pub title: String,
     pub year: Option<i64>,
-    /// Hundredths.
+    /// Likeness in hundredths.
     pub score: i64,
 }
 
-/// The film that a title and a year mean among those that the data set found, see [`qm_titles::film`]. What is only like it is none.
+/// Film that a title and a year mean among those that the data set found, see [`qm_titles::film`]. A merely similar one is
+/// not taken.
 pub fn picked(title: &str, year: Option<i64>, found: &[TitleMatch]) -> Picked {
     let candidates: Vec<Candidate<'_>> = found
         .iter()
@@ -44,7 +45,7 @@ pub fn picked(title: &str, year: Option<i64>, found: &[TitleMatch]) -> Picked {
     qm_titles::film(&wanted, &candidates)
 }
 
-/// Titles that may be meant where none is: the likeliest first.
+/// Suggestions for an item that no title matches, the likeliest first.
 pub fn suggested(found: &[TitleMatch]) -> Vec<Suggestion> {
     let mut suggested: Vec<Suggestion> = Vec::new();
     for one in found {
@@ -63,39 +64,39 @@ pub fn suggested(found: &[TitleMatch]) -> Vec<Suggestion> {
     suggested
 }
 
-/// Whether this word of the data set is that of a series.
+/// True if this type of the data set is one of series.
 pub fn is_series(kind: &str) -> bool {
     matches!(kind, "tvSeries" | "tvMiniSeries")
 }
 
-/// Which items are identified again: of a library, of a status; without one all but those that people have said something of.
+/// Selection of items to identify again, by library and status. Without a status, all items that no person has edited.
 #[derive(Clone, Debug, Default)]
 pub struct Which {
     pub library_id: Option<String>,
     pub match_status: Option<String>,
 }
 
-/// What came of it.
+/// Result of an identification, in items.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     pub total: u64,
     pub matched: u64,
     pub unmatched: u64,
-    /// Items that somebody changed while they were looked at; they are as they were left.
+    /// Items that somebody changed meanwhile; they are left as they are.
     pub failed: u64,
 }
 
-/// An item that somebody says which title it is.
+/// An item for which a person chose a title of the data set.
 pub struct Titled {
     pub item: Listed,
     pub titledb_id: String,
     /// 0 to 10.
     pub rating: Option<f64>,
-    /// Whether the data set knows the title.
+    /// True if the data set knows the title.
     pub is_known: bool,
 }
 
-/// What people who look are told of it.
+/// Realtime event about a chosen title.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TitledNews<'a> {

@@ -1,4 +1,4 @@
-//! What is in the libraries, as people look at it.
+//! Contents of the libraries, as people look at them.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use super::item::{Item, MediaFile};
 use super::library::MediaLibrary;
 use super::titles::Suggestion;
 
-/// A library, and the scan that was asked for.
+/// A library, with the scan that was started.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub library: MediaLibrary,
     pub scan_job_id: String,
-    /// Things people may not have meant.
+    /// Warnings about settings that may be a mistake.
     pub warnings: Vec<String>,
 }
 
-/// How the items are, all libraries together.
+/// Counts of items over all libraries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub total: i64,
     pub by_type: Vec<(String, i64)>,
     pub unmatched: i64,
-    /// Of a confidence below a half.
+    /// Items with a confidence below one half.
     pub unsure: i64,
     pub recent: i64,
 }
 
-/// How the libraries are, all together.
+/// Health of all libraries together.
 #[derive(Clone, Debug)]
 pub struct Health {
     pub counts: Counts,
     pub failed_jobs: u64,
-    /// What keeps libraries from doing all they should.
+    /// Problems that keep libraries from working in full, for people to read.
     pub problems: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub struct Health {
 pub struct Detail {
     /// Titles it may be, the likeliest first.
     pub suggestions: Vec<Suggestion>,
-    /// Extras of it, where it is a film.
+    /// Extras of the item, if it is a film.
     pub extras: Vec<Extra>,
     pub item: Item,
     pub file: MediaFile,
@@ -51,16 +51,16 @@ pub struct Detail {
 /// An item with its file and the path of its library.
 pub type Listed = (Item, MediaFile, String);
 
-/// How a library is watched.
+/// State of the watch on a library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchState {
     /// Directories that are watched; `None`: it is not watched.
     pub count: Option<usize>,
-    /// Why it is not, though it should be.
+    /// Reason why it is not watched although it should be.
     pub degraded: Option<String>,
 }
 
-/// What an episode is worth.
+/// Score of an episode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
     pub item_id: String,
@@ -70,7 +70,7 @@ pub struct Judged {
     pub reasons: Vec<&'static str>,
 }
 
-/// What the episodes of a series are worth.
+/// Scores of the episodes of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeriesHealth {
     /// By season and episode.
@@ -78,27 +78,27 @@ pub struct SeriesHealth {
     pub bytes: i64,
 }
 
-/// Something that is known and is not there.
+/// A known file that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFile {
-    /// Of the row that says it is there.
+    /// Id of the row that refers to the missing file.
     pub id: String,
     pub path: String,
     pub kind: &'static str,
 }
 
-/// What of a library is not there.
+/// Files of a library that are missing on its disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consistency {
-    /// Paths that were looked for.
+    /// Number of paths that were looked for.
     pub checked: u64,
-    /// The first of them.
+    /// The first missing files.
     pub missing: Vec<MissingFile>,
     pub by_kind: BTreeMap<&'static str, u64>,
 }
 
 impl Consistency {
-    /// Files that are named.
+    /// Most missing files that are named.
     const NAMED: usize = 500;
 
     pub fn add(&mut self, missing: MissingFile) {
@@ -108,7 +108,7 @@ impl Consistency {
         }
     }
 
-    /// Whether more is missing than is named.
+    /// True if more files are missing than are named.
     pub fn is_truncated(&self) -> bool {
         self.by_kind.values().sum::<u64>() > self.missing.len() as u64
     }

@@ -1,4 +1,4 @@
-//! Paths that callers name: inside a storage root, whatever links lead elsewhere.
+//! Paths that callers name: checked to lie inside a storage root, whatever links lead elsewhere.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub fn guarded(path: &str, roots: &[String], own: &[PathBuf]) -> Result<String, 
     if !is_plain {
         return Err(outside());
     }
-    // What cannot be walked to the end lies nowhere.
+    // A path that cannot be resolved is inside of no root.
     let resolved = resolve(named).map_err(|_| outside())?;
     if is_system(&resolved) {
         return Err(LibraryError::Protected);
@@ -34,11 +34,11 @@ pub fn guarded(path: &str, roots: &[String], own: &[PathBuf]) -> Result<String, 
     if !is_inside || is_own {
         return Err(outside());
     }
-    // A name that is not UTF-8 can be resolved to, and cannot be stored.
+    // A link may lead to a name that is not UTF-8, which cannot be stored.
     resolved.to_str().map(str::to_owned).ok_or_else(outside)
 }
 
-/// The place of a directory that need not be there: as it is named where it cannot be looked at.
+/// Real path of a directory that may not exist; the path as it is named if it cannot be read.
 pub fn place_of(path: &Path) -> PathBuf {
     resolve(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Paths of libraries on the disk. It blocks: to be called off the async threads.
+//! Access to library paths on the disk. The calls block: they belong outside of the async threads.
 
 pub mod guard;
 pub mod reach;

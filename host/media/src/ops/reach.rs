@@ -47,7 +47,7 @@ impl Reach {
         Ok((dir, OsStr::from_bytes(name)))
     }
 
-    /// Whether a file is there that a scan would index: a regular one, or a link to one inside the roots.
+    /// True if a scan would index this file: a regular file, or a link to one inside the roots.
     pub fn is_file(&self, path: &[u8], roots: &[PathBuf]) -> bool {
         let kind = self.parent(path).and_then(|(dir, name)| {
             let stat = fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -60,7 +60,7 @@ impl Reach {
         }
     }
 
-    /// Opens a file that a scan would index, and its state. `EINVAL`: it is none.
+    /// Opens a file that a scan would index, and reads its state. The error `EINVAL` means that it is no such file.
     pub fn open_file(&self, path: &[u8], roots: &[PathBuf]) -> Result<(OwnedFd, Stat), Errno> {
         let (dir, name) = self.parent(path)?;
         match open_content(&dir, name) {
@@ -69,7 +69,7 @@ impl Reach {
         }
     }
 
-    /// Opens what a link leads to, inside the roots, by a path that has no link any more.
+    /// Opens the target of a link inside the roots, by a path without links.
     fn open_target(&self, path: &[u8], roots: &[PathBuf]) -> Result<(OwnedFd, Stat), Errno> {
         let target = resolve(&self.path.join(OsStr::from_bytes(path))).map_err(|_| Errno::NOENT)?;
         if !roots.iter().any(|root| target.starts_with(root)) {

@@ -1,4 +1,4 @@
-//! Many items at once: which there are, and where they lie now.
+//! Queries about many items at once, and changes of their places.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,9 @@ use qm_media_names::place;
 sql! {
     EXISTS = "SELECT COUNT(*) FROM media_items WHERE id = $1";
     LOCK = "UPDATE media_items SET locked = $2, updated_at = $3 WHERE id = $1 AND locked <> $2";
-    // What is not UTF-8 stands behind a slash, wherever it lies. An index of PostgreSQL holds the beginning of a place. Each part names the library, by which both databases look.
-    // Two reads by the index: asked for by OR, SQLite reads the whole library.
+    // Texts of paths that are not UTF-8 begin with a slash. PostgreSQL indexes only the beginning of a place. Each part names
+    // the library, as both databases search by it.
+    // Two reads by the index: with OR, SQLite would read the whole library.
     BELOW = "SELECT id, place FROM media_items WHERE library_id = $1 AND substr(place, 1, 200) >= substr($2, 1, 200) \
             AND substr(place, 1, 200) <= substr($3, 1, 200) AND place >= $2 AND place < $3 \
         UNION SELECT id, place FROM media_items WHERE library_id = $1 \
@@ -33,7 +34,7 @@ bulk! {
         ") w CROSS JOIN media_items i WHERE i.id = w.column1";
 }
 
-/// Where an item lies.
+/// Place of an item.
 #[derive(FromRow)]
 pub struct Lying {
     id: String,
@@ -42,7 +43,7 @@ pub struct Lying {
     pub locked: bool,
 }
 
-/// Where items lie, by their ids; one that is not there is not among them.
+/// Places of items, by their ids. Unknown ids are left out.
 pub async fn lying(tx: &mut Tx, ids: &[String]) -> Result<HashMap<String, Lying>, DbError> {
     // No database keeps a NUL, and no id has one.
     let ids: Vec<&String> = ids.iter().filter(|id| !id.contains('\0')).collect();
@@ -54,12 +55,12 @@ pub async fn exists(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, EXISTS, id).await? > 0)
 }
 
-/// Locks or unlocks an item; whether it was not so before.
+/// Locks or unlocks an item; true if that changed it.
 pub async fn lock(tx: &mut Tx, id: &str, locked: bool, now: Timestamp) -> Result<bool, DbError> {
     Ok(qm_db::exec!(tx, LOCK, id, locked, now.ms()).await?.rows() > 0)
 }
 
-/// Ids and places of the items below a folder of a library; empty: of all. Some that lie elsewhere may be among them.
+/// Ids and places of the items below a folder of a library; an empty folder means all. Some others may be among them.
 pub async fn below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Vec<(String, String)>, DbError> {
     if folder.is_empty() {
         return qm_db::all!(tx, (String, String), OF_LIBRARY, library_id).await;
@@ -68,8 +69,8 @@ pub async fn below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Vec<(S
     qm_db::all!(tx, (String, String), BELOW, library_id, plain.0, plain.1).await
 }
 
-/// The row of a directory of a library that something is moved into, made where there is none, of which nothing is known.
-/// `new_id`: of a new one. A scan that runs is told by it that it has not seen everything.
+/// Row of a directory into which something is moved; it is made if there is none, without any known state. `new_id`: id of a
+/// new row. A running scan sees by this that its picture is not complete.
 pub async fn directory(
     tx: &mut Tx,
     library_id: &str,
@@ -86,13 +87,14 @@ pub async fn directory(
     Ok(new_id)
 }
 
-/// The row of a directory of a library.
+/// Id of the row of a directory.
 pub async fn directory_at(tx: &mut Tx, library_id: &str, place: &str) -> Result<Option<String>, DbError> {
     let found = qm_db::opt!(tx, (String,), DIRECTORY, library_id, place).await?;
     Ok(found.map(|(id,)| id))
 }
 
-/// An item lies elsewhere now. What was known of that place counts no more. Nothing of one that a scan has forgotten meanwhile.
+/// Stores the new place of an item, and drops facts about the old place. Does nothing if a scan has deleted the item
+/// meanwhile.
 pub async fn relocate(
     tx: &mut Tx,
     id: &str,

@@ -1,4 +1,4 @@
-//! Table `media_copies`: further files of items, which are versions of what the first file is, or parts.
+//! Table `media_copies`: further files of items, which are versions or parts of the first file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +21,7 @@ macro_rules! made {
     };
 }
 
-/// The same, by the name of its table.
+/// The same columns, with the name of their table.
 macro_rules! made_of {
     () => {
         "f.label, f.part, f.device, f.inode, f.fingerprint, f.size, f.mtime, f.container, f.video_codec, \
@@ -37,10 +37,10 @@ sql! {
     SET_FIRST = "UPDATE media_files SET label = $2, part = $3, device = $4, inode = $5 WHERE item_id = $1";
     SET_FIRST_NODE = "UPDATE media_files SET device = $2, inode = $3 WHERE item_id = $1";
     SET_NODE = "UPDATE media_copies SET device = $2, inode = $3 WHERE id = $1";
-    // People have said something of it.
+    // A person has edited the item.
     SAID = "SELECT COUNT(*) FROM media_items i LEFT JOIN media_metadata m ON m.item_id = i.id WHERE i.id = $1 \
         AND (i.locked OR i.match_status = 'manual' OR i.sort_title IS NOT NULL OR m.field_sources LIKE '%\"manual\"%')";
-    // It is one of the files of another item.
+    // The file becomes a further file of another item.
     JOIN = concat!("INSERT INTO media_copies (id, item_id, library_id, directory_id, place, ", made!(), ") \
         SELECT f.id, CAST($2 AS TEXT), i.library_id, i.directory_id, i.place, ", made_of!(), " \
         FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE i.id = $1");
@@ -59,7 +59,7 @@ sql! {
         bitrate_kbps = NULL, duration_sec = NULL, audio_channels = NULL, frame_rate = NULL, video_bit_depth = NULL, \
         chroma_subsampling = NULL, color_primaries = NULL, color_transfer = NULL, color_space = NULL, hdr_format = NULL, \
         probed_at = NULL, probe_error = NULL, probe_attempts = 0, probe_after = 0, fingerprint = NULL WHERE id = $1";
-    // What is not UTF-8 stands behind a slash, wherever it lies. An index of PostgreSQL holds the beginning of a place.
+    // Texts of paths that are not UTF-8 begin with a slash. PostgreSQL indexes only the beginning of a place.
     BELOW = "SELECT id, item_id, place FROM media_copies WHERE library_id = $1 AND substr(place, 1, 200) >= substr($2, 1, 200) \
             AND substr(place, 1, 200) <= substr($3, 1, 200) AND place >= $2 AND place < $3 \
         UNION SELECT id, item_id, place FROM media_copies WHERE library_id = $1 \
@@ -84,7 +84,7 @@ bulk! {
         ") w CROSS JOIN media_copies f WHERE f.item_id = w.column1 ORDER BY f.item_id, COALESCE(f.part, 0), f.place";
 }
 
-/// A further file that is new.
+/// A new further file.
 #[derive(Clone, Debug)]
 pub struct NewCopy {
     pub id: String,
@@ -98,7 +98,7 @@ pub struct NewCopy {
     pub member: Member,
 }
 
-/// Where a further file lies.
+/// Place of a further file.
 #[derive(Clone, Debug, FromRow)]
 pub struct Lying {
     pub id: String,
@@ -122,7 +122,7 @@ struct CopyRow {
     file: FileRow,
 }
 
-/// Items of a library by what their files have in common; of several the first one.
+/// Items of a library by the keys of their files; of several items with one key, the first.
 pub async fn owners(
     tx: &mut Tx,
     library_id: &str,
@@ -148,7 +148,7 @@ pub async fn places<'a>(
     qm_db::each!(tx, (String, String), PLACES, filled(ids), |id| *id).await
 }
 
-/// Places of a library that further files lie at.
+/// Those of the places that have a further file.
 pub async fn taken(tx: &mut Tx, places: &[(&str, &str)]) -> Result<Vec<String>, DbError> {
     let rows = qm_db::each!(tx, (String, String), TAKEN, places, |at| at.0, at.1).await?;
     Ok(rows.into_iter().map(|(_, place)| place).collect())
@@ -205,24 +205,24 @@ pub fn alone(id: &str) -> String {
     format!("\u{1}{id}")
 }
 
-/// A further file is known again by this number.
+/// Stores the number (inode) by which a further file is recognised.
 pub async fn set_node(tx: &mut Tx, id: &str, node: (i64, i64)) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, SET_NODE, id, node.0, node.1).await?;
     Ok(())
 }
 
-/// The first file of an item is known again by this number.
+/// Stores the number (inode) by which the first file of an item is recognised.
 pub async fn set_first_node(tx: &mut Tx, item_id: &str, node: (i64, i64)) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, SET_FIRST_NODE, item_id, node.0, node.1).await?;
     Ok(())
 }
 
-/// True if people have said something of an item.
+/// True if a person has edited an item.
 pub async fn is_said(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, SAID, id).await? > 0)
 }
 
-/// Makes the files of an item further ones of another, which it is no more.
+/// Turns the files of an item into further files of another item, and deletes the first item.
 pub async fn join(tx: &mut Tx, id: &str, owner: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, TAKE_ALONG, id, owner).await?;
     let _ = qm_db::exec!(tx, JOIN, id, owner).await?;
@@ -230,7 +230,7 @@ pub async fn join(tx: &mut Tx, id: &str, owner: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Makes the next file of an item its first one; false where it has no other.
+/// Makes the next file of an item its first one; false if it has no other.
 pub async fn raise_next(tx: &mut Tx, item_id: &str, now: Timestamp) -> Result<bool, DbError> {
     let Some(next) = qm_db::opt!(tx, At, NEXT, item_id).await? else {
         return Ok(false);
@@ -239,7 +239,7 @@ pub async fn raise_next(tx: &mut Tx, item_id: &str, now: Timestamp) -> Result<bo
     Ok(true)
 }
 
-/// Makes files that lie elsewhere the first ones of the items of a directory; how many.
+/// For up to `most` items of a directory, makes files from elsewhere their first ones. Returns the number of items.
 pub async fn raise_elsewhere(
     tx: &mut Tx,
     directory_id: &str,
@@ -270,12 +270,12 @@ async fn put_first(tx: &mut Tx, copy: &At, now: Timestamp) -> Result<(), DbError
     Ok(())
 }
 
-/// Forgets a further file if it still lies there.
+/// Deletes the row of a further file if it still has this place.
 pub async fn delete(tx: &mut Tx, id: &str, place: &str) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, DELETE_LYING, id, place).await?.rows())
 }
 
-/// A further file changed, and is to be looked into anew.
+/// Stores the new size and time of a changed further file, which is then probed again.
 pub async fn set_state(
     tx: &mut Tx,
     id: &str,
@@ -287,7 +287,7 @@ pub async fn set_state(
     Ok(())
 }
 
-/// Further files below a folder of a library; empty: all. Some that lie elsewhere may be among them.
+/// Further files below a folder of a library; an empty folder means all. Some others may be among them.
 pub async fn below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Vec<Lying>, DbError> {
     if folder.is_empty() {
         return qm_db::all!(tx, Lying, OF_LIBRARY, library_id).await;
@@ -301,7 +301,7 @@ pub async fn lying(tx: &mut Tx, item_id: &str, library_id: &str) -> Result<Vec<L
     qm_db::all!(tx, Lying, OF_ITEM, item_id, library_id).await
 }
 
-/// A further file lies elsewhere now.
+/// Stores the new place of a further file.
 pub async fn relocate(
     tx: &mut Tx,
     id: &str,

@@ -38,7 +38,7 @@ sql! {
         first_aired_at = excluded.first_aired_at, provider_name = excluded.provider_name, updated_at = excluded.updated_at");
     IDENTITY = "UPDATE media_shows SET titledb_id = $2, provider_a_id = $3, provider_b_id = $4, updated_at = $5 \
         WHERE id = $1";
-    // One after another: what is said of a show, and which it is.
+    // Lock of the row: changes of the metadata and of the identity come one after another.
     HOLD = "UPDATE media_shows SET updated_at = updated_at WHERE id = $1";
     EPISODE = "UPDATE media_items SET series_titledb_id = $2, titledb_asked = NULL, updated_at = $3 WHERE id = $1";
 }
@@ -94,7 +94,7 @@ impl From<MetadataRow> for ShowMetadata {
     }
 }
 
-/// What is said of a show.
+/// Metadata of a show.
 pub async fn metadata(tx: &mut Tx, show_id: &str) -> Result<Option<ShowMetadata>, DbError> {
     let row = qm_db::opt!(tx, MetadataRow, METADATA, show_id).await?;
     Ok(row.map(ShowMetadata::from))
@@ -159,7 +159,7 @@ impl From<SeasonRow> for Season {
     }
 }
 
-/// The seasons of a show that something was said of, by their numbers.
+/// Seasons of a show that have metadata, by their numbers.
 pub async fn seasons(tx: &mut Tx, show_id: &str) -> Result<Vec<Season>, DbError> {
     let rows = qm_db::all!(tx, SeasonRow, SEASONS, show_id).await?;
     Ok(rows.into_iter().map(Season::from).collect())
@@ -189,7 +189,7 @@ pub async fn put_season(tx: &mut Tx, season: &Season) -> Result<(), DbError> {
     .exactly(1)
 }
 
-/// A show is another one.
+/// Stores the new identity of a show.
 pub async fn identify(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     qm_db::exec!(
         tx,
@@ -204,13 +204,13 @@ pub async fn identify(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     .exactly(1)
 }
 
-/// Nobody else says which show it is, or something of it, until the transaction ends.
+/// Locks the identity and the metadata of a show until the transaction ends.
 pub async fn hold(tx: &mut Tx, show_id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, HOLD, show_id).await?;
     Ok(())
 }
 
-/// An episode belongs to another series.
+/// Stores the new series of an episode.
 pub async fn identify_episode(
     tx: &mut Tx,
     id: &str,

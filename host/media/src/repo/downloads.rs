@@ -1,4 +1,4 @@
-//! The items of one download, as what follows it looks at them.
+//! Items of one download, for the work that follows it.
 
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_media_names::place;
@@ -30,7 +30,7 @@ impl Arrived {
     }
 }
 
-/// Ids of the items that are at a place of a library or below it, in their order.
+/// Ids of the items at a place of a library or below it, in the order of the ids.
 pub async fn at_or_below(tx: &mut Tx, library_id: &str, at: &str) -> Result<Vec<String>, DbError> {
     let own = qm_db::all!(tx, (String,), AT, library_id, at).await?;
     let below = below(tx, library_id, at).await?;
@@ -49,7 +49,7 @@ pub async fn at_or_below(tx: &mut Tx, library_id: &str, at: &str) -> Result<Vec<
     Ok(ids)
 }
 
-/// Those that are still there, by their ids.
+/// Items that still exist, by their ids.
 pub async fn of(tx: &mut Tx, ids: &[String]) -> Result<Vec<Arrived>, DbError> {
     let mut found = qm_db::each!(tx, Arrived, OF, ids, |id| id).await?;
     found.sort_by(|a, b| a.item.id.cmp(&b.item.id));

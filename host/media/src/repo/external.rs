@@ -72,7 +72,7 @@ pub async fn fill(tx: &mut Tx, items: &mut [(Item, MediaFile)]) -> Result<(), Db
     Ok(())
 }
 
-/// The id of an item at a provider, which it has one of.
+/// Stores the id of an item at a provider; there is one a provider.
 pub async fn put(tx: &mut Tx, of: &ExternalId) -> Result<(), DbError> {
     qm_db::exec!(
         tx,
@@ -88,7 +88,7 @@ pub async fn put(tx: &mut Tx, of: &ExternalId) -> Result<(), DbError> {
     .exactly(1)
 }
 
-/// What was found by how an item is called counts no more.
+/// Deletes the ids of an item that were derived from its name.
 pub async fn forget_derived(tx: &mut Tx, item: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET, item).await?;
     Ok(())

@@ -14,7 +14,7 @@ macro_rules! columns {
     };
 }
 
-/// Extras that are listed of one film or one show.
+/// Most extras that are listed for one film or show.
 const MOST: i64 = 1_000;
 
 sql! {
@@ -25,7 +25,7 @@ sql! {
     DELETE = "DELETE FROM media_extras WHERE id = $1";
     MOVE = "UPDATE media_extras SET library_id = $2, directory_id = $3, place = $4, owner = $5, same_key = NULL WHERE id = $1";
     DELETE_AT = "DELETE FROM media_extras WHERE library_id = $1 AND place = $2 AND id <> $3";
-    // What is not UTF-8 stands behind a slash, wherever it lies.
+    // Texts of paths that are not UTF-8 begin with a slash.
     BELOW = concat!("SELECT ", columns!(), " FROM media_extras WHERE library_id = $1 \
         AND ((place >= $2 AND place < $3) OR (place >= '/' AND place < '0')) ORDER BY place");
 }
@@ -66,7 +66,7 @@ impl From<Row> for Extra {
     }
 }
 
-/// Makes the extras of a directory what was seen in it.
+/// Replaces the stored extras of a directory by those that were seen.
 pub async fn put(
     tx: &mut Tx,
     directory_id: &str,
@@ -140,7 +140,7 @@ pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// An extra lies elsewhere now, with the folder of its film.
+/// Stores the new place of an extra, and the folder of its film.
 pub async fn relocate(
     tx: &mut Tx,
     id: &str,

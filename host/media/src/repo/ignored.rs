@@ -1,4 +1,4 @@
-//! Table `media_ignored`: what people have had forgotten.
+//! Table `media_ignored`: places that people asked the service to ignore.
 
 use std::collections::HashSet;
 
@@ -38,13 +38,13 @@ impl From<Row> for Ignored {
     }
 }
 
-/// Places of a library that scans pass over.
+/// Places of a library that scans skip.
 pub async fn places(tx: &mut Tx, library_id: &str) -> Result<HashSet<String>, DbError> {
     let rows = qm_db::all!(tx, (String,), PLACES, library_id).await?;
     Ok(rows.into_iter().map(|(place,)| place).collect())
 }
 
-/// A page of what is ignored, the oldest first, and how much there is of it.
+/// A page of ignored places, the oldest first, and their total number.
 pub async fn page(
     tx: &mut Tx,
     library_id: Option<&str>,
@@ -65,7 +65,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Ignored>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Into::into))
 }
 
-/// Has a place ignored from now on: how it stands in the list.
+/// Adds an ignored place; returns its row, which may be an older one.
 pub async fn put(tx: &mut Tx, ignored: &Ignored) -> Result<Ignored, DbError> {
     let (library, place) = (&ignored.library_id, &ignored.place);
     let _ = qm_db::exec!(tx, INSERT, &ignored.id, library, place, ignored.created_at.ms()).await?;

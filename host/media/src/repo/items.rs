@@ -14,7 +14,7 @@ sql! {
         UNION ALL SELECT i.id, c.id AS copy_id, c.place, i.title, i.season, i.episode, i.episode_end, i.locked, \
         i.match_status, i.same_key, c.size, c.mtime, c.device, c.inode, c.fingerprint \
         FROM media_copies c JOIN media_items i ON i.id = c.item_id WHERE c.directory_id = $1";
-    // What was found in it was found in another file.
+    // The old findings are about another content.
     SET_STATE = "UPDATE media_files SET size = $2, mtime = $3, width = NULL, height = NULL, bitrate_kbps = NULL, \
         duration_sec = NULL, audio_channels = NULL, frame_rate = NULL, video_bit_depth = NULL, chroma_subsampling = NULL, \
         color_primaries = NULL, color_transfer = NULL, color_space = NULL, hdr_format = NULL, probed_at = NULL, \
@@ -43,7 +43,7 @@ bulk! {
 /// A file of an item as a scan compares it.
 #[derive(Clone, Debug, FromRow)]
 pub struct Stored {
-    /// That of the item.
+    /// Id of the item.
     pub id: String,
     /// `None`: it is the item's first file.
     pub copy_id: Option<String>,
@@ -67,7 +67,7 @@ pub async fn of_directory(tx: &mut Tx, directory_id: &str) -> Result<Vec<Stored>
     qm_db::all!(tx, Stored, OF_DIRECTORY, directory_id).await
 }
 
-/// A file that is new.
+/// A new file.
 #[derive(Clone, Debug)]
 pub struct NewItem {
     pub id: String,
@@ -79,7 +79,7 @@ pub struct NewItem {
     pub facts: Facts,
     pub tech: Tech,
     pub member: Member,
-    /// Number of its file system, and its own there.
+    /// Number of its file system, and its own (inode) there.
     pub node: (i64, i64),
 }
 
@@ -137,13 +137,13 @@ pub async fn insert(tx: &mut Tx, library_id: &str, items: &[NewItem], now: Times
     Ok(())
 }
 
-/// A file changed, and is to be looked into anew.
+/// Stores the new size and time of a changed file, which is then probed again.
 pub async fn set_state(tx: &mut Tx, id: &str, size: i64, mtime: i64) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, SET_STATE, id, size, mtime).await?;
     Ok(())
 }
 
-/// What the name says of a file that nobody has looked into.
+/// Stores technical properties that were read from the name of a file, if the file has not been probed.
 pub async fn set_tech(tx: &mut Tx, id: &str, tech: &Tech) -> Result<(), DbError> {
     let _ = qm_db::exec!(
         tx,
@@ -162,7 +162,7 @@ pub async fn set_tech(tx: &mut Tx, id: &str, tech: &Tech) -> Result<(), DbError>
     Ok(())
 }
 
-/// Which episode it is.
+/// Stores the numbers of an episode.
 pub async fn set_numbers(tx: &mut Tx, id: &str, facts: &Facts, now: Timestamp) -> Result<(), DbError> {
     let title = clean(&facts.title);
     let _ = qm_db::exec!(
@@ -185,17 +185,17 @@ pub async fn delete(tx: &mut Tx, id: &str) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, DELETE, id).await?.rows())
 }
 
-/// Deletes up to `most` items of a library; how many.
+/// Deletes up to `most` items of a library; returns their number.
 pub async fn delete_some(tx: &mut Tx, library_id: &str, most: i64) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, DELETE_SOME, library_id, most).await?.rows())
 }
 
-/// Deletes up to `most` items of a directory; how many.
+/// Deletes up to `most` items of a directory; returns their number.
 pub async fn delete_of(tx: &mut Tx, directory_id: &str, most: i64) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, DELETE_OF, directory_id, most).await?.rows())
 }
 
-/// An item as somebody left it.
+/// Stores an item as a person edited it.
 pub async fn edit(tx: &mut Tx, item: &Item) -> Result<(), DbError> {
     let title = clean(&item.title);
     let sort_title = item.sort_title.as_deref().map(clean);
@@ -222,7 +222,7 @@ pub async fn edit(tx: &mut Tx, item: &Item) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Episodes by the directory they lie in.
+/// Number of episodes in each directory.
 pub async fn episodes(tx: &mut Tx, library_id: &str) -> Result<Vec<(String, i64)>, DbError> {
     qm_db::all!(tx, (String, i64), EPISODES, library_id).await
 }

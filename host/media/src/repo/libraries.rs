@@ -16,7 +16,7 @@ macro_rules! columns {
 sql! {
     LIST = concat!("SELECT ", columns!(), " FROM media_libraries ORDER BY created_at, id");
     FIND = concat!("SELECT ", columns!(), " FROM media_libraries WHERE id = $1");
-    /// Writes nothing new: whoever else would change the row waits.
+    /// Update that changes nothing: it locks the row against other writers.
     HOLD = "UPDATE media_libraries SET path = path WHERE id = $1 AND path = $2 AND kind = $3";
     COUNT = "SELECT COUNT(*) FROM media_libraries";
     INSERT = concat!("INSERT INTO media_libraries (", columns!(), ") \
@@ -86,7 +86,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<MediaLibrary>, DbError
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(MediaLibrary::from))
 }
 
-/// Whether a library still lies where it lay and is of the same kind; then both stay so until the transaction ends.
+/// True if a library still has the same directory and kind; its row is then locked until the transaction ends.
 pub async fn hold(tx: &mut Tx, library: &MediaLibrary) -> Result<bool, DbError> {
     let held = qm_db::exec!(tx, HOLD, &library.id, &library.path, library.kind.as_str()).await?;
     Ok(held.rows() > 0)
@@ -96,7 +96,7 @@ pub async fn count(tx: &mut Tx) -> Result<u64, DbError> {
     Ok(qm_db::value!(tx, i64, COUNT).await?.unsigned_abs())
 }
 
-/// Items by library; one without any is not named.
+/// Number of items by library; libraries without items are left out.
 pub async fn item_counts(tx: &mut Tx) -> Result<Vec<(String, i64)>, DbError> {
     qm_db::all!(tx, (String, i64), COUNTS).await
 }
@@ -151,19 +151,19 @@ pub async fn update(tx: &mut Tx, library: &MediaLibrary) -> Result<(), DbError> 
     .exactly(1)
 }
 
-/// Notes that a scan of `path` went through; of a library that is elsewhere by now it says nothing.
+/// Stores that a scan of `path` is complete; does nothing if the library has another path now.
 pub async fn scanned(tx: &mut Tx, id: &str, path: &str, at: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, SCANNED, id, path, at.ms()).await?;
     Ok(())
 }
 
-/// Notes that nothing is known of what lies in a library.
+/// Clears the time of a library's last scan, as nothing is known of its contents.
 pub async fn unscanned(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, UNSCANNED, id).await?;
     Ok(())
 }
 
-/// Deletes a library whose items are gone already, but for a few that a scan added meanwhile.
+/// Deletes a library whose items are deleted already, except a few that a scan added meanwhile.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     Ok(qm_db::exec!(tx, DELETE, id).await?.rows() == 1)
 }

@@ -31,7 +31,8 @@ macro_rules! columns {
 
 pub(super) use {columns, file_columns};
 
-/// What a parameter that is not given leaves in. The order is that of the macro below.
+/// SQL condition of a list. A parameter that is NULL lets every row through. The order of parameters is that of the macro
+/// below.
 macro_rules! wanted {
     () => {
         "(CAST($1 AS TEXT) IS NULL OR w.library_id = $1) AND (CAST($2 AS TEXT) IS NULL OR w.media_type = $2) \
@@ -67,7 +68,7 @@ macro_rules! page {
     };
 }
 
-/// The same of all items, or of a library's alone: no condition keeps the database from counting along an index.
+/// The same for all items, or for those of one library: without conditions, so that the database can count along an index.
 macro_rules! plain {
     ($wanted:literal, $limit:literal, $order:literal, $again:literal) => {
         concat!(
@@ -271,7 +272,7 @@ impl From<Row> for (Item, MediaFile) {
     }
 }
 
-/// Runs a statement with what a filter wants bound to `$1` to `$15`.
+/// Runs a statement with the values of a filter bound to `$1` to `$15`.
 macro_rules! filtered {
     ($run:ident, $tx:expr, $row:ty, $statement:expr, $filter:expr $(, $more:expr)*) => {{
         let filter: &Filter = $filter;
@@ -309,7 +310,7 @@ macro_rules! filtered {
     }};
 }
 
-/// A page of items, and how many there are of them.
+/// A page of items, and their total number.
 pub async fn page(
     tx: &mut Tx,
     filter: &Filter,
@@ -359,7 +360,7 @@ pub async fn page(
     Ok((rows.into_iter().map(Into::into).collect(), total))
 }
 
-/// The items of a list of ids that there are, in its order.
+/// Items of a list of ids, in its order; unknown ids are left out.
 pub async fn named(tx: &mut Tx, ids: &[String]) -> Result<Vec<(Item, MediaFile)>, DbError> {
     let keys = filled(ids.iter().map(String::as_str));
     let rows = qm_db::each!(tx, Row, NAMED, keys, |id| *id).await?;
@@ -368,7 +369,7 @@ pub async fn named(tx: &mut Tx, ids: &[String]) -> Result<Vec<(Item, MediaFile)>
     Ok(rows.map(Into::into).collect())
 }
 
-/// Items by their ids, behind `after`.
+/// Items with ids behind `after`, in the order of the ids.
 pub async fn behind(
     tx: &mut Tx,
     filter: &Filter,
@@ -391,7 +392,7 @@ const fn of_all(sort: Sort) -> Option<Statement> {
     }
 }
 
-/// Whether nothing but the library matters, or not even that.
+/// True if a filter has no condition, or only that of a library.
 const fn is_of_library_alone(filter: &Filter) -> bool {
     filter.media_type.is_none()
         && filter.match_status.is_none()
@@ -408,7 +409,7 @@ const fn is_of_library_alone(filter: &Filter) -> bool {
         && filter.identified.is_none()
 }
 
-/// What titles are to contain where nothing else matters.
+/// Search text of a filter that has no other condition.
 fn searched_alone(filter: &Filter) -> Option<String> {
     let text = filter.search.as_deref()?;
     let others = Filter {
@@ -435,7 +436,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<(Item, MediaFile)>, Db
     Ok(qm_db::opt!(tx, Row, FIND, id).await?.map(Into::into))
 }
 
-/// Items by letter; those without any are not named.
+/// Number of items by letter; letters without items are left out.
 pub async fn alphabet(tx: &mut Tx, filter: &Filter) -> Result<Vec<(String, i64)>, DbError> {
     filtered!(all, tx, (String, i64), ALPHABET, filter)
 }
@@ -451,7 +452,7 @@ pub async fn counts(tx: &mut Tx, since: Timestamp) -> Result<Counts, DbError> {
     })
 }
 
-/// Items of a library, or of all: all, unmatched, duplicate.
+/// Numbers of items of a library, or of all libraries: all, unmatched, duplicate.
 pub async fn issues(tx: &mut Tx, library_id: Option<&str>) -> Result<(i64, i64, i64), DbError> {
     qm_db::one!(tx, (i64, i64, i64), ISSUES, library_id).await
 }

@@ -62,7 +62,7 @@ macro_rules! columns {
 }
 
 sql! {
-    // One after another: what is said of an item, and what it is.
+    // Lock of the row: changes of the metadata and of the identity come one after another.
     HOLD = "UPDATE media_items SET updated_at = updated_at WHERE id = $1";
     FIND = concat!("SELECT ", columns!(""), " FROM media_metadata WHERE item_id = $1");
     PUT = concat!("INSERT INTO media_metadata (", columns!(""), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
@@ -85,7 +85,7 @@ bulk! {
         ") w CROSS JOIN media_metadata m WHERE m.item_id = w.column1";
 }
 
-/// Characters of a genre that it is found by.
+/// Characters of a genre by which it is found.
 const MAX_GENRE: usize = 512;
 
 #[derive(FromRow)]
@@ -143,18 +143,18 @@ impl From<Row> for ItemMetadata {
     }
 }
 
-/// Nobody else says what an item is, or something of it, until the transaction ends.
+/// Locks the identity and the metadata of an item until the transaction ends.
 pub async fn hold(tx: &mut Tx, item_id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, HOLD, item_id).await?;
     Ok(())
 }
 
-/// What is said of an item.
+/// Metadata of an item.
 pub async fn find(tx: &mut Tx, item_id: &str) -> Result<Option<ItemMetadata>, DbError> {
     Ok(qm_db::opt!(tx, Row, FIND, item_id).await?.map(Into::into))
 }
 
-/// Adds to items what is said of them.
+/// Adds their metadata to items.
 pub async fn fill(tx: &mut Tx, items: &mut [(Item, MediaFile)]) -> Result<(), DbError> {
     let ids = filled(items.iter().map(|(item, _)| &*item.id));
     let rows = qm_db::each!(tx, Row, OF_ITEMS, ids, |id| *id).await?;
@@ -198,7 +198,7 @@ pub async fn put(tx: &mut Tx, of: &ItemMetadata) -> Result<(), DbError> {
     put_genres(tx, of).await
 }
 
-/// Rows that its genres are found by.
+/// Stores the rows by which its genres are found.
 async fn put_genres(tx: &mut Tx, of: &ItemMetadata) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET_GENRES, &of.item_id).await?;
     let key = |genre: &String| -> String {
@@ -216,7 +216,7 @@ async fn put_genres(tx: &mut Tx, of: &ItemMetadata) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The ids that a show is known by: at both providers, and in the data set.
+/// Ids of a show: at both providers, and in the data set.
 pub async fn ids_of_show(tx: &mut Tx, library_id: &str, place: &str) -> Result<[Option<String>; 3], DbError> {
     type Ids = (Option<String>, Option<String>, Option<String>);
     let row = qm_db::opt!(tx, Ids, SHOW_IDS, library_id, place).await?;
@@ -224,7 +224,7 @@ pub async fn ids_of_show(tx: &mut Tx, library_id: &str, place: &str) -> Result<[
     Ok([a, b, titledb])
 }
 
-/// The id that the data set has told of a film.
+/// Id that the data set gave for a film.
 pub async fn found_id(tx: &mut Tx, item_id: &str) -> Result<Option<String>, DbError> {
     let row = qm_db::opt!(tx, (String,), FOUND_ID, item_id).await?;
     Ok(row.map(|(id,)| id))

@@ -18,8 +18,8 @@ pub mod shows;
 pub mod suggestions;
 pub mod titles;
 
-/// The keys for [`qm_db::each`], in as few statements as there can be: it asks for 64, for 8 and for single ones. No row has
-/// the key that fills them up.
+/// Keys for [`qm_db::each`], filled up for as few statements as possible: it asks for 64, for 8 and for single ones. No row
+/// has the filling key.
 pub fn filled<'a>(keys: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut keys: Vec<&str> = keys.collect();
     match keys.len() {
@@ -35,7 +35,7 @@ pub fn clean(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// A pattern of LIKE that finds a part of a text, with `\` before what it would take for a pattern.
+/// Pattern of LIKE that finds a part of a text; special characters get a `\` before them.
 pub fn part(text: &str) -> String {
     let mut pattern = String::from("%");
     for c in clean(text).chars() {

@@ -1,4 +1,4 @@
-//! Items as their names are read, and what that said of them.
+//! Items whose names are read, and the identities found by that.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,7 +19,7 @@ macro_rules! columns {
     };
 }
 
-/// Without a status all but what people have said something of.
+/// SQL condition: items of a library and a status; without a status, all that no person has edited.
 macro_rules! wanted {
     () => {
         "NOT locked AND (CAST($1 AS TEXT) IS NULL OR library_id = $1) \
@@ -33,7 +33,7 @@ sql! {
         AND NOT locked AND id > $2 ORDER BY id LIMIT $3");
     WANTED = concat!("SELECT ", columns!(), " FROM media_items WHERE ", wanted!(), " AND id > $3 ORDER BY id LIMIT $4");
     COUNT = concat!("SELECT COUNT(*) FROM media_items WHERE ", wanted!());
-    // The series of another title is another one.
+    // An item with another title is no longer of that series.
     IDENTIFIED = "UPDATE media_items SET media_type = $2, title = $3, title_key = $4, letter = $5, year = $6, season = $7, \
         episode = $8, episode_end = $9, confidence = $10, match_status = $11, titledb_asked = NULL, updated_at = $12, \
         series_titledb_id = CASE WHEN title = $3 THEN series_titledb_id ELSE NULL END \
@@ -48,7 +48,7 @@ bulk! {
         ") w CROSS JOIN media_items i WHERE i.directory_id = w.column1";
 }
 
-/// Files of one directory that are looked at; one with more holds several films.
+/// Most files of one directory that are read; a directory with more holds several films.
 const BESIDE_MOST: i64 = 64;
 
 /// An item whose name is read.
@@ -70,7 +70,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// Whether it would be another one by what was recognised.
+    /// True if the item differs from the identity that was found.
     pub fn is_otherwise(&self, found: &Identity) -> bool {
         !self.is_called(found)
             || found.status() != self.match_status
@@ -88,12 +88,12 @@ impl Named {
     }
 }
 
-/// Unlocked items of a library that are not matched, by their ids, behind `after`.
+/// Unlocked, unmatched items of a library with ids behind `after`, in the order of the ids.
 pub async fn unmatched(tx: &mut Tx, library_id: &str, after: &str, most: i64) -> Result<Vec<Named>, DbError> {
     qm_db::all!(tx, Named, UNMATCHED, library_id, after, most).await
 }
 
-/// Unlocked items of a library and of a status, by their ids, behind `after`.
+/// Unlocked items of a library and a status with ids behind `after`, in the order of the ids.
 pub async fn wanted(
     tx: &mut Tx,
     library_id: Option<&str>,
@@ -104,7 +104,7 @@ pub async fn wanted(
     qm_db::all!(tx, Named, WANTED, library_id, match_status, after, most).await
 }
 
-/// How many there are of them.
+/// Number of items that `wanted` selects, without its limit.
 pub async fn count(
     tx: &mut Tx,
     library_id: Option<&str>,
@@ -121,8 +121,8 @@ pub async fn is_alone(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     Ok(shown.len() < BESIDE_MOST as usize && is_one_film(shown.iter().map(String::as_str)))
 }
 
-/// Those of some items whose directories hold no other film, in a few statements for all. Of a library of shows it is of no
-/// account, and nothing is asked.
+/// Those of some items whose directories hold no other film, in a few statements. For a library of shows it makes no
+/// difference, and nothing is asked.
 pub async fn alone(tx: &mut Tx, kind: Kind, ids: &[&str]) -> Result<HashSet<String>, DbError> {
     if kind.has_shows() || ids.is_empty() {
         return Ok(HashSet::new());
@@ -144,7 +144,7 @@ pub async fn alone(tx: &mut Tx, kind: Kind, ids: &[&str]) -> Result<HashSet<Stri
     Ok(items.into_iter().filter_map(is_alone).collect())
 }
 
-/// What was recognised; nothing, and `false`, where somebody changed the item meanwhile.
+/// Stores a found identity. Nothing is stored, and the result is `false`, if somebody changed the item meanwhile.
 pub async fn identified(
     tx: &mut Tx,
     item: &Named,

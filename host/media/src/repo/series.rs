@@ -1,4 +1,4 @@
-//! Episodes, as series are made of them.
+//! Episodes, grouped into series.
 
 use qm_db::{DbError, FromRow, Tx, sql};
 
@@ -12,7 +12,7 @@ macro_rules! episodes {
     };
 }
 
-/// What a parameter that is not given leaves in.
+/// SQL condition of a list of series. A parameter that is NULL lets every row through.
 macro_rules! wanted {
     () => {
         "(CAST($1 AS TEXT) IS NULL OR i.library_id = $1) AND (CAST($2 AS TEXT) IS NULL OR i.media_type = $2) \
@@ -28,13 +28,13 @@ macro_rules! sums {
 }
 
 sql! {
-    // Put together before their directories are looked for, of which there are far fewer.
+    // Grouped before the join: there are far fewer directories than episodes.
     BY_DIRECTORY = concat!("SELECT s.directory_id, d.library_id, d.place, s.season, s.episodes, s.year, s.titledb_id, s.added, s.updated \
         FROM (SELECT i.directory_id, i.season, ", sums!(), " FROM media_items i WHERE ", episodes!(), " AND ", wanted!(), " \
         GROUP BY i.directory_id, i.season) s JOIN media_directories d ON d.id = s.directory_id ORDER BY s.directory_id, s.season");
     BY_TITLE = concat!("SELECT i.title, i.season, ", sums!(), " FROM media_items i WHERE ", episodes!(), " AND ", wanted!(), " \
         AND i.directory_id = $4 GROUP BY i.title, i.season");
-    // What is not UTF-8 stands behind a slash, wherever it lies. An index of PostgreSQL holds the beginning of a place.
+    // Texts of paths that are not UTF-8 begin with a slash. PostgreSQL indexes only the beginning of a place.
     BELOW = concat!("SELECT ", columns!(), " FROM (SELECT id FROM media_items WHERE library_id = $1 \
             AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
             AND place >= $2 AND place < $3 \
@@ -42,14 +42,14 @@ sql! {
             AND substr(place, 1, 200) >= '/' AND substr(place, 1, 200) < '0' AND place >= '/' AND place < '0') p \
         JOIN media_items i ON i.id = p.id JOIN media_files f ON f.item_id = i.id WHERE ", episodes!(), " \
         AND (CAST($4 AS TEXT) IS NULL OR i.match_status = $4) ORDER BY i.place");
-    // By what lists have it by, or as one that they have by another name.
+    // By the sorted title or, for an item with a sort title, by its own title.
     OF_TITLE = concat!("SELECT ", columns!(), " FROM media_items i JOIN media_files f ON f.item_id = i.id WHERE ", episodes!(), " \
         AND ((i.title_key = $4 AND i.sort_title IS NULL AND i.title = $1) OR (i.sort_title IS NOT NULL AND i.title = $1)) \
         AND (CAST($2 AS TEXT) IS NULL OR i.library_id = $2) \
         AND (CAST($3 AS TEXT) IS NULL OR i.match_status = $3) ORDER BY i.place, i.id");
 }
 
-/// What is selected of the episodes of a season together.
+/// Sums over the episodes of one season.
 #[derive(FromRow)]
 struct Sums {
     season: Option<i64>,
@@ -90,7 +90,7 @@ pub struct Lying {
     pub bunch: Bunch,
 }
 
-/// All episodes, a season of a directory each. Of a filter its library, its type and its status count.
+/// All episodes, grouped by directory and season. Only the library, type and status of the filter count.
 pub async fn by_directory(tx: &mut Tx, filter: &Filter) -> Result<Vec<Lying>, DbError> {
     let rows = qm_db::all!(
         tx,
@@ -117,7 +117,7 @@ struct Titled {
     sums: Sums,
 }
 
-/// The episodes of one directory, a season of a title each.
+/// Episodes of one directory, grouped by title and season.
 pub async fn by_title(
     tx: &mut Tx,
     filter: &Filter,
@@ -144,13 +144,13 @@ pub async fn below(
     folder: &str,
     match_status: Option<&str>,
 ) -> Result<Vec<(Item, MediaFile)>, DbError> {
-    // A zero follows the slash.
+    // The character after the slash is a zero.
     let (from, to) = (format!("{folder}/"), format!("{folder}0"));
     let rows = qm_db::all!(tx, Row, BELOW, library_id, from, to, match_status).await?;
     Ok(rows.into_iter().map(Into::into).collect())
 }
 
-/// Episodes of a title, wherever they lie.
+/// Episodes with a title, in any directory.
 pub async fn of_title(
     tx: &mut Tx,
     title: &str,

@@ -9,7 +9,7 @@ use super::shows::{Row, columns};
 use crate::model::item::{Filter, Issue, Sort};
 use crate::model::show::Show;
 
-/// Conditions, of which a parameter that is not given lets all through.
+/// SQL condition of a list of shows. A parameter that is NULL lets every row through.
 macro_rules! wanted {
     () => {
         "(CAST($1 AS TEXT) IS NULL OR w.library_id = $1) AND (CAST($2 AS TEXT) IS NULL OR w.media_type = $2) \
@@ -49,7 +49,7 @@ sql! {
     TOTAL = concat!("SELECT COUNT(*) FROM media_shows w WHERE ", wanted!());
 }
 
-/// Runs a statement with what a filter wants bound to `$1` to `$9`.
+/// Runs a statement with the values of a filter bound to `$1` to `$9`.
 macro_rules! filtered {
     ($run:ident, $tx:expr, $row:ty, $statement:expr, $filter:expr $(, $more:expr)*) => {{
         let filter: &Filter = $filter;
@@ -72,14 +72,14 @@ macro_rules! filtered {
     }};
 }
 
-/// The part of a key that is looked for. What has neither letter nor digit is part of none.
+/// Searched part of a key. A text without letters and digits is part of none.
 fn searched(text: &str) -> String {
     let name = normalise(text);
     part(if name.is_empty() { text } else { &name })
 }
 
-/// A page of shows, and how many there are of them. Of a filter its library, type, search, years, id, issue and order count, and whether
-/// it is known which they are.
+/// A page of shows, and their total number. The library, type, search, years, id, issue, order and `identified` of the
+/// filter count.
 pub async fn page(tx: &mut Tx, filter: &Filter, page: PageQuery) -> Result<(Vec<Show>, u64), DbError> {
     let total = filtered!(one, tx, (i64,), TOTAL, filter)?.0;
     let (limit, offset) = (page.page_size as i64, page.offset() as i64);

@@ -24,10 +24,10 @@ sql! {
     INSERT = concat!("INSERT INTO media_shows (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
         ON CONFLICT (library_id, place) DO NOTHING");
     COUNTED = "UPDATE media_shows SET episode_count = $2, media_type = $3, updated_at = $4 WHERE id = $1";
-    // What it said before is followed, what people and others said is not replaced.
+    // An id that came from this file follows it; ids from people and other sources stay.
     SAID = "UPDATE media_shows SET nfo_titledb_id = $2, updated_at = $4, \
         titledb_id = CASE WHEN titledb_id IS NULL OR titledb_id = nfo_titledb_id THEN $3 ELSE titledb_id END WHERE id = $1";
-    // An index of PostgreSQL holds the beginning of a place.
+    // PostgreSQL indexes only the beginning of a place.
     JOINS = "UPDATE media_items SET series_titledb_id = $4, titledb_asked = NULL, updated_at = $6 WHERE library_id = $1 \
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND (series_titledb_id IS NULL OR series_titledb_id = CAST($5 AS TEXT)) \
@@ -43,7 +43,7 @@ sql! {
     LEAVES = "UPDATE media_items SET series_titledb_id = NULL, titledb_asked = NULL, updated_at = $5 WHERE library_id = $1 \
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND series_titledb_id = CAST($4 AS TEXT) AND NOT locked AND media_type IN ('tv', 'anime')";
-    // What was found of its episodes was that of another series.
+    // Ids found for its episodes belonged to another series.
     FORGET_FOUND = "DELETE FROM media_external_ids WHERE is_derived AND item_id IN (SELECT id FROM media_items WHERE library_id = $1 \
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND NOT locked AND media_type IN ('tv', 'anime'))";
@@ -129,7 +129,7 @@ pub async fn insert(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     Ok(())
 }
 
-/// It has another number of episodes.
+/// Stores the number of episodes of a show.
 pub async fn counted(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     let _ = qm_db::exec!(
         tx,
@@ -143,7 +143,7 @@ pub async fn counted(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     Ok(())
 }
 
-/// A folder's own file says which series it is. `found`: what it is taken for where nobody else has said it.
+/// Stores the series that a folder's own file names. `found`: id that is taken if no other source gave one.
 pub async fn said(
     tx: &mut Tx,
     id: &str,
@@ -155,7 +155,8 @@ pub async fn said(
     Ok(())
 }
 
-/// What lies below a show's folder and belongs to no series, or to the one it was taken for before, belongs to this one.
+/// Assigns unlocked items below the folder of a show to its series: those of no series, and those of the series that the
+/// show had before.
 pub async fn join_series(
     tx: &mut Tx,
     show: &Show,
@@ -170,8 +171,8 @@ pub async fn join_series(
     Ok(())
 }
 
-/// Items below the folder of a new show, whose name says which it is, belong to it, also those that were moved there from another one,
-/// unless somebody locked them or said what they are.
+/// Assigns items below the folder of a new show, whose name gives its id, to that show, also those that came from another
+/// one. Items that a person locked or identified stay.
 pub async fn take_series(tx: &mut Tx, show: &Show, titledb_id: &str, now: Timestamp) -> Result<(), DbError> {
     let id = clean(titledb_id);
     for (from, to) in place::ranges(&show.place) {
@@ -181,7 +182,7 @@ pub async fn take_series(tx: &mut Tx, show: &Show, titledb_id: &str, now: Timest
     Ok(())
 }
 
-/// A show's folder says that it is another one than `before`: so is what lies below it, unless somebody locked it.
+/// Changes a show and the items below it to the series that its folder names now, instead of `before`. Locked items stay.
 pub async fn change_series(tx: &mut Tx, before: &Show, now_is: &Show, now: Timestamp) -> Result<(), DbError> {
     for (from, to) in place::ranges(&before.place) {
         let _ = qm_db::exec!(tx, FORGET_FOUND, &before.library_id, &from, &to).await?;
@@ -195,7 +196,7 @@ pub async fn change_series(tx: &mut Tx, before: &Show, now_is: &Show, now: Times
     }
 }
 
-/// Forgets a show, unless its folder lies elsewhere by now.
+/// Deletes a show, unless its folder was moved meanwhile.
 pub async fn delete(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, DELETE, &show.id, &show.library_id, &show.place).await?;
     Ok(())

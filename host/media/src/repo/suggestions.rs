@@ -1,4 +1,5 @@
-//! Tables `media_suggestions` and `media_show_suggestions`: titles that items and shows may be, which nobody has said.
+//! Tables `media_suggestions` and `media_show_suggestions`: titles that items and shows may have, suggested and not
+//! confirmed.
 
 use qm_db::{DbError, Tx, sql};
 
@@ -27,12 +28,12 @@ pub async fn replace(tx: &mut Tx, item: &str, suggested: &[Suggestion]) -> Resul
     Ok(())
 }
 
-/// The likeliest first.
+/// Suggestions for an item, the likeliest first.
 pub async fn of_item(tx: &mut Tx, item: &str) -> Result<Vec<Suggestion>, DbError> {
     qm_db::all!(tx, Suggestion, OF_ITEM, item).await
 }
 
-/// The same for a show.
+/// Stores the suggestions for a show, instead of those before.
 pub async fn replace_show(tx: &mut Tx, show: &str, suggested: &[Suggestion]) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET_SHOW, show).await?;
     for one in suggested {
@@ -44,7 +45,7 @@ pub async fn replace_show(tx: &mut Tx, show: &str, suggested: &[Suggestion]) -> 
     Ok(())
 }
 
-/// The likeliest first; none where it is known which it is.
+/// Suggestions for a show, the likeliest first; none if the show is identified.
 pub async fn of_show(tx: &mut Tx, show: &str) -> Result<Vec<Suggestion>, DbError> {
     qm_db::all!(tx, Suggestion, OF_SHOW, show).await
 }

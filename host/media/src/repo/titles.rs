@@ -1,4 +1,4 @@
-//! What the data set of titles was asked about items and shows, and what it said.
+//! Questions to the data set of titles about items and shows, and its answers.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ macro_rules! columns {
     };
 }
 
-/// As it was when the data set was asked about it.
+/// SQL condition: the item is unchanged since the data set was asked about it.
 macro_rules! as_asked {
     () => {
         "id = $1 AND NOT locked AND match_status <> 'unmatched' AND media_type = $2 AND title = $3 \
@@ -35,10 +35,10 @@ sql! {
         external_id = excluded.external_id, url = excluded.url \
         WHERE media_external_ids.is_derived AND media_external_ids.external_id <> excluded.external_id";
     CHANGED = "UPDATE media_items SET updated_at = $2 WHERE id = $1";
-    // What is not UTF-8 stands behind a slash, wherever it lies.
+    // Texts of paths that are not UTF-8 begin with a slash.
     SERIES_BELOW = "SELECT series_titledb_id FROM media_items WHERE library_id = $1 AND place >= $2 AND place < $3 \
         AND series_titledb_id IS NOT NULL ORDER BY place LIMIT 1";
-    // An index of PostgreSQL holds the beginning of a place.
+    // PostgreSQL indexes only the beginning of a place.
     SEASONS_BELOW = "SELECT DISTINCT season FROM media_items WHERE library_id = $1 \
         AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
         AND place >= $2 AND place < $3 AND season IS NOT NULL AND media_type IN ('tv', 'anime', 'episode') LIMIT 500";
@@ -72,8 +72,8 @@ pub struct AskedShow {
     pub titledb_asked: Option<String>,
 }
 
-/// Items of a library that this edition was not asked about, by their places, behind `after`. Locked ones, and those of which
-/// nothing is known, are not among them.
+/// Items of a library that this edition was not asked about, with places behind `after`, in their order. Locked and
+/// unmatched items are left out.
 pub async fn pending(
     tx: &mut Tx,
     library_id: &str,
@@ -84,25 +84,25 @@ pub async fn pending(
     qm_db::all!(tx, Pending, OPEN, library_id, after, edition, most).await
 }
 
-/// One item; `None`: it is locked, or nothing is known of it.
+/// One item; `None`: it is locked, unmatched or unknown.
 pub async fn one(tx: &mut Tx, id: &str) -> Result<Option<Pending>, DbError> {
     qm_db::opt!(tx, Pending, ONE, id).await
 }
 
-/// What the data set says of an item.
+/// Answer of the data set about an item.
 pub struct Answer<'a> {
-    /// The series it belongs to.
+    /// Id of the series that the item belongs to.
     pub series: Option<&'a str>,
-    /// Its own id.
+    /// Id of the item itself.
     pub own: Option<&'a str>,
-    /// Of that, when it is a new one.
+    /// Id for the new row of that id, if one is made.
     pub new_id: String,
     pub url: Option<String>,
     /// The edition, or `found`.
     pub asked: &'a str,
 }
 
-/// Writes an answer down; nothing where the item is another one by now. An id that a person or a provider gave it stays.
+/// Stores an answer, if the item is unchanged. An id from a person or a provider stays.
 pub async fn answered(
     tx: &mut Tx,
     item: &Pending,
@@ -143,15 +143,15 @@ pub async fn shows(tx: &mut Tx, library_id: &str) -> Result<Vec<AskedShow>, DbEr
     qm_db::all!(tx, AskedShow, SHOWS, library_id).await
 }
 
-/// The series that something below a folder belongs to.
+/// Id of the series of any item below a folder.
 pub async fn series_below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Option<String>, DbError> {
-    // A zero follows the slash.
+    // The character after the slash is a zero.
     let (from, to) = (format!("{folder}/"), format!("{folder}0"));
     let found = qm_db::opt!(tx, (String,), SERIES_BELOW, library_id, from, to).await?;
     Ok(found.map(|(id,)| id))
 }
 
-/// Seasons of what lies below a show's folder.
+/// Seasons of the episodes below a show's folder.
 pub async fn seasons_below(tx: &mut Tx, library_id: &str, folder: &str) -> Result<Vec<i64>, DbError> {
     let mut seasons = BTreeSet::new();
     for (from, to) in place::ranges(folder) {
@@ -161,7 +161,7 @@ pub async fn seasons_below(tx: &mut Tx, library_id: &str, folder: &str) -> Resul
     Ok(seasons.into_iter().collect())
 }
 
-/// Answer about a show; `false`: somebody has said it meanwhile, or it is gone. `found`: its id.
+/// Stores an answer about a show; `false`: it got an id meanwhile, or is gone. `found`: its id.
 pub async fn show_answered(
     tx: &mut Tx,
     id: &str,

@@ -1,4 +1,4 @@
-//! Rows as they are looked for, where one that is not there is an error.
+//! Look-ups of rows, with an error for an unknown id.
 
 use qm_db::Tx;
 

@@ -13,11 +13,11 @@ use crate::LibraryError;
 
 /// Module of the jobs of this area.
 pub const MODULE: &str = "media_manager";
-/// Attempts of one job: a server may be restarted as often while it runs.
+/// Most attempts of one job: the server may be restarted that often while it runs.
 pub const ATTEMPTS: u32 = 25;
-/// Failures of one order that are named in its result.
+/// Most failures that the result of one order names.
 const NAMED: usize = 100;
-/// Warnings of one order.
+/// Most warnings of one order.
 const WARNINGS: usize = 20;
 
 /// Reason for which a job does not go on.
@@ -25,7 +25,7 @@ const WARNINGS: usize = 20;
 pub enum Stop {
     #[error("it was cancelled")]
     Stopped,
-    /// The library is gone, or lies elsewhere.
+    /// The library is gone, or has another directory.
     #[error("the library changed meanwhile")]
     Changed,
     #[error(transparent)]
@@ -56,20 +56,20 @@ pub fn in_service<T>(service: &Weak<T>) -> Result<Arc<T>, JobError> {
     service.upgrade().ok_or_else(gone)
 }
 
-/// How an order stands: stored after each item, so that a server that is killed goes on with the next one.
+/// State of an order. It is stored after each item, so that a server that was killed goes on with the next one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standing {
-    /// Items that were dealt with.
+    /// Items that are done, with success or not.
     pub done: usize,
     pub completed: usize,
     pub failed: usize,
-    /// What failed, for people.
+    /// Failures, as they are shown to people.
     pub failures: Vec<Value>,
 }
 
 impl Standing {
-    /// Notes what became of an item.
+    /// Notes the result of an item.
     pub async fn note(
         &mut self,
         job: &JobContext,
@@ -92,7 +92,7 @@ impl Standing {
     }
 }
 
-/// How far an order is.
+/// Progress of an order.
 pub fn progress(done: usize, total: usize) -> Progress {
     let share = done as f64 / total.max(1) as f64;
     Progress {
@@ -111,15 +111,15 @@ pub fn job_type(key: &'static str, label_key: &'static str, handler: Arc<dyn Job
         label_key,
         description_key: None,
         required_permission: Some(Permission::MediaManagerView),
-        // Whoever may retry jobs is not who gave the order, nor may they what it does.
+        // No retry by hand: a person who may retry jobs may lack the permissions of the one who gave the order.
         capabilities: Capabilities {
             cancellable: true,
             ..Capabilities::default()
         },
-        // A server that is killed goes on with what it has not done.
+        // After a crash the job goes on with the rest.
         max_attempts: ATTEMPTS,
         timeout: None,
-        // Two at once could each take a folder for its own.
+        // Two orders at once could both take the same folder.
         at_once: Some(1),
         handler,
     }
@@ -132,13 +132,13 @@ pub fn ids(job: &JobContext) -> Vec<String> {
     ids.map(str::to_owned).collect()
 }
 
-/// How an order stood when it was saved last.
+/// Last saved state of an order.
 pub fn saved<T: DeserializeOwned + Default>(job: &JobContext) -> T {
     let saved = job.checkpoint().cloned().unwrap_or_default();
     serde_json::from_value(saved).unwrap_or_default()
 }
 
-/// Saves how an order stands.
+/// Saves the state of an order.
 pub async fn save<T: Serialize>(job: &JobContext, state: &T) -> Result<(), JobError> {
     let saved =
         serde_json::to_value(state).map_err(|error| JobError::new("checkpoint", error.to_string()))?;

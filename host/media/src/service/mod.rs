@@ -1,4 +1,4 @@
-//! Parts that the services of the rooms share.
+//! Parts that the services of the media crates share.
 
 pub mod find;
 pub mod jobs;

@@ -1,24 +1,25 @@
-//! Durations and bounds by which libraries are worked on, which tests shorten.
+//! Durations and bounds of work on libraries, which tests shorten.
 
 use std::time::Duration;
 
-/// When a scan relies on what the one before saw.
+/// Times and limits of work on libraries: trust in earlier scans, waiting times, numbers of items.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// What was touched later than this ago may change again without a trace in its directory.
+    /// Age below which a change is not trusted: a file or folder changed later than this ago may change again without a
+    /// trace in the time of its directory.
     pub settles: Duration,
-    /// A directory that was read longer ago is read again, whatever its state.
+    /// Age at which a directory is read again, whatever its state.
     pub relies: Duration,
-    /// What changes within this of the first change is scanned together.
+    /// Time for which changes are gathered after the first one, to be scanned together.
     pub gathers: Duration,
-    /// So long a scan waits, before it removes what is gone, for events of before that may tell where to.
+    /// Time for which a scan waits for pending move events before it removes items of missing files.
     pub waits: Duration,
-    /// So long providers of metadata that do not answer are left alone, before a job that has them asked about many items goes on;
-    /// three times that and nine times that when they still do not.
+    /// Pause before a job about many items asks silent providers of metadata again. The second pause is three times as long,
+    /// the third nine times.
     pub spares: Duration,
-    /// Items that providers of metadata are asked about with one scan, or one download; the rest is left to a job of its own.
+    /// Items for which providers are asked within one scan or one download. A job of its own does the rest.
     pub describes: usize,
-    /// So long an action of a plugin waits for a job, which then goes on by itself: its run has 30 s in all.
+    /// Time for which an action of a plugin waits for its job, which then goes on alone. The whole run has 30 s.
     pub lingers: Duration,
 }
 

@@ -20,7 +20,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Judges who acts, in the transaction of what they do.
+    /// Checks a permission of the caller, in the transaction of the action.
     pub async fn judge(
         &self,
         tx: &mut Tx,
@@ -30,7 +30,7 @@ impl Rights {
         self.judge_all(tx, caller, &[needed]).await
     }
 
-    /// Judges who acts by several permissions.
+    /// Checks several permissions of the caller.
     pub async fn judge_all(
         &self,
         tx: &mut Tx,
@@ -40,7 +40,7 @@ impl Rights {
         Ok(self.acting.judge(tx, caller.principal, needed).await?)
     }
 
-    /// Refuses to go on for somebody who lost a permission, or is gone.
+    /// Ends a job whose user lost a permission, or no longer exists.
     pub async fn check_order(&self, job: &JobContext, needed: &[Permission]) -> Result<(), JobError> {
         let Some(user) = job.created_by() else {
             return Err(JobError::new("forbidden.account_gone", "Your account no longer exists").permanent());

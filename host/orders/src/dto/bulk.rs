@@ -1,4 +1,4 @@
-//! Orders about many items, as they are given and answered.
+//! Orders about many items, in requests and answers.
 
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use utoipa::ToSchema;
 
 use qm_media::model::bulk::{Accepted, SourceTorrent, TorrentAction};
 
-/// Characters of an id.
+/// Most characters of an id.
 const MAX_ID: usize = 200;
 
-/// The texts among them: no item has anything else for its id.
+/// Texts of a list of ids; other values are dropped, as no item has such an id.
 fn ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
     f.allow_unknown();
     f.strings_among("itemIds")
@@ -35,7 +35,7 @@ impl FromBody for ItemsInput {
 pub struct DeleteFilesInput {
     /// 1000 at most; one that is named twice counts once, and what is no text not at all.
     pub item_ids: Option<Vec<String>>,
-    /// What becomes of torrents whose data they are: `keep`, `stop` (the torrent goes, its data stays) or `stop_and_delete`.
+    /// Treatment of torrents with this data: `keep`, `stop` (removes the torrent, keeps its data) or `stop_and_delete`.
     pub torrent_action: Option<String>,
     /// With `stop_and_delete`: data that other torrents use stays. Otherwise nothing is deleted, and the answer is a 409 that names
     /// them.
@@ -72,12 +72,12 @@ impl FromBody for MoveInput {
     }
 }
 
-/// What became of an order.
+/// Answer to an accepted order.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaOrderAccepted)]
 pub struct AcceptedView {
-    /// Of the job that does it; empty: it is done already.
+    /// Id of the job that carries out the order; empty: it is done already.
     pub job_id: String,
     /// Items it is about.
     pub accepted: usize,
@@ -106,7 +106,7 @@ pub struct SourceTorrentView {
     pub source_path: String,
     /// As the list of torrents has it, e.g. `seeding`.
     pub state: &'static str,
-    /// Of all that lies at `sourcePath`; 0 where that is outside the roots or not there.
+    /// Size of everything at `sourcePath`, in bytes; 0 if that is outside the roots or not there.
     pub size_bytes: u64,
     pub item_ids: Vec<String>,
 }

@@ -1,3 +1,3 @@
-//! Orders as they are sent and answered.
+//! Orders, in requests and answers.
 
 pub mod bulk;

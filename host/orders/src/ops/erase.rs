@@ -1,4 +1,4 @@
-//! Deletes files and folders of a library, through handles that follow no link. What is deleted is gone: there is no trash.
+//! Deletion of files and folders of a library, through handles that follow no link. It is final: there is no trash.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -14,14 +14,14 @@ use rustix::io::Errno;
 
 use qm_media::ops::reach::Reach;
 
-/// Deeper folders are no item's own.
+/// Largest depth of a folder that is deleted as a whole.
 const MAX_DEPTH: usize = 32;
-/// Entries of a folder that belongs to items alone.
+/// Most entries of a folder that is deleted as a whole.
 const MAX_ENTRIES: usize = 20_000;
 
-/// A folder that is looked at: what in it may go.
+/// Check and deletion of one folder.
 struct Tree<'a> {
-    /// Whole paths below the library's directory of the files that go.
+    /// Files to delete, as whole paths below the library's directory.
     going: &'a HashSet<Vec<u8>>,
     own: &'a [(u64, u64)],
     device: u64,
@@ -32,7 +32,7 @@ fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
-/// Numbers of the service's own files and directories, which nobody deletes.
+/// Numbers (device, inode) of the service's own files and directories, which are never deleted.
 pub fn identities(own: &[PathBuf]) -> Vec<(u64, u64)> {
     own.iter()
         .filter_map(|path| fs::stat(path).ok())
@@ -56,7 +56,7 @@ fn names(dir: &OwnedFd) -> Result<Vec<OsString>, Errno> {
 }
 
 impl Tree<'_> {
-    /// Whether a folder holds no video that stays, no other file system and nothing of the service's own.
+    /// True if a folder holds no video that stays, no other file system and nothing of the service's own.
     fn may_go(&mut self, dir: &OwnedFd, path: &[u8], depth: usize) -> Result<bool, Errno> {
         let here = fs::fstat(dir)?;
         if depth > MAX_DEPTH || here.st_dev != self.device || self.own.contains(&identity(&here)) {
@@ -81,7 +81,7 @@ impl Tree<'_> {
         Ok(true)
     }
 
-    /// Empties a folder; how many files went. A video that came meanwhile stays, and with it the folder.
+    /// Empties a folder; `gone` counts deleted files. A video that appeared meanwhile stays, and with it the folder.
     fn empty(&self, dir: &OwnedFd, path: &[u8], gone: &mut u64) -> Result<(), Errno> {
         for name in names(dir)? {
             let below = place::join(path, &name);
@@ -116,8 +116,8 @@ impl Eraser {
         Reach::open(path).map(Self)
     }
 
-    /// Whether a folder may go as a whole when the files of `going` go: it holds no other video, no other file system and
-    /// nothing of the service's own. One that is not there may not.
+    /// True if a folder may be deleted as a whole together with the files of `going`: it holds no other video, no other file
+    /// system and nothing of the service's own. False if it is not there.
     pub fn is_own_folder(
         &self,
         path: &[u8],
@@ -141,7 +141,7 @@ impl Eraser {
         tree.may_go(&dir, path, 0)
     }
 
-    /// Deletes a folder that may go, with all that lies in it. `gone` counts files, also where it ends early.
+    /// Deletes a folder that may be deleted, with everything in it. `gone` counts files, also if it ends early.
     pub fn erase_folder(&self, path: &[u8], going: &HashSet<Vec<u8>>, gone: &mut u64) -> Result<(), Errno> {
         let (above, name) = self.0.parent(path)?;
         let dir = open_child(&above, name)?;
@@ -155,7 +155,7 @@ impl Eraser {
         fs::unlinkat(&above, name, AtFlags::REMOVEDIR)
     }
 
-    /// Deletes a file, and the folder it leaves empty; whether the file was there.
+    /// Deletes a file, and its folder if that is empty then; false if the file did not exist.
     pub fn erase_file(&self, path: &[u8]) -> Result<bool, Errno> {
         let was_there = match self.0.parent(path) {
             Err(Errno::NOENT) => return Ok(false),
@@ -183,8 +183,8 @@ impl Eraser {
     }
 }
 
-/// Bytes of a file, or of all that lies below a folder, through no link; 0 where nothing is there. Of more entries than a folder of
-/// items has the first are counted.
+/// Size in bytes of a file, or of everything below a folder, through no link; 0 if nothing is there. In a folder with more
+/// entries than one of items may have, only the first are counted.
 pub fn size(path: &Path) -> u64 {
     let Some((above, name)) = path.parent().zip(path.file_name()) else {
         return 0;
@@ -220,7 +220,7 @@ fn sum(dir: &OwnedFd, depth: usize, entries: &mut usize) -> Result<u64, Errno> {
     Ok(bytes)
 }
 
-/// The name of what stands in the way, for people.
+/// Text of an error, for people.
 pub fn told(errno: Errno) -> String {
     match errno {
         Errno::XDEV => "another file system lies in it".to_owned(),

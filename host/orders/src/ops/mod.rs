@@ -1,3 +1,3 @@
-//! Deletion of files of libraries. It blocks: to be called off the async threads.
+//! Deletion of files of libraries. The calls block: they belong outside of the async threads.
 
 pub mod erase;

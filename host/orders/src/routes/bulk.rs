@@ -1,4 +1,4 @@
-//! `/api/media/items/bulk`: what is done to many items at once.
+//! `/api/media/items/bulk`: orders for many items at once.
 
 use axum::extract::State;
 use qm_media::model::bulk::{Erasure, TorrentAction};

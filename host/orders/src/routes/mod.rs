@@ -12,7 +12,7 @@ use crate::service::Orders;
 
 type App = axum::extract::State<Arc<Orders>>;
 
-/// Routes of this room, still without their state.
+/// Routes of this crate, without their state.
 pub fn routes() -> Routes<Arc<Orders>> {
     Routes::new()
         .add(routes!(bulk::lock_items).need(P::MediaManagerEditMetadata))

@@ -1,7 +1,7 @@
 //! Actions of automation on libraries and their items.
 //!
-//! As any action they act for the rule's author, who is judged before each run; its run is what is audited.
-//! A run waits for its job and fails with it. Done twice they do no more than once.
+//! They act for the rule's author, whose permissions are checked before each run; the run is audited. A run waits for its
+//! job and fails with it. A repeated run does no more than the first.
 
 use async_trait::async_trait;
 use qm_identify::{FETCH_JOB, REIDENTIFY_JOB};
@@ -94,7 +94,7 @@ impl Orders {
             self.jobs.announce(&job);
             let ended = self.ended(job.id()).await;
             if !job.is_fresh() && !joined {
-                // It may have passed already where something new lies; one that follows it has not.
+                // A joined scan may have passed the new files already; the next one has not.
                 joined = true;
                 continue;
             }
@@ -102,7 +102,7 @@ impl Orders {
         }
     }
 
-    /// Has the name of an item read again, and the data set of titles asked what it is.
+    /// Reads the name of an item again, and asks the data set of titles about it.
     pub(super) async fn match_for_a_rule(&self, id: &str) -> Result<(), ActionError> {
         let item = self.known(id).await?;
         if item.locked {
@@ -111,7 +111,7 @@ impl Orders {
         self.done_about(item, REIDENTIFY_JOB).await
     }
 
-    /// Has providers asked what an item is about, locked or not.
+    /// Asks providers for metadata of an item, locked or not.
     pub(super) async fn describe_for_a_rule(&self, id: &str) -> Result<(), ActionError> {
         let item = self.known(id).await?;
         self.done_about(item, FETCH_JOB).await
@@ -149,7 +149,7 @@ impl Orders {
     }
 }
 
-/// A parameter as text, a number as its digits.
+/// Parameter as a text; a number becomes its digits.
 fn named(params: &Map<String, Value>, name: &str) -> Result<String, ActionError> {
     let text = match params.get(name) {
         Some(Value::String(text)) => text.trim().to_owned(),
@@ -162,7 +162,7 @@ fn named(params: &Map<String, Value>, name: &str) -> Result<String, ActionError>
     Ok(text)
 }
 
-/// An id that may be one: PostgreSQL takes no NUL in a text.
+/// Id without NUL, which PostgreSQL refuses in a text; `None` otherwise.
 fn sound(id: &str) -> Option<&str> {
     (!id.contains('\0')).then_some(id)
 }

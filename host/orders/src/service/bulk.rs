@@ -1,4 +1,4 @@
-//! Orders about many items: who may give them, and what is done at once.
+//! Orders about many items: their permissions, and the parts that are done at once.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use super::{Orders, erase, relocate};
 use crate::ops::erase::size;
 
-/// An order that may be given, of items that are there.
+/// A permitted order, with the items that exist.
 struct Order {
     actor: Actor,
     ids: Vec<String>,
@@ -40,7 +40,7 @@ impl Order {
 }
 
 impl Orders {
-    /// Keeps items as they are, or lets them be changed again.
+    /// Locks items against changes, or unlocks them.
     pub async fn lock_items(
         &self,
         caller: Caller<'_>,
@@ -65,7 +65,7 @@ impl Orders {
         Ok(order.accepted(None))
     }
 
-    /// Forgets items, locked ones too. Their files stay, and are ignored from then on.
+    /// Deletes items from the index, locked ones too. Their files stay, and are ignored from then on.
     pub async fn remove_items(&self, caller: Caller<'_>, ids: Vec<String>) -> Result<Accepted, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let needed = [Permission::MediaManagerDelete];
@@ -101,7 +101,7 @@ impl Orders {
         Ok(order.accepted(None))
     }
 
-    /// Torrents whose data lies where items do.
+    /// Torrents whose data includes files of items.
     pub async fn source_torrents(
         &self,
         caller: Caller<'_>,
@@ -137,7 +137,7 @@ impl Orders {
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
         let measuring = WALKS.run(move |cancel| {
             for torrent in found.iter_mut().take_while(|_| !cancel.is_set()) {
-                // What lies elsewhere is nobody's business here.
+                // Sizes outside of the roots are not shown.
                 if let Ok(path) = guarded(&torrent.path, &roots, &own) {
                     torrent.size = size(Path::new(&path));
                 }
@@ -147,7 +147,7 @@ impl Orders {
         Ok(measuring.await?)
     }
 
-    /// Has the files of items deleted, with what lies in folders that hold nothing else.
+    /// Starts a job that deletes the files of items, and folders that hold nothing else.
     pub async fn delete_files(
         &self,
         caller: Caller<'_>,
@@ -156,7 +156,7 @@ impl Orders {
     ) -> Result<Accepted, LibraryError> {
         let torrents = manner.torrents;
         let needed = erase::needed(torrents);
-        // Whoever may not is refused below, without a word of other torrents.
+        // A caller without permission is refused below, and learns nothing of other torrents.
         if needed.iter().all(|permission| caller.principal.may(*permission)) {
             self.check_torrents(&bounded(ids.clone())?, manner).await?;
         }
@@ -171,7 +171,7 @@ impl Orders {
         self.enqueue_order(tx, order, erase::TYPE, input, None).await
     }
 
-    /// Has items moved into another library.
+    /// Starts a job that moves items into another library.
     pub async fn move_items(
         &self,
         caller: Caller<'_>,
@@ -193,7 +193,7 @@ impl Orders {
             .await
     }
 
-    /// Has providers asked what unlocked items are about.
+    /// Starts a job that asks providers for metadata of unlocked items.
     pub async fn fetch_items(&self, caller: Caller<'_>, ids: Vec<String>) -> Result<Accepted, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let mut order = self.order(&mut tx, caller, &[FETCH_NEEDS], ids).await?;
@@ -207,7 +207,7 @@ impl Orders {
         self.enqueue_order(tx, order, FETCH_JOB, input, None).await
     }
 
-    /// Judges who gives an order, then looks at it.
+    /// Checks the permissions of the caller, then the order.
     async fn order(
         &self,
         tx: &mut Tx,
@@ -265,7 +265,7 @@ impl Orders {
         Ok(order.accepted(Some(job.id().to_owned())))
     }
 
-    /// The whole paths of items that are there.
+    /// Whole paths of the items that exist.
     pub(super) async fn paths_of(&self, ids: &[String]) -> Result<Vec<(String, String)>, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let lying = repo::bulk::lying(&mut tx, ids).await?;

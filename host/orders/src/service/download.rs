@@ -1,10 +1,11 @@
-//! What follows a download that is whole, as one job: the libraries it lies in are scanned where it lies, what was found is
-//! identified, providers of metadata tell of it, media servers look for it; rules hear of each.
+//! Follow-up of a complete download, as one job: the libraries it lies in are scanned there, what was found is identified,
+//! providers describe it, media servers are asked to look for it. Rules can run after each step.
 //!
-//! Each completion is a job of its own, stored with the place of the consumer that heard of it: one that comes while another
-//! one is followed is not lost. Where it stands is stored with what was done, in one transaction, so a server that is killed
-//! goes on with what it has not done, and no rule hears of it twice. A media server that was being asked when the server died
-//! is asked again: nobody knows whether it heard, and to look twice does no harm.
+//! Each completion is a job of its own, stored with the position of the consumer of its event, so a second one during the
+//! first is not lost. Progress is stored in the transaction of the work itself: a server that was killed goes on with the
+//! rest, and no rule runs twice. A media server that was being asked when the server died is asked again: nobody knows if it
+//! heard the first request, and a second look does no harm.
+//!
 //! Bounds: [`AT_ONCE`] items a transaction, [`TOGETHER`] downloads at once.
 
 use std::sync::{Arc, Weak};
@@ -37,7 +38,7 @@ pub const TYPE: &str = "media.post_download";
 const AT_ONCE: usize = 64;
 const TOGETHER: usize = 2;
 
-/// A torrent whose download is whole, as its event tells. What is not told is empty.
+/// A torrent whose download is complete, as its event reports it. Fields that the event lacks are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Finished {
@@ -49,7 +50,7 @@ struct Finished {
 }
 
 impl Finished {
-    /// Where its data lies.
+    /// Path of its data.
     fn path(&self) -> String {
         if self.content_path.is_empty() {
             format!("{}/{}", self.save_path.trim_end_matches('/'), self.torrent_name)
@@ -72,7 +73,7 @@ impl Finished {
     }
 }
 
-/// What is next in a library.
+/// Next step in a library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stage {
@@ -82,28 +83,28 @@ enum Stage {
     Describe,
 }
 
-/// Where a job stands.
+/// Progress of a job, stored as its checkpoint.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct State {
-    /// What rules are told of the torrent: as it was when the job began.
+    /// Facts about the torrent for rules, as they were when the job began.
     torrent: Map<String, Value>,
-    /// Where its data lies.
+    /// Path of its data.
     path: String,
-    /// Ids of the libraries it lies in; none: the job has not begun.
+    /// Ids of the libraries it lies in; `None`: the job has not begun.
     libraries: Option<Vec<String>>,
-    /// Libraries that are done with.
+    /// Number of libraries that are done.
     passed: usize,
     stage: Stage,
-    /// The last item that the stage is done with.
+    /// Id of the last item for which the stage is done.
     after: String,
     added: u64,
     matched: u64,
     unmatched: u64,
-    /// Items that providers of metadata told of, and that they did not answer about.
+    /// Number of items that providers described.
     described: u64,
     silence: Silence,
-    /// Media servers that were asked, and those of them that did not take it.
+    /// Ids of the media servers that were asked.
     asked: Vec<String>,
     failed: u64,
 }
@@ -134,7 +135,7 @@ impl JobHandler for Following {
 }
 
 impl Orders {
-    /// Has what follows a completion done, where it lies in a library: stored with the place of the consumer.
+    /// Starts the job for a completion, if the download lies in a library. It is stored with the consumer's position.
     pub async fn follows(&self, tx: &mut Tx, payload: &Value) -> Result<(), ConsumeError> {
         let torrent = Finished::deserialize(payload)?;
         let path = torrent.path();
@@ -158,13 +159,13 @@ impl Orders {
     }
 }
 
-/// The libraries that are looked at and that a path lies in.
+/// Enabled libraries that hold a path.
 fn holding<'a>(libraries: &'a [MediaLibrary], path: &'a str) -> impl Iterator<Item = &'a MediaLibrary> {
     let is_in = move |library: &&MediaLibrary| library.is_enabled && below(library, path).is_some();
     libraries.iter().filter(is_in)
 }
 
-/// A download that is followed.
+/// Follow-up of one download.
 struct Download<'a> {
     room: Arc<Orders>,
     job: &'a JobContext,
@@ -206,7 +207,7 @@ impl Download<'_> {
         self.job.progress(Progress::percent(percent).phase(phase)).await
     }
 
-    /// What the torrent is, and where it lies now: a client may have moved it when it was whole.
+    /// Reads the torrent and its present path: a client may have moved the data when the download was complete.
     async fn begin(&mut self) -> Result<Vec<String>, JobError> {
         let finished = Finished::deserialize(self.job.input());
         let finished = finished.map_err(|error| JobError::new("input", error.to_string()).permanent())?;
@@ -242,7 +243,7 @@ impl Download<'_> {
         Ok(ids)
     }
 
-    /// A library with the place of the download in it; `None` where it is gone, or lies elsewhere by now.
+    /// A library, with the place of the download in it; `None` if the library is gone, or no longer holds the download.
     async fn at(&self, id: &str) -> Result<Option<(MediaLibrary, String)>, JobError> {
         let found = repo::libraries::find(&mut self.room.db.begin_read().await?, id).await?;
         let found = found.filter(|library| library.is_enabled);
@@ -252,12 +253,12 @@ impl Download<'_> {
         }))
     }
 
-    /// Looks at where the download lies, and tells rules that it is there.
+    /// Scans the place of the download, and fires the rules of `media.detected` if items are there.
     async fn scan(&mut self, id: &str) -> Result<(), JobError> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
         };
-        // A file or a folder: what lies in it may have been there all along, and be another one now.
+        // The parent and the place itself: files inside a known folder may have been replaced.
         let places: Vec<String> = place::parent(&at).into_iter().chain([at.clone()]).collect();
         let scanned = self
             .room
@@ -265,7 +266,7 @@ impl Download<'_> {
             .scan_once(self.job, &library, Reason::Downloaded, Some(&places));
         match scanned.await {
             Ok(scanned) => self.state.added += scanned.summary.added,
-            // It is looked for anew.
+            // The next turn looks the library up again.
             Err(Stop::Changed) => return Ok(()),
             Err(stop) => return Err(stop.into()),
         }
@@ -278,7 +279,7 @@ impl Download<'_> {
         self.store(tx).await
     }
 
-    /// Identifies what nobody knows, and tells rules what is known and what is not.
+    /// Identifies unmatched items, and fires the rules for matched and unmatched ones.
     async fn identify(&mut self, id: &str) -> Result<(), JobError> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
@@ -293,13 +294,13 @@ impl Download<'_> {
             }
             self.identify_some(&library, some).await?;
         }
-        // What the data set of titles was not asked here, because it could not be or the server died, the next scan asks.
+        // If the data set of titles cannot be asked now, or the server dies, the next scan asks it.
         self.room.identify.ask_titles(&library, self.job).await?;
         (self.state.stage, self.state.after) = (Stage::Describe, String::new());
         jobs::save(self.job, &self.state).await
     }
 
-    /// Has providers asked what is known to be what. Of those who do not answer people are told, and it goes on with what comes next.
+    /// Asks providers about identified items. Silent providers are reported in the job's log, and the next step follows.
     async fn describe(&mut self, id: &str) -> Result<(), JobError> {
         let Some((library, at)) = self.at(id).await? else {
             return self.pass().await;
@@ -378,7 +379,7 @@ impl Download<'_> {
         self.store(tx).await
     }
 
-    /// Has every enabled media server look for it, each once.
+    /// Asks each enabled media server once to look for the download.
     async fn refresh(&mut self) -> Result<(), JobError> {
         let servers = match self.room.outside.servers.servers().await {
             Ok(servers) => servers,
@@ -427,7 +428,7 @@ impl Download<'_> {
         jobs::save(self.job, &self.state).await
     }
 
-    /// Commits what was done, with where the job stands after it.
+    /// Commits the work, together with the progress after it.
     async fn store(&self, mut tx: Tx) -> Result<(), JobError> {
         let state = serde_json::to_value(&self.state);
         let state = state.map_err(|error| JobError::new("checkpoint", error.to_string()))?;
@@ -435,7 +436,7 @@ impl Download<'_> {
         Ok(tx.commit().await?)
     }
 
-    /// What rules are told: the torrent, and by further names where it is and what.
+    /// Facts for rules: those of the torrent, and the item with its path.
     fn told(&self, library: &MediaLibrary, arrived: Option<&Arrived>) -> Map<String, Value> {
         let mut told = self.state.torrent.clone();
         told.insert("libraryId".to_owned(), library.id.as_str().into());

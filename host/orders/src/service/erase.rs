@@ -1,6 +1,6 @@
-//! The job that deletes the files of items, and what becomes of the torrents they are the data of.
+//! Job that deletes the files of items, and stops or deletes their torrents if the order says so.
 //!
-//! A file goes before its item: a server that is killed in between goes on with the item, whose file is not there any more.
+//! A file is deleted before its item: a server that was killed in between goes on with the item, whose file is gone.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -27,10 +27,10 @@ use crate::ops::erase::{Eraser, identities, told};
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_delete_files";
-/// Torrents of one order.
+/// Most torrents of one order.
 const MOST_TORRENTS: usize = 500;
 
-/// What whoever orders it must be allowed.
+/// Permissions that the caller of an order needs.
 pub fn needed(torrents: TorrentAction) -> Vec<Permission> {
     let also = match torrents {
         TorrentAction::Keep => None,
@@ -49,12 +49,12 @@ pub fn job_type(room: &Arc<Orders>) -> JobType {
 
 struct Erasing(Weak<Orders>);
 
-/// A torrent that is dealt with once the files are gone.
+/// A torrent that is stopped or deleted once the files are gone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Source {
     engine: String,
     hash: String,
-    /// Whether something that stays is its data too.
+    /// True if a file that stays is also data of the torrent.
     shared: bool,
 }
 
@@ -67,14 +67,14 @@ impl Source {
     }
 }
 
-/// How the order stands.
+/// Progress of the order, stored as the checkpoint of its job.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
     #[serde(flatten)]
     standing: Standing,
     removed_files: u64,
-    /// Looked for before anything is deleted.
+    /// Torrents of the files, found before anything is deleted.
     torrents: Option<Vec<Source>>,
     handled: usize,
     torrents_failed: usize,
@@ -101,7 +101,7 @@ impl Orders {
         let mut state: State = jobs::saved(job);
         self.rights.check_order(job, &needed).await?;
         if state.torrents.is_none() {
-            // As things are by now: nothing is gone yet.
+            // Checked again with the present torrents: nothing is deleted yet.
             self.check_torrents(&ids, manner).await?;
             state.torrents = Some(self.sources(&ids, action).await?);
             jobs::save(job, &state).await?;
@@ -114,7 +114,7 @@ impl Orders {
             }
             self.rights.check_order(job, &needed).await?;
             let at = self.whereabouts(id).await?;
-            // Gone: with its folder, in an attempt before, or by somebody else.
+            // `None`: it was deleted with its folder, by an earlier attempt, or by somebody else.
             let became = match at {
                 None => Ok(()),
                 Some(at) => {
@@ -144,7 +144,7 @@ impl Orders {
         })))
     }
 
-    /// Refuses an order that takes data along which other torrents use.
+    /// Refuses an order that would delete data of other torrents.
     pub(super) async fn check_torrents(&self, ids: &[String], manner: Erasure) -> Result<(), LibraryError> {
         if manner.torrents != TorrentAction::StopAndDelete || manner.keep_shared {
             return Ok(());
@@ -154,7 +154,7 @@ impl Orders {
         checked.map_err(LibraryError::SharedData)
     }
 
-    /// Torrents whose data lies where these items do.
+    /// Torrents whose data includes files of these items.
     async fn payloads_of(&self, ids: &[String]) -> Result<Vec<TorrentPayload>, LibraryError> {
         let items = self.paths_of(ids).await?;
         let paths: Vec<&Path> = items.iter().map(|(_, path)| Path::new(path)).collect();
@@ -163,7 +163,7 @@ impl Orders {
         Ok(payloads)
     }
 
-    /// Torrents that are to be dealt with, found by where the items lie.
+    /// Torrents to stop or delete, found by the paths of the items.
     async fn sources(&self, ids: &[String], action: TorrentAction) -> Result<Vec<Source>, LibraryError> {
         if action == TorrentAction::Keep {
             return Ok(Vec::new());
@@ -200,14 +200,14 @@ impl Orders {
         Ok(sources)
     }
 
-    /// Deletes the files of one item, and then the item: how many files went, and why not all.
+    /// Deletes the files of one item, and then the item. Returns the number of deleted files, and the reason if some stay.
     async fn erase_item(
         &self,
         at: &Whereabouts,
         going: &HashSet<String>,
     ) -> Result<(u64, Result<(), String>), LibraryError> {
         let folder = place::parent(&at.item.place).unwrap_or_default();
-        // What lies right in the library's directory has no folder of its own.
+        // A file right in the library's directory has no folder of its own.
         let rows = if folder.is_empty() {
             None
         } else {
@@ -223,7 +223,7 @@ impl Orders {
         let erasing = CHANGES.run(move |_| {
             let mut gone = 0;
             let failed = |why: String| format!("{}: {why}", place::absolute(&path, &item));
-            // The roots may be others than they were when the library was made.
+            // The roots may have changed since the library was made.
             let is_same = guarded(&path, &roots, &own).is_ok_and(|guarded| guarded == path);
             if !is_same {
                 let outside = LibraryError::Outside(roots.join(", "));
@@ -247,7 +247,7 @@ impl Orders {
                 let files: HashSet<Vec<u8>> = rows.iter().map(|(_, item)| place::decode(item)).collect();
                 match reach.is_own_folder(&folder, &files, &own) {
                     Ok(true) => {
-                        // What lies elsewhere, in the folder of another part say, goes first.
+                        // Files elsewhere, e.g. in the folder of another part, are deleted first.
                         for place in further.iter().map(|place| place::decode(place)) {
                             if !files.contains(&place) {
                                 match reach.erase_file(&place) {
@@ -263,7 +263,7 @@ impl Orders {
                     Err(errno) => return (gone, Err(failed(told(errno))), false),
                 }
             }
-            // The first file goes last: as long as it is there, so is the item that knows of the others.
+            // The first file is deleted last: as long as it is there, so is the item that knows the others.
             for place in further.iter().chain([&item]) {
                 match reach.erase_file(&place::decode(place)) {
                     Ok(was_there) => gone += u64::from(was_there),
@@ -279,7 +279,7 @@ impl Orders {
             for extra in &at.extras {
                 repo::extras::delete(&mut tx, &extra.id).await?;
             }
-            // Those that went along.
+            // Items whose files were deleted with the folder.
             for (id, _) in rows.into_iter().flatten().filter(|_| is_whole) {
                 repo::items::delete(&mut tx, &id).await?;
             }
@@ -292,7 +292,7 @@ impl Orders {
             }
             tx.commit().await?;
         } else if let Some(folder) = half.filter(|_| is_whole) {
-            // Some of its files may be gone, with items that nobody would look for.
+            // Some files may be gone although their items are not in the order: a scan corrects the index.
             let mut tx = self.db.begin_write().await?;
             self.scanner.scan_soon(&mut tx, &at.library, &[folder]).await?;
             tx.commit().await?;

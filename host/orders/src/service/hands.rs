@@ -1,5 +1,6 @@
-//! What actions of plugins do to libraries and media servers: [`MediaHands`], over what the actions of this area do. It acts for
-//! nobody: whoever wrote the rule was judged when it was written, the plugin was granted it, and the run is what is audited.
+//! Actions of plugins on libraries and media servers: [`MediaHands`], built on the actions of this area. It acts for no
+//! user: the author of the rule was checked when it was written, the plugin was granted the right, and the run is what is
+//! audited.
 
 use async_trait::async_trait;
 use qm_catalogue::owned_by_ids;
@@ -86,7 +87,7 @@ impl MediaHands for Orders {
 }
 
 impl Orders {
-    /// Waits for a job, which goes on when nobody does.
+    /// Waits for a job up to a time limit; the job goes on after it.
     async fn in_time(
         &self,
         what: &str,
@@ -101,7 +102,7 @@ impl Orders {
     }
 }
 
-/// Where the data of a torrent lies, as its engine says.
+/// Path of a torrent's data, as its engine reports it.
 fn data_of(listed: &Map<String, Value>) -> Option<String> {
     let text = |name: &str| {
         let text = listed.get(name).and_then(Value::as_str)?;

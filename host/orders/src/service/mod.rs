@@ -1,4 +1,4 @@
-//! The use cases of this room.
+//! Use cases of this crate.
 
 mod actions;
 mod bulk;
@@ -28,23 +28,23 @@ use qm_scan::Scanner;
 /// Ports of other areas that the media libraries use.
 #[derive(Clone)]
 pub struct Outside {
-    /// Moves files.
+    /// Port that moves files.
     pub mover: Arc<dyn DataMover>,
-    /// Tells whose data files are.
+    /// Port that finds the torrents of files.
     pub payloads: Arc<dyn TorrentPayloads>,
-    /// Removes torrents.
+    /// Port that removes torrents.
     pub hands: Arc<dyn TorrentHands>,
-    /// Tells whether somebody still may what they ordered.
+    /// Port that checks if a person still has the permissions for an order.
     pub holders: Arc<dyn Holders>,
-    /// Tells those who look.
+    /// Realtime channel to clients.
     pub hub: Hub,
-    /// Tells what titles there are.
+    /// Data set of titles.
     pub titles: Arc<dyn TitleData>,
-    /// Has media servers look for what is new.
+    /// Port that asks media servers for a refresh.
     pub servers: Arc<dyn MediaServers>,
 }
 
-/// Parts that the room is made of.
+/// Dependencies of the orders.
 pub struct OrdersDeps {
     pub db: Db,
     pub ctx: Ctx,
@@ -62,7 +62,7 @@ pub struct OrdersDeps {
     pub scanner: Arc<Scanner>,
 }
 
-/// The room that does what people, rules, plugins and downloads order about what lies in libraries.
+/// Orders of people, rules, plugins and downloads about items of libraries.
 pub struct Orders {
     db: Db,
     ctx: Ctx,
@@ -79,7 +79,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// Registers its types of jobs; nothing runs before the jobs do.
+    /// Makes the orders and registers their types of jobs. Nothing runs before the jobs are started.
     pub fn new(deps: OrdersDeps) -> Arc<Self> {
         let room = Arc::new(Self {
             db: deps.db,

@@ -1,7 +1,7 @@
-//! The job that moves items into another library: their folders where nothing else lies in them, their files alone otherwise.
+//! Job that moves items into another library: whole folders if nothing else is in them, otherwise only the files.
 //!
-//! Files are moved by the area of files, which leaves them whole at one place at every moment. What is about to be moved is
-//! stored before, so that a server that is killed looks where it is and writes down where it lies.
+//! The area of files moves the data; at every moment it is whole at one place. The next move is stored before it begins, so
+//! that a server that was killed finds the data and stores its place.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -39,24 +39,24 @@ pub fn job_type(room: &Arc<Orders>) -> JobType {
 
 struct Relocating(Weak<Orders>);
 
-/// What is moved in one go.
+/// A folder or file that is moved as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Unit {
     /// Place of the folder, or of the file, in the library it comes from.
     place: String,
-    /// Whole path of it.
+    /// Whole path of the folder or file.
     source: String,
     /// Whole path of the directory it goes into.
     directory: String,
 }
 
-/// How the order stands.
+/// Progress of the order, stored as the checkpoint of its job.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
     #[serde(flatten)]
     standing: Standing,
-    /// What is on its way, or has arrived and is not written down.
+    /// Unit that is being moved, or has arrived and is not stored yet.
     moving: Option<Unit>,
 }
 
@@ -79,14 +79,14 @@ impl Orders {
             if job.is_cancelled() {
                 return Err(stopped());
             }
-            // What is on its way is written down all the same.
+            // A move that has begun is completed without another check.
             if state.moving.is_none() {
                 self.rights.check_order(job, &NEEDED).await?;
             }
             let at = self.whereabouts(id).await?;
             let became = match at {
                 None => Err("Item not found".to_owned()),
-                // Its folder came before, or it was there all along.
+                // It came with its folder before, or was always there.
                 Some(at) if at.library.id == target => Ok(()),
                 Some(at) => {
                     libraries.insert(at.library.id.clone());
@@ -112,7 +112,7 @@ impl Orders {
         })))
     }
 
-    /// Moves one item, with its folder where that is its own. An error of the job leaves it to another attempt.
+    /// Moves one item, with its folder if nothing else is in it. After an error of the job, another attempt does it.
     async fn move_item(
         &self,
         job: &JobContext,
@@ -137,7 +137,7 @@ impl Orders {
                 Err(why) => return Ok(Err(why)),
             },
         };
-        // Its other files go first: as long as the first one is there, so is the item that knows of them.
+        // Its other files move first: as long as the first one is there, so is the item that knows them.
         for file in further(at).filter(|file| !place::is_within(&file.place, &unit.place)) {
             let one = Unit {
                 place: file.place.clone(),
@@ -158,7 +158,7 @@ impl Orders {
         Ok(Ok(()))
     }
 
-    /// Moves a file, or a folder. `is_begun`: an attempt before may have.
+    /// Moves a file or folder. `is_begun`: true if an earlier attempt may have begun it.
     async fn carry_unit(
         &self,
         job: &JobContext,
@@ -199,14 +199,14 @@ impl Orders {
         Ok(Ok(()))
     }
 
-    /// What is moved with an item.
+    /// Unit that is moved with an item: the item's file, or the largest folder around it that may go as a whole.
     async fn unit(
         &self,
         at: &Whereabouts,
         target: &MediaLibrary,
         going: &HashSet<String>,
     ) -> Result<Result<Unit, String>, LibraryError> {
-        // Folders of which all items go, with those items; from the one it lies in upwards.
+        // Folders whose items all go, with these items; from the item's own folder upwards.
         let mut whole: HashMap<String, HashSet<Vec<u8>>> = HashMap::new();
         let mut above = place::parent(&at.item.place);
         while let Some(folder) = above.filter(|folder| !folder.is_empty()) {
@@ -234,7 +234,7 @@ impl Orders {
             let own = identities(&own);
             let is_owned = |folder: &str| {
                 whole.get(folder).is_some_and(|files| {
-                    // The target may lie in what would be moved into it.
+                    // The target may be inside the folder that would be moved into it.
                     let is_above = Path::new(&target).starts_with(place::absolute(&library, folder));
                     let owned = reach.is_own_folder(&place::decode(folder), files, &own);
                     !is_above && owned == Ok(true)
@@ -250,7 +250,7 @@ impl Orders {
         Ok(choosing.await?)
     }
 
-    /// Writes down where the items of a unit lie now.
+    /// Stores the new places of the items of a unit.
     async fn write_down(
         &self,
         at: &Whereabouts,
@@ -300,7 +300,7 @@ impl Orders {
         Ok(())
     }
 
-    /// Writes down where another file of an item lies now.
+    /// Stores the new place of a further file of an item.
     async fn write_further(
         &self,
         target: &MediaLibrary,
@@ -332,7 +332,7 @@ impl Orders {
         Ok(())
     }
 
-    /// The row of the directory that a file of the target lies in.
+    /// Id of the row of the directory in the target library that a file is in.
     async fn row_of(
         &self,
         tx: &mut Tx,
@@ -350,14 +350,14 @@ impl Orders {
     }
 }
 
-/// A file that goes along with the first one of an item.
+/// A file that moves along with the first one of an item.
 struct Further {
     id: String,
     place: String,
     is_extra: bool,
 }
 
-/// Files that go along with an item's first one.
+/// Files that move along with an item's first one.
 fn further(at: &Whereabouts) -> impl Iterator<Item = Further> + '_ {
     let copies = at.copies.iter().map(|copy| Further {
         id: copy.id.clone(),

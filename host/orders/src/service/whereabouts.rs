@@ -14,19 +14,19 @@ use qm_media_names::place;
 
 use super::Orders;
 
-/// Where an item lies, and what else does.
+/// Place of an item, with its other files.
 pub struct Whereabouts {
     pub item: Item,
     /// Its further files in the same library.
     pub copies: Vec<Lying>,
-    /// Extras that are its alone, by its name.
+    /// Extras that belong to it alone, by its name.
     pub extras: Vec<Extra>,
     pub library: MediaLibrary,
     pub libraries: Vec<MediaLibrary>,
 }
 
 impl Orders {
-    /// `None`: nobody has it any more.
+    /// Places of an item; `None` if it no longer exists.
     pub(super) async fn whereabouts(&self, id: &str) -> Result<Option<Whereabouts>, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let Some((item, _)) = repo::lists::find(&mut tx, id).await? else {
@@ -52,8 +52,8 @@ impl Orders {
         }))
     }
 
-    /// Items below a folder, by the whole library's places, unless one of them stays: one of this library or of another one that
-    /// lies over it. `None` too where a library or a root lies in the folder.
+    /// Items below a folder; `None` if one of them stays, of this library or of another one over it, or if a library or a
+    /// root lies inside the folder.
     pub(super) async fn all_going(
         &self,
         at: &Whereabouts,
@@ -100,7 +100,7 @@ impl Orders {
         Ok(Some(found))
     }
 
-    /// Places of the extras below a folder, each without an item.
+    /// Places of the extras below a folder.
     async fn extras_below(
         &self,
         tx: &mut Tx,

@@ -1,13 +1,13 @@
-//! What a tool says that looked into a file: its streams, in the words of this service.
+//! Streams of a file as the probing program reports them, translated to the words of this service.
 //!
-//! A file, and with it what is said of it, is anybody's: texts are cut, and numbers that no video has are left out.
+//! Files come from strangers, and so do the reports about them: texts are cut, and numbers that no video has are dropped.
 
 use qm_media::model::measured::Measured;
 use serde_json::Value;
 
-/// Characters of a text that is taken over.
+/// Most characters of a stored text.
 const MOST_TEXT: usize = 100;
-/// Bounds of numbers that are believed.
+/// Bounds of plausible numbers.
 const MOST_PIXELS: f64 = 65_536.0;
 const MOST_SECONDS: f64 = 10_000_000.0;
 const MOST_KBPS: f64 = 100_000_000.0;
@@ -15,7 +15,7 @@ const MOST_CHANNELS: f64 = 256.0;
 const MOST_FRAMES: f64 = 10_000.0;
 const MOST_BITS: f64 = 64.0;
 
-/// What was found in a file. What is `None` was not told.
+/// Properties found in a file. `None`: the program did not report it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Streams {
     pub video_codec: Option<String>,
@@ -25,7 +25,7 @@ pub struct Streams {
     pub measured: Measured,
 }
 
-/// Why an answer says nothing of a file.
+/// Reason why an answer is of no use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unclear {
     #[error("the answer is not the JSON of mediainfo")]
@@ -40,7 +40,7 @@ pub enum Unclear {
     Resized,
 }
 
-/// Formats of what has no picture of its own, but names files that do.
+/// Formats that have no picture of their own, but name other files.
 const POINTERS: [&str; 8] = [
     "DASH MPD",
     "HLS",
@@ -52,8 +52,8 @@ const POINTERS: [&str; 8] = [
     "P2 Clip",
 ];
 
-/// Reads what `mediainfo --Output=JSON` says of the file that it was handed as `handed`, of so many bytes. An answer that
-/// another file had a part in is none.
+/// Reads the output of `mediainfo --Output=JSON` about the file that it got as `handed`, with `size` bytes. An answer that
+/// involves another file is refused.
 pub fn read_of(answer: &[u8], handed: &str, size: i64) -> Result<Streams, Unclear> {
     let answer: Value = serde_json::from_slice(answer).map_err(|_| Unclear::Unreadable)?;
     let media = answer.get("media").ok_or(Unclear::Unreadable)?;
@@ -130,7 +130,7 @@ fn read(answer: &Value) -> Result<Streams, Unclear> {
     })
 }
 
-/// What is said of one stream: texts, mostly also where they are numbers.
+/// Report about one stream. Most values are texts, numbers too.
 #[derive(Clone, Copy)]
 struct Track<'a>(&'a Value);
 
@@ -158,13 +158,13 @@ impl Track<'_> {
     }
 }
 
-/// What stands before the first `/`.
+/// Part of a text before the first `/`.
 fn first_part(text: &str) -> Option<String> {
     let part = text.split('/').next().unwrap_or_default().trim();
     (!part.is_empty()).then(|| part.to_owned())
 }
 
-/// The resolution that people call a picture of so many pixels.
+/// Common name for a resolution in pixels, e.g. `1080p`.
 fn resolution(width: Option<i64>, height: Option<i64>) -> Option<&'static str> {
     if width.is_none() && height.is_none() {
         return None;
@@ -193,7 +193,7 @@ fn video_codec(format: &str) -> String {
     }
 }
 
-/// As release names call it.
+/// Audio codec, as release names call it.
 fn audio_codec(audio: Track<'_>) -> Option<String> {
     let format = audio.text("Format")?;
     let says = |name: &str, part: &str| audio.text(name).is_some_and(|text| text.contains(part));

@@ -1,7 +1,7 @@
-//! Starts a program that sees one file: what it needs to run, that file, and nothing else of the disk; no connection either.
+//! Sandbox for a program that may read only one file, and the files that it needs to run. It has no network either.
 //!
-//! The kernel keeps it there (Landlock). A thread of its own is shut in and starts the program, which inherits that; the
-//! thread ends with what it did. Where the kernel has no Landlock nothing is started.
+//! The kernel enforces it (Landlock). A separate thread is restricted and starts the program, which inherits that; the
+//! thread ends with its work. Without Landlock in the kernel nothing is started.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,7 +12,7 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
-/// Directories that hold programs, what they are linked to, and how their words are written. Everybody may read them.
+/// Directories of programs, libraries and locales. Everybody may read them.
 const PROGRAMS: &[&str] = &[
     "/bin",
     "/gnu/store",
@@ -30,7 +30,7 @@ const PROGRAMS: &[&str] = &[
     "/usr/local/lib",
     "/usr/share/locale",
 ];
-/// Files that programs begin by.
+/// Files that programs read when they start.
 const FILES: &[&str] = &[
     "/etc/ld.so.cache",
     "/etc/localtime",
@@ -39,7 +39,7 @@ const FILES: &[&str] = &[
     "/dev/zero",
 ];
 
-/// Why no program was started.
+/// Reason why no program was started.
 #[derive(Debug, thiserror::Error)]
 pub enum JailError {
     #[error(
@@ -52,7 +52,8 @@ pub enum JailError {
     Io(#[from] std::io::Error),
 }
 
-/// Runs `start` on a thread that sees what programs need, `program` and `file`; so does what it starts.
+/// Runs `start` on a thread that can read only what programs need, `program` and `file`; the programs that it starts inherit
+/// that.
 pub async fn start_in<T: Send + 'static>(
     program: &OsStr,
     file: OwnedFd,
@@ -73,7 +74,7 @@ pub async fn start_in<T: Send + 'static>(
         .unwrap_or_else(|_| Err(std::io::Error::other("the thread that starts it ended").into()))
 }
 
-/// The file of a program.
+/// Path of a program's file.
 fn find(program: &OsStr) -> Option<PathBuf> {
     let named = Path::new(program);
     if named.is_absolute() {
@@ -84,7 +85,7 @@ fn find(program: &OsStr) -> Option<PathBuf> {
     places.find(|place| place.is_file())
 }
 
-/// Shuts this thread in, for ever.
+/// Restricts this thread, for ever.
 fn confine(program: Option<&Path>, file: &OwnedFd) -> Result<(), JailError> {
     let newest = ABI::V6;
     let rules = Ruleset::default()
@@ -116,7 +117,7 @@ fn confine(program: Option<&Path>, file: &OwnedFd) -> Result<(), JailError> {
     }
 }
 
-/// Allows what is there.
+/// Allows access to the paths that exist.
 fn allow(
     rules: RulesetCreated,
     place: &Path,

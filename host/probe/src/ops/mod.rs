@@ -1,4 +1,4 @@
-//! The program that looks into files, and the jail it is started in. It blocks: to be called off the async threads.
+//! The probing program, and the sandbox that it runs in. The calls block: they belong outside of the async threads.
 
 mod jail;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::probe::{Expected, HANDED, ProbeError, Prober, open};
 use crate::model::streams::{Unclear, read_of};
 use crate::testing::film;
 
-/// A library with a film in it, and beside it what nobody is to read.
+/// A library with a film in it, and beside it a file that must not be read.
 struct Place {
     home: tempfile::TempDir,
     library: PathBuf,
@@ -43,7 +43,7 @@ impl Place {
     }
 }
 
-/// What points to a file, by the kinds that the program knows.
+/// Files that point to another file, one for each kind that the program knows.
 fn pointers(to: &Path) -> Vec<(&'static str, String)> {
     let to = to.display();
     vec![
@@ -106,7 +106,7 @@ async fn what_points_to_other_files_is_refused_by_its_content() {
     );
 }
 
-/// Past the look at the content: the program itself reaches nothing, whatever it is told.
+/// The check of the content is left out: even then the program opens no other file, whatever it is told.
 #[tokio::test]
 async fn the_program_opens_no_file_but_the_one_it_is_handed() {
     let place = Place::new();

@@ -1,10 +1,12 @@
-//! Looks into a file with `mediainfo`, a program of its own, for what it reads is anybody's.
+//! Probing of a file with `mediainfo`, in a separate process, as files come from strangers.
 //!
-//! The file is opened here, through the library's handles, and handed over open: no name of it reaches the program, so that none
-//! is an option, and no link that is put there meanwhile is followed. Playlists and films that name other files would have the
-//! program open these: they are refused by their content before (`qm_media_names::pointer`), and the program sees no other file
-//! ([`jail`]). With a proxy that nobody is it reaches no network. It has none of the server's environment.
-//! Bounds: 60 s, 4 MiB of answer, 1 GiB of memory; then it is killed, with whatever it started.
+//! The file is opened here, through the library's handles, and passed to the program open. The program gets no name, so that
+//! no name is taken for an option, and no link that is put there meanwhile is followed. Playlists and films that name other
+//! files would make the program open these: their content is checked before (`qm_media_names::pointer`), and the program
+//! sees no other file ([`jail`]). A proxy address on which nothing listens keeps it off the network. It gets nothing of the
+//! server's environment.
+//!
+//! Bounds: 60 s, 4 MiB of answer, 1 GiB of memory; then it is killed, with all processes that it started.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -27,22 +29,22 @@ use tokio::time::{Instant, timeout_at};
 
 use super::jail::{self, JailError};
 
-/// Bytes of an answer.
+/// Largest answer, in bytes.
 const MOST_ANSWER: u64 = 4 << 20;
-/// Bytes of memory of the program.
+/// Memory limit of the program, in bytes.
 const MEMORY: u64 = 1 << 30;
-/// The file, as the program that was handed it as its standard input names it.
+/// Name of the file for the program, which gets it as its standard input.
 pub const HANDED: &str = "/proc/self/fd/0";
-/// Where nobody listens.
+/// Proxy address on which nothing listens.
 const NO_PROXY: &str = "http://127.0.0.1:1";
 
-/// The program that looks into files.
+/// The probing program.
 #[derive(Clone, Debug)]
 pub struct Prober {
-    /// The program, and what it is told before what it is always told.
+    /// Program with its first arguments; the fixed ones follow.
     pub command: Vec<OsString>,
     pub patience: Duration,
-    /// Until what is not to be had now is looked for again.
+    /// Pause before a missing program or disk is looked for again.
     pub again: Duration,
 }
 
@@ -56,34 +58,34 @@ impl Default for Prober {
     }
 }
 
-/// Why nothing was found out about a file.
+/// Reason why a file could not be probed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
     /// The program cannot be started, whatever the file.
     #[error("{0}")]
     NoTool(String),
-    /// The file is another one than is known: the next scan tells.
+    /// The file has changed: the next scan updates it.
     #[error("the file changed")]
     Changed,
-    /// Another time it may be otherwise.
+    /// The error may pass: another attempt is worth it.
     #[error("{0}")]
     Passing(String),
-    /// It will be the same as long as the file is.
+    /// The error stays as long as the file is the same.
     #[error("{0}")]
     Lasting(String),
 }
 
-/// A file as it is known.
+/// State of a file in the index.
 #[derive(Clone, Debug)]
 pub struct Expected {
-    /// Bytes of its path below the library's directory.
+    /// Path below the library's directory, as bytes.
     pub path: Vec<u8>,
     pub size: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
 }
 
-/// Opens a file that is as it is known.
+/// Opens a file if its state is still that of the index.
 pub fn open(library: &Path, file: &Expected, roots: &[PathBuf]) -> Result<OwnedFd, ProbeError> {
     let passing = |errno: Errno| ProbeError::Passing(format!("it cannot be opened: {errno}"));
     let reach = Reach::open(library).map_err(passing)?;
@@ -104,7 +106,7 @@ pub fn open(library: &Path, file: &Expected, roots: &[PathBuf]) -> Result<OwnedF
     }
 }
 
-/// Bytes at both ends of a file that its digest is made of.
+/// Length of the head and of the tail that the digest covers, in bytes.
 const ENDS: u64 = 64 * 1024;
 
 /// Digest of the head and the tail of an open file of this size.
@@ -119,13 +121,13 @@ pub fn fingerprint(file: &OwnedFd, size: i64) -> std::io::Result<String> {
     Ok(STANDARD_NO_PAD.encode(digest.finalize()))
 }
 
-/// Digest of a file that is as it is known; `None` where it cannot be read.
+/// Digest of a file in the state of the index; `None` if it cannot be read.
 pub fn fingerprint_of(library: &Path, file: &Expected, roots: &[PathBuf]) -> Option<String> {
     let opened = open(library, file, roots).ok()?;
     fingerprint(&opened, file.size).ok()
 }
 
-/// Fills what can be filled from an offset on.
+/// Reads from an offset on until the buffer is full or the file ends.
 fn read_at(file: &OwnedFd, mut at: u64, into: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < into.len() {
@@ -140,7 +142,7 @@ fn read_at(file: &OwnedFd, mut at: u64, into: &mut [u8]) -> std::io::Result<usiz
 }
 
 impl Prober {
-    /// What the program says of an open file, as bytes.
+    /// Output of the program for an open file.
     pub async fn ask(&self, file: OwnedFd) -> Result<Vec<u8>, ProbeError> {
         let end = Instant::now() + self.patience;
         // From here on it ends whenever nobody waits for it any more.
@@ -164,7 +166,7 @@ impl Prober {
             ))),
             Ok(Ok(_)) => Ok(answer),
         };
-        // Its number is its own until it was waited for, so that nobody else is killed.
+        // The process id stays reserved until it is waited for, so that no other process is killed.
         let ended = match &heard {
             Ok(_) => timeout_at(end, child.wait()).await,
             Err(_) => {
@@ -183,7 +185,7 @@ impl Prober {
             ended.map_err(|error| ProbeError::Passing(format!("mediainfo cannot be waited for: {error}")))?;
         match (status.code(), status.signal()) {
             (Some(0), _) => Ok(answer),
-            // Out of memory, or somebody stopped it.
+            // It ran out of memory, or somebody killed it.
             (_, Some(signal)) => Err(ProbeError::Passing(format!(
                 "mediainfo was killed by signal {signal}"
             ))),
@@ -215,7 +217,7 @@ impl Prober {
         let mut command = Command::new(&program);
         command
             .args(words)
-            // It would take the numbers of other handles for parts of the same film.
+            // Otherwise it takes the numbers of other handles for parts of the same film.
             .args(["--Output=JSON", "--File_TestContinuousFileNames=0", HANDED])
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
@@ -253,7 +255,7 @@ fn pid(child: &Child) -> Option<Pid> {
     id.and_then(Pid::from_raw)
 }
 
-/// A program and whatever it started, which end together.
+/// Process group of the program, which is killed as a whole.
 struct Group(Option<Pid>);
 
 impl Group {
@@ -280,7 +282,7 @@ mod tests {
 
     use super::*;
 
-    /// Something else in place of the program.
+    /// A shell script in place of the program.
     fn shell(script: &str) -> Prober {
         Prober {
             command: vec!["sh".into(), "-c".into(), script.into()],

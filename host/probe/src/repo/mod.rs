@@ -1,3 +1,3 @@
-//! Tables of files, as this room reads and writes them.
+//! Tables of files, as this crate reads and writes them.
 
 pub mod probes;

@@ -1,4 +1,4 @@
-//! Table `media_files`, as those look at it who look into files.
+//! Table `media_files`, for probing.
 
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
@@ -6,7 +6,7 @@ use qm_media::repo::clean;
 
 use crate::model::streams::Streams;
 
-/// Statements of a table of files.
+/// Statements for one table of files.
 macro_rules! found {
     ($table:literal) => {
         concat!("UPDATE ", $table, " SET video_codec = COALESCE($4, video_codec), audio_codec = COALESCE($5, audio_codec), \
@@ -59,11 +59,11 @@ sql! {
         (SELECT id FROM media_copies WHERE library_id = $1 AND probe_error IS NOT NULL LIMIT $2)";
 }
 
-/// A file that is to be looked into.
+/// A file to probe.
 #[derive(Clone, Debug, FromRow)]
 pub struct Due {
     pub id: String,
-    /// It is a further file of its item.
+    /// True for a further file of its item.
     pub is_copy: bool,
     pub size: i64,
     pub mtime: i64,
@@ -72,7 +72,7 @@ pub struct Due {
     pub place: String,
 }
 
-/// Files that are to be looked into by now and were looked into so often in vain, those that wait longest first.
+/// Files that are due for probing after `attempts` failed attempts, those that wait longest first.
 pub async fn due(tx: &mut Tx, attempts: i64, now: Timestamp, most: i64) -> Result<Vec<Due>, DbError> {
     let mut due = qm_db::all!(tx, Due, DUE, attempts, now.ms(), most).await?;
     let left = most - due.len() as i64;
@@ -82,7 +82,7 @@ pub async fn due(tx: &mut Tx, attempts: i64, now: Timestamp, most: i64) -> Resul
     Ok(due)
 }
 
-/// Findings in a file, unless it is another one by now. `fingerprint`: digest of its head and tail.
+/// Stores the findings about a file, if it is unchanged. `fingerprint`: digest of its head and tail.
 pub async fn found(
     tx: &mut Tx,
     file: &Due,
@@ -122,7 +122,8 @@ pub async fn found(
     Ok(())
 }
 
-/// A file was looked into in vain, unless it is another one by now. `why`: it is not tried again; otherwise from `after` on.
+/// Stores a failed attempt, if the file is unchanged. `why`: reason to give up; without it, the file is due again from
+/// `after` on.
 pub async fn failed(tx: &mut Tx, file: &Due, why: Option<&str>, after: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(
         tx,
@@ -137,14 +138,14 @@ pub async fn failed(tx: &mut Tx, file: &Due, why: Option<&str>, after: Timestamp
     Ok(())
 }
 
-/// A file that cannot be looked into now waits.
+/// Delays a file that cannot be probed now.
 pub async fn put_off(tx: &mut Tx, file: &Due, after: Timestamp) -> Result<(), DbError> {
     let statement = if file.is_copy { PUT_OFF_COPY } else { PUT_OFF };
     let _ = qm_db::exec!(tx, statement, &file.id, after.ms()).await?;
     Ok(())
 }
 
-/// Up to `most` files of a library that could not be looked into may be tried again; how many.
+/// Makes up to `most` files of a library with failed attempts due again; returns their number.
 pub async fn retry(tx: &mut Tx, library_id: &str, most: i64) -> Result<u64, DbError> {
     let first = qm_db::exec!(tx, RETRY, library_id, most).await?.rows();
     let further = qm_db::exec!(tx, RETRY_COPIES, library_id, most).await?.rows();

@@ -1,8 +1,8 @@
-//! Looks into the files of the libraries, a few at a time: what they hold is told by names alone until then.
+//! Probing of the files of the libraries, a few at a time. Until then only their names give properties.
 //!
-//! What was found is written only where the file is still known as it was when it was opened. A file that was looked into in
-//! vain is tried three times, unless it would be the same each time, and once more when somebody has its library scanned by
-//! hand. One whose disk is not there waits, and loses no attempt.
+//! Results are stored only if the file is still the one that was opened. A file that could not be probed is tried three
+//! times, unless each try would fail the same way, and once more when somebody starts a scan of its library. A file whose
+//! disk is not there waits, and loses no attempt.
 //!
 //! Bounds: 200 files every five minutes, four at a time; a round that finds nothing to do writes nothing.
 
@@ -32,16 +32,16 @@ use crate::repo::probes;
 use crate::repo::probes::Due;
 
 const INTERVAL: Duration = Duration::from_mins(5);
-/// Files of one round.
+/// Most files of one round.
 const AT_ONCE: usize = 200;
-/// Files whose disks are not there, of one round.
+/// Most files on missing disks in one round.
 const MOST_AWAY: usize = 2000;
-/// Files that are looked into at the same time.
+/// Files that are probed at the same time.
 const WORKERS: usize = 4;
-/// Times that a file is looked into in vain.
+/// Most failed attempts for one file.
 const ATTEMPTS: i64 = 3;
 
-/// Parts that the room is made of.
+/// Dependencies of the probing.
 pub struct ProbingDeps {
     pub db: Db,
     pub ctx: Ctx,
@@ -52,14 +52,14 @@ pub struct ProbingDeps {
     pub prober: Prober,
 }
 
-/// The room that looks into the files of libraries.
+/// Probing of the files of libraries.
 pub struct Probing {
     db: Db,
     ctx: Ctx,
     file_roots: Vec<String>,
     own: Vec<PathBuf>,
     prober: Prober,
-    /// Reason for which no file is looked into, for people.
+    /// Reason for which no file is probed, for people.
     problem: Mutex<Option<String>>,
 }
 
@@ -82,7 +82,7 @@ impl Probing {
         *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
-    /// Problem that keeps files from being looked into.
+    /// Problem that prevents probing, for people.
     pub fn problem(&self) -> Option<String> {
         self.problem
             .lock()
@@ -90,7 +90,7 @@ impl Probing {
             .clone()
     }
 
-    /// Looks into files until it is told to stop. Of several servers on a database only the active one has loops.
+    /// Probes files until it is told to stop. Of several servers on a database only the active one has loops.
     pub async fn run_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut beats = Beats::every(INTERVAL);
         while stop.run_until_cancelled(beats.next()).await.is_some() {
@@ -103,7 +103,7 @@ impl Probing {
         }
     }
 
-    /// Looks into what is due, up to the bound of a round; into how many.
+    /// Probes due files, up to the bound of a round; returns their number.
     pub async fn probe_some(&self) -> Result<usize, LibraryError> {
         let (mut probed, mut away) = (0, 0);
         while probed < AT_ONCE && away < MOST_AWAY {
@@ -130,7 +130,7 @@ impl Probing {
         Ok(probed)
     }
 
-    /// Has files of a library that could not be looked into tried again.
+    /// Makes files of a library that could not be probed due again.
     pub async fn probe_again(&self, library_id: &str) -> Result<(), LibraryError> {
         loop {
             let mut tx = self.db.begin_write().await?;
@@ -142,7 +142,7 @@ impl Probing {
         }
     }
 
-    /// What is due, fewest attempts first.
+    /// Files that are due, those with the fewest attempts first.
     async fn due(&self, most: usize) -> Result<Vec<Due>, LibraryError> {
         let (now, mut due) = (self.ctx.now(), Vec::new());
         let mut tx = self.db.begin_read().await?;
@@ -173,7 +173,7 @@ impl Probing {
         let (roots, own) = (self.file_roots.clone(), self.own.clone());
         let looking = LOOKS.run(move |_| {
             let is_there = |path: &str| {
-                // The roots may be others than they were when the library was made.
+                // The roots may have changed since the library was made.
                 let is_same = guarded(path, &roots, &own).is_ok_and(|guarded| guarded == path);
                 is_same && Reach::open(Path::new(path)).is_ok()
             };

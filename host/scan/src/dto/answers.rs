@@ -1,4 +1,4 @@
-//! What is answered.
+//! Answers to clients.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub struct JobView {
     pub job_id: String,
 }
 
-/// How a library is watched.
+/// State of the watch on a library.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaWatchStatus)]
@@ -67,7 +67,7 @@ impl From<(MediaLibrary, WatchState)> for WatchView {
     }
 }
 
-/// Whether a job was asked to end.
+/// Result of a request to cancel a job.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaJobCancelled)]
@@ -76,7 +76,7 @@ pub struct CancelledView {
     pub requested: bool,
 }
 
-/// How the libraries are, all together.
+/// Health of all libraries together.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaHealth)]
@@ -92,7 +92,7 @@ pub struct HealthView {
     pub recently_added: i64,
     pub duplicate_groups: i64,
     pub failed_jobs: u64,
-    /// What keeps the libraries from doing all they should, and the way out.
+    /// Problems that keep libraries from working in full, each with the way out.
     pub problems: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ pub struct DashboardView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaMissingFile)]
 pub struct MissingFileView {
-    /// Of the item or the file.
+    /// Id of the item or the file.
     pub id: String,
     pub path: String,
     /// `item` or `file`
@@ -174,7 +174,7 @@ impl From<MissingFile> for MissingFileView {
     }
 }
 
-/// What of a library is not on its disk.
+/// Files of a library that are missing on its disk.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaConsistency)]
@@ -184,10 +184,10 @@ pub struct ConsistencyView {
     pub checked: u64,
     /// The first 500.
     pub missing_files: Vec<MissingFileView>,
-    /// How many of each kind, all of them.
+    /// Number of missing paths of each kind, including those not named.
     #[schema(value_type = BTreeMap<String, u64>)]
     pub by_kind: BTreeMap<&'static str, u64>,
-    /// Whether more is missing than is named.
+    /// True if more is missing than is named.
     pub truncated: bool,
 }
 

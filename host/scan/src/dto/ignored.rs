@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use qm_media::dto::fields::text;
 
-/// Characters of an id.
+/// Most characters of an id.
 const MAX_ID: usize = 200;
 
 /// A place that scans are to pass over.

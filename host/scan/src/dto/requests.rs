@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Requests of clients.
 
 use qm_media::dto::fields::MAX_TEXT;
 use qm_web::{Fields, FromBody};
@@ -66,7 +66,7 @@ impl FromBody for LibraryInput {
 }
 
 impl LibraryInput {
-    /// What is to change, and the word of a mode that is none.
+    /// Changes to a library, and the mode word if it is unknown.
     pub fn into_change(self) -> (LibraryChange, Option<String>) {
         let mode = self.mode.as_deref().map(Mode::of);
         let unknown = match (mode, self.mode) {

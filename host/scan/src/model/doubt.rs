@@ -1,9 +1,9 @@
-//! What a scan must not take for removed, though it did not see it.
+//! Places whose items a scan must not remove, though it did not see them.
 //!
-//! A disk that is not mounted leaves an empty directory in its place, or another disk's, or none. So what lay on another file
-//! system than the directory above it counts as removed only where that file system was seen: known by its number, or, as
-//! numbers change when machines start, by something in it that was known before. The library's own directory counts as such
-//! a place, and is known by its own number too.
+//! A disk that is not mounted leaves an empty directory in its place, or another disk's, or none. Items on another file
+//! system than the directory above them are therefore removed only if that file system was seen. It is recognised by its
+//! number or, as numbers change when machines start, by something in it that was known before. The library's own directory
+//! counts as such a place, and is recognised by its own number too.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownDirectory {
     pub id: String,
-    /// Number of its file system, and its own there; `None`: to be learnt.
+    /// Number of its file system, and its own (inode) there; `None`: not known yet.
     pub device: Option<i64>,
     pub inode: Option<i64>,
     /// Nanoseconds since 1970.
     pub mtime: i64,
-    /// Milliseconds since 1970; `None`: not to be relied on.
+    /// Time of the last reading, in milliseconds since 1970; `None`: read it again.
     pub read_at: Option<i64>,
-    /// How often items came into it other than by a scan.
+    /// Number of times that items came into it other than by a scan.
     pub moves: i64,
     /// Files of items in it, not below it.
     pub items: i64,
@@ -29,17 +29,17 @@ pub struct KnownDirectory {
 /// Known directories by their places.
 pub type Known = HashMap<String, KnownDirectory>;
 
-/// What a directory is now: number of its file system, and its own there.
+/// Present identity of a directory: number of its file system, and its own (inode) there.
 pub type Now = (i64, i64);
 
-/// Whether a file system is to be recognised at this place before anything below counts as removed.
+/// True if a file system must be recognised at this place before anything below counts as removed.
 fn is_boundary(known: &Known, place: &str, directory: &KnownDirectory) -> bool {
     let above = qm_media_names::place::parent(place).and_then(|above| known.get(&above));
     above.is_none_or(|above| above.device != directory.device)
 }
 
-/// Places where another file system may stand now, or none: at each the caller is to look for something that was known.
-/// Below what is not there at all nothing can be looked for.
+/// Places where another file system, or none, may be mounted now. At each place with `true` the caller looks for something
+/// that was known; below a place with `false` nothing is there to look for.
 pub fn suspects(known: &Known, now: impl Fn(&str) -> Option<Now>) -> Vec<(String, bool)> {
     let mut found: Vec<(String, bool)> = Vec::new();
     for (place, directory) in known {

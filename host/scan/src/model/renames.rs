@@ -1,11 +1,12 @@
-//! Files that were renamed by somebody who told nobody: what went and what came within one scan are the same file.
+//! Files that were renamed without an event: a file that disappeared and one that appeared within one scan are the same
+//! file.
 //!
-//! A file that keeps its number on its file system, and its size, is the same. One that came from another file system keeps its size and
-//! the time at which it was written, or what its head and its tail are. Where several could be meant none is: a copy is no rename.
+//! A file that keeps its number (inode) on its file system, and its size, is the same. A file from another file system keeps
+//! its size and either its modification time or its head and tail. If several match, none is taken: a copy is no rename.
 
 use std::collections::{HashMap, HashSet};
 
-/// A file as far as it is known again by.
+/// Properties by which a file is recognised.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     pub device: Option<i64>,
@@ -13,11 +14,11 @@ pub struct Trace {
     pub size: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
-    /// Digest of head and tail; `None`: nobody has made it.
+    /// Digest of head and tail; `None`: not computed.
     pub fingerprint: Option<String>,
 }
 
-/// Pairs of what went and what came, by their places in both lists.
+/// Pairs of a file that disappeared and one that appeared, by their positions in both lists.
 #[derive(Debug, Default)]
 pub struct Pairs {
     pub found: Vec<(usize, usize)>,
@@ -26,7 +27,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Looks for what is the same by number and size, then by size and time.
+    /// Finds pairs by number and size, then by size and time.
     pub fn of(went: &[Trace], came: &[Trace]) -> Self {
         let mut pairs = Self::default();
         pairs.join(went, came, |trace| {
@@ -39,7 +40,7 @@ impl Pairs {
         pairs
     }
 
-    /// Those of what came that may be one of what went, by their content: of the same size, where a digest is known.
+    /// Positions of new files that may be a missing one by their content: of the same size, where a digest is known.
     pub fn doubtful(&self, went: &[Trace], came: &[Trace]) -> Vec<usize> {
         let open = went.iter().enumerate().filter(|(at, _)| !self.went.contains(at));
         let sizes: HashSet<i64> = open
@@ -52,7 +53,7 @@ impl Pairs {
             .collect()
     }
 
-    /// Looks for what is the same by size and content.
+    /// Finds pairs by size and content.
     pub fn compare(&mut self, went: &[Trace], came: &[Trace]) {
         self.join(went, came, |trace| Some((trace.size, trace.fingerprint.clone()?)));
     }
@@ -63,7 +64,7 @@ impl Pairs {
         came: &[Trace],
         key: impl Fn(&Trace) -> Option<K>,
     ) {
-        // `None`: several have it.
+        // `None`: several traces have this key.
         let mut by_key: HashMap<K, [Option<Option<usize>>; 2]> = HashMap::new();
         for (side, traces, taken) in [(0, went, &self.went), (1, came, &self.came)] {
             for (at, trace) in traces.iter().enumerate().filter(|(at, _)| !taken.contains(at)) {

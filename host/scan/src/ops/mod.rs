@@ -1,4 +1,5 @@
-//! Walks through the directories of libraries, and watches of them. They block: to be called off the async threads.
+//! Walks through the directories of libraries, and watches on them. The calls block: they belong outside of the async
+//! threads.
 
 pub mod walk;
 pub mod watch;

@@ -1,8 +1,8 @@
-//! The walk of a library: what lies on the disk, through handles that follow no link.
+//! Walk of a library: it lists the files on the disk, through handles that follow no link.
 //!
-//! A directory is opened by its name from the one above, so that one that is swapped for a link meanwhile leads nowhere. Of a
-//! directory that did not change since it was read nothing but its own state is asked, and what lies in it is gone into as it
-//! is known. Bounds: directories 128 deep, each level a handle; of a file that says which show a folder is 512 KiB.
+//! A directory is opened by its name from the one above, so that one that is swapped for a link meanwhile leads nowhere. If
+//! a directory did not change since it was read, only its own state is read, and its known subdirectories are walked.
+//! Bounds: directories 128 deep, each level a handle; 512 KiB of a file that names the show of a folder.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -24,36 +24,37 @@ use rustix::io::Errno;
 
 use crate::model::doubt::Known;
 
-/// Deeper directories are told of and not entered.
+/// Largest depth of directories. Deeper ones are reported and not entered.
 const MAX_DEPTH: usize = 128;
 
-/// Bytes of a place, which PostgreSQL keeps no longer in an index; what lies at a longer one is told of and passed over.
+/// Largest length of a place, in bytes: the bound of an index of PostgreSQL. Files and directories at longer ones are
+/// reported and skipped.
 const MAX_PLACE: usize = 2_500;
 
-/// Files beside a film that are read for its ids.
+/// Most files beside a film that are read for its ids.
 const NOTES: usize = 8;
 
-/// What a walk goes by.
+/// Task of a walk: the directory, and the rules by which it is walked.
 pub struct Task {
     /// The library's directory.
     pub root: PathBuf,
-    /// `FILE_MANAGER_ROOTS`: a link to a file elsewhere is passed over.
+    /// `FILE_MANAGER_ROOTS`: a link to a file elsewhere is skipped.
     pub roots: Vec<String>,
-    /// The service's own directories, which are not there for anybody.
+    /// The service's own directories, which are always skipped.
     pub own: Vec<PathBuf>,
     pub known: Known,
     /// Milliseconds since 1970.
     pub now: i64,
-    /// What was touched later than this many milliseconds ago may change again without a trace.
+    /// Age in milliseconds below which a change is not trusted: a newer one may be followed by another that leaves no trace.
     pub settles: i64,
-    /// A directory that was read earlier than this many milliseconds ago is read again; 0: all are.
+    /// Age in milliseconds at which a directory is read again, whatever its state; 0: all are read.
     pub relies: i64,
-    /// Paths of the directories that are gone into; `None`: the whole library. Those themselves are read, whatever their state;
-    /// what lies elsewhere is taken as it is known.
+    /// Paths of the directories to walk; `None`: the whole library. They are read themselves, whatever their state; the rest
+    /// of the library is taken as known.
     pub within: Option<Vec<Vec<u8>>>,
-    /// Places that are passed over, with all that lies below them.
+    /// Places that are skipped, with everything below them.
     pub ignored: HashSet<String>,
-    /// Kind of the library: shows and films say which they are, and extras of them are neither.
+    /// Kind of the library. In those of shows and films, ids beside a file are read, and extras are not indexed as items.
     pub kind: Kind,
 }
 
@@ -64,9 +65,9 @@ pub struct SeenFile {
     pub size: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
-    /// Number of its file system, and its own there: of the file itself, where it is a link.
+    /// Number of its file system, and its own (inode) there. For a link, those of its target.
     pub node: (i64, i64),
-    /// Ids that a file beside it says it has.
+    /// Ids that a file beside it gives.
     pub ids: Ids,
 }
 
@@ -80,17 +81,17 @@ pub struct SeenExtra {
     pub mtime: i64,
 }
 
-/// What became of a directory.
+/// Result for the contents of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// As they are known.
+    /// Unchanged since the last reading.
     Same,
     Read(Vec<SeenFile>),
-    /// Why they could not be read.
+    /// Reason why they could not be read.
     Unread(String),
 }
 
-/// A directory that is there.
+/// A directory that was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenDirectory {
     pub place: String,
@@ -98,10 +99,11 @@ pub struct SeenDirectory {
     pub inode: i64,
     /// Nanoseconds since 1970.
     pub mtime: i64,
-    /// Whether it will do to look at its state next time.
+    /// True if the next scan may rely on the directory's own state.
     pub is_settled: bool,
     pub entries: Entries,
-    /// Which series a `tvshow.nfo` in it says it is; of one that was read, and lies right in the library's directory.
+    /// Id of the series that a `tvshow.nfo` in it names. Only for a directory that was read and lies right in the library's
+    /// directory.
     pub nfo: Option<String>,
     /// Extras in it.
     pub extras: Vec<SeenExtra>,
@@ -109,7 +111,7 @@ pub struct SeenDirectory {
     pub passed: u64,
 }
 
-/// Why a walk has nothing to show.
+/// Reason why a walk has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum WalkError {
     #[error("it was stopped")]
@@ -163,7 +165,7 @@ fn identity(stat: &Stat) -> (i64, i64) {
     (stat.st_dev.cast_signed(), stat.st_ino.cast_signed())
 }
 
-/// Whether a directory of this name may be there. What cannot be asked is told of where it is opened.
+/// True if a directory of this name may exist. An error of the query counts as true: opening it reports the error.
 fn is_directory(dir: &OwnedFd, name: &[u8]) -> bool {
     let stat = fs::statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW);
     stat.map_or_else(
@@ -176,7 +178,7 @@ fn too_long() -> String {
     format!("its path below the library's directory is longer than {MAX_PLACE} bytes")
 }
 
-/// What is left of a path below another one.
+/// Rest of a path below another one; `None` if it does not lie below.
 fn below<'a>(path: &'a [u8], above: &[u8]) -> Option<&'a [u8]> {
     if above.is_empty() {
         return Some(path);
@@ -184,7 +186,7 @@ fn below<'a>(path: &'a [u8], above: &[u8]) -> Option<&'a [u8]> {
     path.strip_prefix(above)?.strip_prefix(b"/")
 }
 
-/// Leaves of what a disc is made of the first file of the longest part; how many are passed over.
+/// Keeps, of the files of a disc, the first file of the longest part; returns the number of skipped files.
 fn keep_feature(path: &[u8], files: &mut Vec<SeenFile>) -> u64 {
     let folder = path.to_ascii_lowercase();
     let is_disc = folder.ends_with(b"video_ts") || folder.ends_with(b"bdmv/stream");
@@ -223,7 +225,7 @@ struct Notes {
     all: Vec<Vec<u8>>,
     /// Places in `all`, by the names without their endings.
     by_stem: HashMap<Vec<u8>, Vec<usize>>,
-    /// The directory holds one film, of which any of them may speak.
+    /// True if the directory holds one film, about which any of these files may speak.
     is_of_one: bool,
 }
 
@@ -243,7 +245,7 @@ impl Notes {
         }
     }
 
-    /// Those that may speak of a film: of its own name first.
+    /// Files that may speak of a film: those with its name first.
     fn beside(&self, film: &[u8]) -> impl Iterator<Item = &Vec<u8>> {
         let own = self.by_stem.get(stem_of(film)).into_iter().flatten();
         let of_any = self.all.iter().filter(|_| self.is_of_one);
@@ -268,21 +270,21 @@ struct Walker<'a> {
     seen: Vec<SeenDirectory>,
 }
 
-/// What a directory holds.
+/// Contents of a directory.
 #[derive(Default)]
 struct Listing {
     files: Vec<SeenFile>,
     directories: Vec<Vec<u8>>,
-    /// Which series it says it is.
+    /// Id of the series that its `tvshow.nfo` names.
     nfo: Option<String>,
-    /// Time at which anything was said last; 0: nothing was.
+    /// Newest modification time of files that name ids, in nanoseconds since 1970; 0: there is none.
     nfo_mtime: i64,
     extras: Vec<SeenExtra>,
     passed: u64,
 }
 
 impl Walker<'_> {
-    /// `is_inside`: whether all of it is gone into; otherwise what lies on the way to what is.
+    /// Walks one directory. `is_inside`: true to walk everything in it; false to walk only the way to wanted directories.
     fn directory(
         &mut self,
         dir: &OwnedFd,
@@ -365,8 +367,8 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// True if a directory on the way may be gone through without being read: it is known, and the library's own one is still the one
-    /// that is known, by which a disk is told from the place where it was.
+    /// True if a directory on the way may be passed without being read: it is known, and the library's own directory is
+    /// still the known one, which tells a disk from its empty mount point.
     fn may_pass(&self, seen: &SeenDirectory) -> bool {
         let known = self.task.known.get(&seen.place);
         known.is_some_and(|known| {
@@ -375,8 +377,8 @@ impl Walker<'_> {
         })
     }
 
-    /// Names of the directories in one that is on the way, which lead on; `None` where one of them is not there any more, so
-    /// that this one is to be read.
+    /// Names of the directories that lead on from one on the way; `None` if one of them is missing, so that this one must be
+    /// read.
     fn leading(&self, dir: &OwnedFd, path: &[u8]) -> Option<HashSet<Vec<u8>>> {
         let within = self.task.within.as_deref().unwrap_or_default();
         let names: HashSet<Vec<u8>> = within
@@ -392,7 +394,7 @@ impl Walker<'_> {
         names.iter().all(|name| is_directory(dir, name)).then_some(names)
     }
 
-    /// Goes through a directory that only lies on the way.
+    /// Passes through a directory that only lies on the way.
     fn pass(
         &mut self,
         dir: &OwnedFd,
@@ -415,7 +417,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// A directory nobody looks at, and what lies below it.
+    /// Takes a directory that is not walked as known, with everything below it.
     fn as_known(&mut self, place: String) {
         let mut at = vec![place];
         while let Some(place) = at.pop() {
@@ -454,9 +456,9 @@ impl Walker<'_> {
                 path.truncate(length);
                 done?;
             }
-            // It is something else by now, or a link.
+            // It is no longer a directory, or a link now.
             Err(Errno::NOTDIR | Errno::LOOP) => {}
-            // A rename just now, or a mount that went away.
+            // It was renamed just now, or its file system was unmounted.
             Err(errno) => self.unread(place::encode(&child), errno.to_string()),
         }
         Ok(())
@@ -488,20 +490,20 @@ impl Walker<'_> {
         })
     }
 
-    /// Whether the directories that are known in one that looks unchanged are there: a scan that was cut off, or found nothing
-    /// at all, has stored its state and not that they are gone.
+    /// True if the known directories inside one that looks unchanged still exist. A scan that was cut off, or found nothing
+    /// at all, has stored the new state of their parent, but not that they are gone.
     fn has_all(&self, dir: &OwnedFd, place: &str) -> bool {
         let names = self.children.get(place).into_iter().flatten();
         names.into_iter().all(|name| is_directory(dir, name))
     }
 
-    /// Whether nothing in it was touched lately: what is still written changes no directory.
+    /// True if nothing in it was changed lately. A file that is still written does not change its directory.
     fn is_settled(&self, mtime: i64, files: &[SeenFile]) -> bool {
         let edge = (self.task.now - self.task.settles).saturating_mul(1_000_000);
         mtime <= edge && files.iter().all(|file| file.mtime <= edge)
     }
 
-    /// True if a name in a directory is that of what people have had forgotten. What lies above it was asked before.
+    /// True if a person asked to ignore this name in a directory. The directories above it were checked before.
     fn is_ignored(&self, path: &[u8], name: &[u8]) -> bool {
         !self.task.ignored.is_empty()
             && self
@@ -574,7 +576,7 @@ impl Walker<'_> {
                 mtime: mtime(&stat),
             });
         }
-        // What a trailer is called says nothing of how many films there are.
+        // Names of trailers must not count when films are counted.
         let notes = Notes::of(notes, &files);
         for (name, kind) in files {
             let full = place::join(path, OsStr::from_bytes(&name));
@@ -599,7 +601,8 @@ impl Walker<'_> {
         Ok(listing)
     }
 
-    /// Ids that a file beside a film says it has, and when it was written: one of its own name, or where there is one film, of any's.
+    /// Ids from a file beside a film, and its modification time. The file has the film's name; if there is only one film,
+    /// any name.
     fn noted(&self, dir: &OwnedFd, film: &[u8], notes: &Notes) -> (Ids, i64) {
         let mut latest = 0;
         for note in notes.beside(film).take(NOTES) {
@@ -615,7 +618,7 @@ impl Walker<'_> {
         (Ids::default(), latest)
     }
 
-    /// Reading of a file about what lies with it, and the time at which it was written. Of one that is too large nothing.
+    /// Result of reading an information file, and its modification time. A file that is too large is not read.
     fn nfo<T>(
         &self,
         dir: &OwnedFd,

@@ -1,8 +1,8 @@
-//! The watches of a library's directories, and what they told: in which directories something changed.
+//! Watches on a library's directories, and the changes that they report.
 //!
-//! A directory is watched before it is listed, so that what appears meanwhile is told of. A directory that came, went or got
-//! another name has its watches set anew, with those below it. Bounds: one watch a directory, as many as the caller says;
-//! [`MOST_NOTED`] directories that wait to be looked at, beyond which the whole library does.
+//! A directory is watched before it is listed, so that new entries are reported meanwhile. When a directory appears,
+//! disappears or is renamed, its watches and those below it are set anew. Bounds: one watch a directory, as many as the
+//! caller says; [`MOST_NOTED`] directories wait for a scan, beyond which the whole library does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 
 use qm_media_names::name::{is_marker, is_skipped, is_video};
 
-/// What is told of a directory.
+/// Events that a watch on a directory reports.
 const TOLD: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::CREATE)
@@ -32,18 +32,18 @@ const TOLD: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::DONT_FOLLOW)
     .union(WatchFlags::EXCL_UNLINK);
-/// Something has another name, or none.
+/// Events of an entry that was renamed or moved.
 const MOVED: ReadFlags = ReadFlags::MOVED_FROM.union(ReadFlags::MOVED_TO);
-/// The library's own directory is not where it was.
+/// Events of the library's own directory when it was moved, deleted or unmounted.
 const GONE: ReadFlags = ReadFlags::DELETE_SELF
     .union(ReadFlags::MOVE_SELF)
     .union(ReadFlags::UNMOUNT);
-/// Bytes of events that are read at once.
+/// Size of the buffer for events, in bytes.
 const BUFFER: usize = 16 * 1024;
-/// Directories that wait to be looked at.
+/// Most directories that wait for a scan.
 const MOST_NOTED: usize = 10_000;
 
-/// Why a library is not watched.
+/// Reason why a library is not watched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unwatched {
     #[error("it has more than {0} directories, which are the most that are watched")]
@@ -63,30 +63,30 @@ pub enum Unwatched {
     Gone,
     #[error("watching failed: {0}")]
     Failed(String),
-    /// Its watches are of no use any more; they are to be set anew, and all of it looked at.
+    /// Events were lost: the watches must be set anew, and the whole library scanned.
     #[error("changes came faster than they could be told of")]
     Overflow,
     #[error("it was stopped")]
     Stopped,
 }
 
-/// What happened since it was asked last. Paths are bytes below the library's directory.
+/// Changes since the last call. Paths are bytes below the library's directory.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Noted {
     /// Directories in which something changed.
     pub changed: BTreeSet<Vec<u8>>,
-    /// What came, went or got another name, and may be a directory.
+    /// Entries that appeared, disappeared or were renamed, and may be directories.
     pub turned: BTreeSet<Vec<u8>>,
     pub lost: Option<Unwatched>,
 }
 
-/// Where what happens is gathered.
+/// Collection of the changes that the watches report.
 #[derive(Default)]
 pub struct Notes {
     noted: Mutex<Noted>,
     /// Paths of the watched directories below the library's, by the numbers of their watches.
     names: Mutex<HashMap<i32, PathBuf>>,
-    /// Told when there is something.
+    /// Signal that there are changes.
     pub told: Notify,
 }
 
@@ -95,7 +95,7 @@ impl Notes {
         std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gathers what the system tells, until that fails.
+    /// Collects the events of the system until reading them fails.
     pub async fn listen(&self, told: Arc<OwnedFd>) -> Unwatched {
         let failed = |error: io::Error| Unwatched::Failed(error.to_string());
         #[expect(
@@ -115,13 +115,13 @@ impl Notes {
                 Err(Errno::AGAIN) => ready.clear_ready(),
                 Err(Errno::INTR) => {}
                 Err(errno) => return failed(errno.into()),
-                // Others have their turn in between.
+                // Other tasks can run in between.
                 Ok(()) => tokio::task::yield_now().await,
             }
         }
     }
 
-    /// Reads what has come together.
+    /// Reads all waiting events.
     fn read(&self, told: &OwnedFd) -> Result<(), Errno> {
         let mut buffer = [MaybeUninit::uninit(); BUFFER];
         let mut reader = Reader::new(told, &mut buffer);
@@ -154,7 +154,7 @@ impl Notes {
 }
 
 impl Noted {
-    /// `folder`: its path below the library's directory.
+    /// Notes one event. `folder`: path of the directory below the library's.
     fn add(&mut self, folder: &Path, what: ReadFlags, name: Option<&OsStr>) {
         let above = folder.as_os_str().as_bytes();
         let Some(name) = name else {
@@ -164,7 +164,7 @@ impl Noted {
             return;
         };
         let (is_directory, is_marker) = (what.contains(ReadFlags::ISDIR), is_marker(name.as_bytes()));
-        // What a folder may be read for changes nothing in the one above.
+        // A change of a folder's permissions is no change in the folder above.
         let is_its_own = is_directory && !what.intersects(MOVED | ReadFlags::CREATE | ReadFlags::DELETE);
         if is_its_own || (is_skipped(name.as_bytes()) && !is_marker) {
             return;
@@ -187,7 +187,7 @@ impl Noted {
     }
 }
 
-/// What the system tells through, of watches that are still to be set.
+/// Channel of inotify events, without any watch yet.
 pub fn channel(root: &Path) -> Result<Arc<OwnedFd>, Unwatched> {
     let told = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
     told.map(Arc::new).map_err(|errno| refused(errno, root))
@@ -206,7 +206,7 @@ pub struct Watches {
 }
 
 impl Watches {
-    /// Watches every directory of a library, up to `most`. What happens is told through `channel`, and named by `notes`.
+    /// Watches every directory of a library, up to `most`. Events come through `channel`, and `notes` has the names.
     pub fn open(
         root: PathBuf,
         own: &[PathBuf],
@@ -235,15 +235,15 @@ impl Watches {
         self.watched.len()
     }
 
-    /// Sets the watches of what came, went or got another name anew.
+    /// Sets watches anew for entries that appeared, disappeared or were renamed.
     pub fn renew(&mut self, turned: &BTreeSet<Vec<u8>>, stopped: &dyn Fn() -> bool) -> Result<(), Unwatched> {
         let paths: Vec<PathBuf> = turned
             .iter()
             .map(|below| self.root.join(OsStr::from_bytes(below)).components().collect())
             .collect();
-        // All old ones first: a directory that moved has one watch, whatever its name.
+        // Old watches are removed first: a directory that moved has one watch, whatever its name.
         for path in &paths {
-            // In the order of paths what lies below a directory follows it.
+            // Paths are sorted: those below a directory follow it.
             let old: Vec<PathBuf> = self
                 .watched
                 .range(path.clone()..)
@@ -253,13 +253,13 @@ impl Watches {
                 .collect();
             for path in old {
                 if let Some(watch) = self.watched.remove(&path) {
-                    // Where the directory is gone its watch is too.
+                    // If the directory is gone, its watch is gone too.
                     let _ = inotify::remove_watch(&*self.channel, watch);
                 }
             }
         }
         for path in paths {
-            // What lies in a directory that nobody watches was turned with it, or is passed over.
+            // A path in a directory without a watch is added with that directory, or is skipped.
             let is_reached = path
                 .parent()
                 .is_some_and(|above| self.watched.contains_key(above));
@@ -298,13 +298,13 @@ impl Watches {
         Ok(())
     }
 
-    /// Watches one directory; whether it is there.
+    /// Watches one directory; false if it does not exist.
     fn watch(&mut self, path: &Path) -> Result<bool, Unwatched> {
         let is_root = path == self.root;
         let ends = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
         let flags = if is_root { TOLD | ends } else { TOLD };
-        // No lock is held while a disk is asked. What is told before the watch has its name changed the directory, which is
-        // read afterwards.
+        // No lock is held while the disk is accessed. An event before the watch has its name is a change in the directory,
+        // which is read afterwards.
         match inotify::add_watch(&*self.channel, path, flags) {
             Ok(watch) => {
                 let below = path.strip_prefix(&self.root).unwrap_or(Path::new(""));
@@ -320,7 +320,7 @@ impl Watches {
     }
 }
 
-/// Directories in one that are gone into.
+/// Subdirectories of a directory that a scan would enter.
 fn directories(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let dir = open_directory(path)?;
@@ -331,12 +331,12 @@ fn directories(path: &Path) -> io::Result<Vec<PathBuf>> {
             continue;
         }
         let kind = match entry.file_type() {
-            // Some file systems do not tell.
+            // Some file systems do not report the type.
             FileType::Unknown => fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
             kind => kind,
         };
-        // One that went away meanwhile is told of.
+        // One that disappeared meanwhile causes an event.
         let is_directory = kind == FileType::Directory;
         if is_directory && !is_skipped(name.to_bytes()) {
             found.push(path.join(OsStr::from_bytes(name.to_bytes())));

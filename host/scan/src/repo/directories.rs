@@ -33,7 +33,7 @@ struct Row {
     extras: i64,
 }
 
-/// Every directory of a library that a scan saw.
+/// All directories of a library that a scan has seen.
 pub async fn known(tx: &mut Tx, library_id: &str) -> Result<Known, DbError> {
     let rows = qm_db::all!(tx, Row, KNOWN, library_id).await?;
     let known = rows.into_iter().map(|row| {
@@ -52,7 +52,7 @@ pub async fn known(tx: &mut Tx, library_id: &str) -> Result<Known, DbError> {
     Ok(known.collect())
 }
 
-/// What a directory is now.
+/// Present identity and time of a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Stand {
     pub device: i64,
@@ -60,7 +60,7 @@ pub struct Stand {
     pub mtime: i64,
 }
 
-/// Adds a directory whose entries are still to be stored; the id of the row it has already, if it has one by now.
+/// Adds a directory whose entries are not stored yet. Returns the id of its row, if it had one already.
 pub async fn insert(
     tx: &mut Tx,
     id: &str,
@@ -75,8 +75,8 @@ pub async fn insert(
     qm_media::repo::bulk::directory_at(tx, library_id, place).await
 }
 
-/// All entries of a directory are stored. `read_at`: when, in milliseconds, where that can be relied on, as long as nothing
-/// was moved into it since it had been so often.
+/// Stores that all entries of a directory are stored. `read_at`: time of the reading in milliseconds, if it can be relied
+/// on; it counts only if the number of moves into the directory is unchanged.
 pub async fn read(
     tx: &mut Tx,
     id: &str,
@@ -98,18 +98,18 @@ pub async fn read(
     Ok(())
 }
 
-/// Whether nothing was moved into a directory since that had been done so often.
+/// True if no item was moved into a directory since its count of moves was `moves`.
 pub async fn is_undisturbed(tx: &mut Tx, id: &str, moves: i64) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, SAME, id, moves).await? > 0)
 }
 
-/// Its state is not to be relied on.
+/// Marks a directory so that the next scan reads it again.
 pub async fn unsure(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, UNSURE, id).await?;
     Ok(())
 }
 
-/// The library lies elsewhere now: nothing that is known of its directories holds.
+/// Forgets all directories of a library, whose own directory is another one now.
 pub async fn forget(tx: &mut Tx, library_id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET, library_id).await?;
     Ok(())

@@ -13,7 +13,7 @@ sql! {
     FIRST = "SELECT position, from_path, to_path, after_id FROM media_moves ORDER BY position LIMIT 1";
     REACHED = "UPDATE media_moves SET after_id = $3 WHERE position = $1 AND after_id = $2";
     DONE = "DELETE FROM media_moves WHERE position = $1 AND after_id = $2";
-    // An index of PostgreSQL holds the beginning of a place. Each part names the library, by which both databases look.
+    // PostgreSQL indexes only the beginning of a place. Each part names the library, as both databases search by it.
     AT_OR_BELOW = "SELECT i.id, i.place, i.match_status, i.locked, f.size, f.mtime \
         FROM media_items i JOIN media_files f ON f.item_id = i.id \
         WHERE ((i.library_id = $1 AND substr(i.place, 1, 200) = substr($2, 1, 200) AND i.place = $2) \
@@ -26,7 +26,7 @@ sql! {
     DELETE = "DELETE FROM media_items WHERE id = $1 AND library_id = $2 AND place = $3";
     FORGET_IDS = "DELETE FROM media_external_ids WHERE item_id = $1";
     SHOW = "SELECT id FROM media_shows WHERE library_id = $1 AND place = $2";
-    // Nobody has said anything of it.
+    // A show without ids, metadata and seasons.
     BARE_SHOW = "DELETE FROM media_shows WHERE library_id = $1 AND place = $2 AND titledb_id IS NULL AND provider_a_id IS NULL \
         AND provider_b_id IS NULL \
         AND NOT EXISTS (SELECT 1 FROM media_show_metadata m WHERE m.show_id = media_shows.id) \
@@ -41,18 +41,18 @@ bulk! {
         AND substr(i.place, 1, 200) = substr(w.column2, 1, 200) AND i.place = w.column2";
 }
 
-/// What was moved, or deleted.
+/// A move or deletion of a file or folder, as its event reports it.
 #[derive(Clone, Debug, FromRow)]
 pub struct Change {
     pub position: i64,
     pub from_path: String,
-    /// `None`: it is gone.
+    /// New path; `None`: it was deleted.
     pub to_path: Option<String>,
-    /// The last item it was done for.
+    /// Id of the last item that followed it.
     pub after_id: String,
 }
 
-/// An item that lies in what was moved.
+/// An item at or below the moved path.
 #[derive(Clone, Debug, FromRow)]
 pub struct Lying {
     pub id: String,
@@ -63,7 +63,7 @@ pub struct Lying {
     pub mtime: i64,
 }
 
-/// An item that stands where another one is to.
+/// An item at the place to which another one moves.
 #[derive(Clone, Debug, FromRow)]
 pub struct Taken {
     pub id: String,
@@ -73,30 +73,30 @@ pub struct Taken {
     pub mtime: i64,
 }
 
-/// Keeps what an event told of, once.
+/// Stores the change of an event, once.
 pub async fn store(tx: &mut Tx, position: i64, from: &str, to: Option<&str>) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, STORE, position, clean(from), to.map(clean)).await?;
     Ok(())
 }
 
-/// What is to be done next.
+/// First change that waits.
 pub async fn first(tx: &mut Tx) -> Result<Option<Change>, DbError> {
     qm_db::opt!(tx, Change, FIRST).await
 }
 
-/// It is done for the items up to this one; false where somebody else has gone on with it.
+/// Stores that the items up to `last` have followed a change; false if somebody else has gone on with it.
 pub async fn reached(tx: &mut Tx, change: &Change, last: &str) -> Result<bool, DbError> {
     let reached = qm_db::exec!(tx, REACHED, change.position, &change.after_id, last).await?;
     Ok(reached.rows() > 0)
 }
 
-/// It is done; false where somebody else has gone on with it.
+/// Deletes a change that all items have followed; false if somebody else has gone on with it.
 pub async fn done(tx: &mut Tx, change: &Change) -> Result<bool, DbError> {
     let done = qm_db::exec!(tx, DONE, change.position, &change.after_id).await?;
     Ok(done.rows() > 0)
 }
 
-/// Up to `most` items that lie at a place or below it, behind `after`, by their ids.
+/// Items at a place or below it with ids behind `after`, in the order of their ids, up to `most`.
 pub async fn at_or_below(
     tx: &mut Tx,
     library_id: &str,
@@ -126,35 +126,35 @@ pub async fn taken(tx: &mut Tx, places: &[(&str, &str)]) -> Result<Vec<Taken>, D
     qm_db::each!(tx, Taken, TAKEN, places, |at| at.0, at.1).await
 }
 
-/// Whether an item still lies there.
+/// True if an item still has this library and place.
 pub async fn lies(tx: &mut Tx, id: &str, library_id: &str, place: &str) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, LIES, id, library_id, place).await? > 0)
 }
 
-/// Deletes an item if it still lies there.
+/// Deletes an item if it still has this library and place.
 pub async fn delete(tx: &mut Tx, id: &str, library_id: &str, place: &str) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, DELETE, id, library_id, place).await?.rows())
 }
 
-/// What an item is called elsewhere is not what it is any more.
+/// Deletes all outside ids of an item, which has become another film or episode.
 pub async fn forget_ids(tx: &mut Tx, id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET_IDS, id).await?;
     Ok(())
 }
 
-/// The show of a folder.
+/// Id of the show of a folder.
 pub async fn show_at(tx: &mut Tx, library_id: &str, place: &str) -> Result<Option<String>, DbError> {
     let found = qm_db::opt!(tx, (String,), SHOW, library_id, place).await?;
     Ok(found.map(|(id,)| id))
 }
 
-/// Makes room for a show: one that nothing was said of gives way.
+/// Deletes a show without ids and metadata at the place to which another show moves.
 pub async fn give_way(tx: &mut Tx, library_id: &str, place: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, BARE_SHOW, library_id, place).await?;
     Ok(())
 }
 
-/// The folder of a show lies elsewhere, and may be called otherwise.
+/// Stores the new folder of a show, which may have a new name.
 pub async fn move_show(tx: &mut Tx, show: &Show, now: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(
         tx,

@@ -12,7 +12,7 @@ use crate::dto::answers::{
 };
 use crate::dto::requests::LibraryInput;
 
-/// How the libraries are, and how many items each has.
+/// Health of the libraries, and the number of items in each.
 #[utoipa::path(
     get, path = "/api/media/dashboard", tag = "media", responses((status = 200, body = DashboardView))
 )]
@@ -25,7 +25,7 @@ pub async fn media_dashboard(State(app): App) -> ApiResult<Json<DashboardView>> 
     }))
 }
 
-/// How the items of all libraries are, in numbers.
+/// Health of all libraries together, in numbers.
 #[utoipa::path(get, path = "/api/media/health", tag = "media", responses((status = 200, body = HealthView)))]
 pub async fn media_health(State(app): App) -> ApiResult<Json<HealthView>> {
     Ok(Json(app.health().await?.into()))
@@ -41,7 +41,7 @@ pub async fn list_libraries(State(app): App) -> ApiResult<Json<Vec<LibraryView>>
     ))
 }
 
-/// How the libraries are watched that were since the server started, the oldest first.
+/// State of the watch on each library that was watched since the server started, the oldest first.
 #[utoipa::path(
     get, path = "/api/media/libraries/watch-status", tag = "media", responses((status = 200, body = Vec<WatchView>))
 )]

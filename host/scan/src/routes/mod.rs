@@ -14,7 +14,7 @@ use crate::service::Scanner;
 
 type App = axum::extract::State<Arc<Scanner>>;
 
-/// Routes of this room, still without their state.
+/// Routes of this crate, without their state.
 pub fn routes() -> Routes<Arc<Scanner>> {
     Routes::new()
         .add(routes!(libraries::media_dashboard).need(P::MediaManagerView))

@@ -1,6 +1,6 @@
-//! What others did to files below a library: what was moved or deleted is kept for the index to follow (`service::moves`), and
-//! the folder it happened in is scanned, once for what happens shortly after each other. Both are stored with the consumer's
-//! place, so nothing is missed, whenever the server dies.
+//! Reaction to moves and deletions by other areas below a library. A change is stored for the index to follow
+//! (`service::moves`), and its folder is scanned, once for several changes shortly after each other. Both are stored with
+//! the consumer's position, so nothing is missed, whenever the server dies.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -20,17 +20,18 @@ use super::Scanner;
 use super::scan::{Reason, ScanRequest, TYPE};
 use crate::repo::moves;
 
-/// What happens within so many milliseconds is scanned together.
+/// Time for which changes are gathered before a scan, in milliseconds.
 const GATHERS: i64 = 5_000;
-/// Bytes of a key of a job, which PostgreSQL keeps no longer in an index: what lies deeper is scanned once an event.
+/// Largest length of a job's key, in bytes: the bound of an index of PostgreSQL. A folder with a longer path is scanned once
+/// an event.
 const MAX_KEY: usize = 2_000;
 
-/// Name of the consumer, for ever.
+/// Name of the consumer; it never changes.
 pub const FILE_EVENTS: &str = "library.file_events";
-/// Keys of the events it is told of.
+/// Keys of the events that it receives.
 pub const FILE_KEYS: &[&str] = &["file.moved", "file.deleted", "torrent.completed"];
 
-/// What is read of an event: absolute paths.
+/// Fields of an event that are read: absolute paths.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Said {
@@ -40,7 +41,7 @@ struct Said {
 }
 
 impl Scanner {
-    /// Keeps what was moved or deleted, and asks for scans of the folders in which files were moved, deleted or finished.
+    /// Stores a move or deletion, and asks for scans of the folders in which files were moved, deleted or completed.
     pub async fn follow_event(
         self: &Arc<Self>,
         tx: &mut Tx,
@@ -65,7 +66,7 @@ impl Scanner {
                         .map(|folder| vec![folder]),
                 );
             }
-            // A watcher saw it as well, and comes by itself.
+            // The watcher of the library saw the change too, and asks for the scan.
             if self.is_watched(&library.id) {
                 folders.clear();
             }
@@ -76,7 +77,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Has directories of a library scanned, together with what else is asked for within a few seconds.
+    /// Asks for a scan of directories of a library, together with others asked for within a few seconds.
     pub async fn scan_soon(
         &self,
         tx: &mut Tx,
@@ -91,7 +92,7 @@ impl Scanner {
             places: Some(places),
         };
         let mut job = asked.into_job();
-        // The job begins behind all that joins it.
+        // The job begins after the time in which others can join it.
         let turn = self.ctx.now().ms().div_euclid(GATHERS) + 1;
         job.input["notBefore"] = (turn * GATHERS).into();
         let key = format!("{TYPE}:events:{}:{turn}:{places:?}", library.id);
@@ -103,7 +104,7 @@ impl Scanner {
     }
 }
 
-/// A database that cannot be reached is no fault of the event.
+/// Error of the consumer for an error of the jobs: an unreachable database is no fault of the event.
 pub fn refused(error: JobsError) -> ConsumeError {
     match error {
         JobsError::Database(error) => ConsumeError::Database(error),
@@ -111,7 +112,7 @@ pub fn refused(error: JobsError) -> ConsumeError {
     }
 }
 
-/// The place of a path in a library; `None` where it lies elsewhere.
+/// Place of a path in a library; `None` if it lies elsewhere.
 pub fn below(library: &MediaLibrary, path: &str) -> Option<String> {
     let path = Path::new(path).strip_prefix(&library.path).ok()?;
     let is_plain = path

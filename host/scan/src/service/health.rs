@@ -1,4 +1,4 @@
-//! Health of the libraries: counts of their items, and problems that keep them from doing all they should.
+//! Health of the libraries: counts of their items, and problems that keep them from working in full.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,12 +13,12 @@ use qm_media::repo;
 
 use super::Scanner;
 
-/// What was added later counts as recent.
+/// Age up to which an item counts as recent.
 const RECENT: Duration = Duration::from_hours(7 * 24);
 
-/// Libraries that are named in one list of problems.
+/// Most libraries that are named in one list of problems.
 const MOST_NAMED: usize = 50;
-/// Time limit on directories of libraries that are asked.
+/// Time limit on looking at the directories of libraries.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Scanner {
@@ -34,7 +34,7 @@ impl Scanner {
         })
     }
 
-    /// Libraries whose directories are not there, each with the way out.
+    /// Problems of libraries whose directories are missing, each with the way out.
     async fn places_missing(&self) -> Result<Vec<String>, LibraryError> {
         let libraries = self.list().await?;
         let looked: Vec<(String, String)> = libraries
@@ -55,7 +55,7 @@ impl Scanner {
             });
             told.take(MOST_NAMED).collect::<Vec<_>>()
         });
-        // A disk that hangs holds up nobody who asks how things are.
+        // A disk that hangs must not block the health report.
         match tokio::time::timeout(PATIENCE, looking).await {
             Ok(told) => Ok(told?),
             Err(_) => Ok(vec![

@@ -1,4 +1,4 @@
-//! Files and folders that people have had forgotten: scans pass them over until somebody wants them again.
+//! Files and folders that people asked the service to ignore: scans skip them until somebody wants them again.
 
 use qm_db::Tx;
 use qm_kernel::{PageQuery, Permission};
@@ -18,7 +18,7 @@ use super::Scanner;
 pub type Listed = (Ignored, String);
 
 impl Scanner {
-    /// A page of what is ignored, and how much there is of it.
+    /// A page of ignored places, and their total number.
     pub async fn ignored(
         &self,
         library_id: Option<&str>,
@@ -34,7 +34,7 @@ impl Scanner {
         Ok((listed.collect(), total))
     }
 
-    /// Has a file, or a folder with all that lies below it, ignored, and its items forgotten. The files stay.
+    /// Ignores a file, or a folder with everything below it, and deletes its items. The files stay.
     pub async fn ignore(
         &self,
         caller: Caller<'_>,
@@ -58,14 +58,14 @@ impl Scanner {
             created_at: self.ctx.now(),
         };
         let ignored = repo::ignored::put(&mut tx, &ignored).await?;
-        // A scan of what lies there forgets its items.
+        // A scan of the folder deletes its items.
         self.rescan_noted(&mut tx, (&actor, caller), "media.ignored.add", &library, &ignored)
             .await?;
         tx.commit().await?;
         Ok((ignored, library.path))
     }
 
-    /// Has scans find something again.
+    /// Ends the ignoring of a place, so that scans find it again.
     pub async fn heed(&self, caller: Caller<'_>, id: &str) -> Result<Listed, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let needed = Permission::MediaManagerDelete;
@@ -87,7 +87,7 @@ impl Scanner {
         Ok((ignored, library.path))
     }
 
-    /// Has the folder of a place scanned soon, and audits why.
+    /// Asks for a scan of the folder of a place, and records the reason in the audit trail.
     async fn rescan_noted(
         &self,
         tx: &mut Tx,

@@ -1,4 +1,4 @@
-//! What a walk saw, compared with what is stored, and stored: a few hundred files a transaction.
+//! Comparison of a walk with the stored index, and the changes to it, a few hundred files a transaction.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,42 +20,42 @@ use crate::repo::directories;
 mod commit;
 mod renames;
 
-/// Changes of one transaction.
+/// Most changes of one transaction.
 const AT_ONCE: usize = 256;
-/// Words on how far it is, of one scan.
+/// Most progress reports of one scan.
 const REPORTS: usize = 150;
-/// Where storing begins, in percent of the whole.
+/// Progress at which storing begins, in percent.
 const BEGIN: f64 = 5.0;
 
-/// One thing to store.
+/// One change to the index.
 enum Change<'a> {
-    /// A directory that is new gets its row before what lies in it.
+    /// A new directory: its row is stored before its files.
     Directory(&'a SeenDirectory, String),
     Add(&'a SeenFile, String),
     Set(&'a SeenFile, Stored),
-    /// A file beside it says which it is.
+    /// A file beside it gives its ids.
     Name(&'a SeenFile, Stored),
-    /// The key of its files is to be learnt.
+    /// The key of the item's files is not known yet.
     Key(&'a SeenFile, Stored),
-    /// It lies at another number of the file system.
+    /// Its number (inode) on the file system is another one.
     Node(&'a SeenFile, Stored),
-    /// Somebody renamed it: the item goes along into this directory.
+    /// It was renamed: the item goes along into this directory.
     Move(&'a SeenFile, Stored, String),
     /// The extras of a directory.
     Extras(&'a SeenDirectory, String),
-    /// With the directory it lay in.
+    /// A file that is gone, with the directory that it was in.
     Remove(Stored, &'a KnownDirectory),
-    /// All that lies in a directory is stored.
+    /// Everything in a directory is stored.
     Read(&'a SeenDirectory, String),
-    /// A directory that could not be read is not relied on.
+    /// A directory that could not be read: the next scan reads it again.
     Unsure(String),
 }
 
-/// What a scan does not touch.
+/// Items that changed during the scan, which it leaves alone.
 struct Meanwhile {
-    /// Places that have an item by now.
+    /// Places that got an item meanwhile.
     came: HashSet<String>,
-    /// Items that lie elsewhere by now, or of which that cannot be told.
+    /// Items that were moved meanwhile, or may have been.
     went: HashSet<String>,
 }
 
@@ -65,24 +65,24 @@ pub struct Index<'a> {
     of: &'a MediaLibrary,
     known: &'a Known,
     changes: Vec<Change<'a>>,
-    /// Files that are new wait until it is known which went: they may be those.
+    /// New files, which wait until the missing ones are known: they may be the same files.
     additions: Vec<Change<'a>>,
-    /// Removals wait until all else is stored, and with them that their directories were read: a scan that was cut off before
-    /// finds them again.
+    /// Removals, which wait until everything else is stored, together with the marks that their directories were read. A
+    /// scan that was cut off before then finds them again.
     removals: Vec<Change<'a>>,
-    /// Directories that got a row when something was moved into them: by the ids they were to have.
+    /// Directories that got a row meanwhile, when something was moved into them: real ids by the planned ones.
     others: HashMap<String, String>,
     processed: usize,
     total: usize,
     /// Neighbours of the files of directories in which something changed.
     beside: HashMap<&'a str, Beside>,
-    /// Places of the directories that are there.
+    /// Places of the directories that were seen.
     present: HashSet<&'a str>,
-    /// Shows whose folders were renamed: from where to where.
+    /// Renamed folders of shows: old and new place.
     carried: HashSet<(String, String)>,
-    /// Rules hear of each file that is new.
+    /// True if rules run for each new file.
     tells: bool,
-    /// Where storing ends, in percent of the whole.
+    /// Progress at which storing ends, in percent.
     end: f64,
     pub summary: ScanSummary,
 }
@@ -103,26 +103,26 @@ impl<'a> Index<'a> {
             beside: HashMap::new(),
             present: HashSet::new(),
             carried: HashSet::new(),
-            // What the first scan finds was there all along: it is no news, and there may be a hundred thousand of it.
+            // The files of a first scan are not new, and there may be a hundred thousand: no rules run for them.
             tells: of.last_scan_at.is_some(),
             end: 80.0,
             summary: ScanSummary::default(),
         }
     }
 
-    /// Somebody else tells of what is new.
+    /// Runs no rules for new files: the caller does.
     pub fn untold(mut self) -> Self {
         self.tells = false;
         self
     }
 
-    /// Other work follows, which begins at this percentage of the whole.
+    /// Ends storing at this progress in percent, as other work follows.
     pub fn ending_at(mut self, end: f64) -> Self {
         self.end = end;
         self
     }
 
-    /// Stores what is new and what is different. What `is_kept` names stays as it is.
+    /// Stores new and changed files. Places that `is_kept` names stay as they are.
     pub async fn store(
         &mut self,
         seen: &'a [SeenDirectory],
@@ -155,7 +155,7 @@ impl<'a> Index<'a> {
         self.flush(1).await
     }
 
-    /// Finds what is different in a directory.
+    /// Compares a directory with the index.
     async fn compare(&mut self, directory: &'a SeenDirectory, files: &'a [SeenFile]) -> Result<(), Stop> {
         self.summary.passed_over += directory.passed;
         self.summary.extras += directory.extras.len() as u64;
@@ -193,7 +193,7 @@ impl<'a> Index<'a> {
         }
         self.processed += same.len();
         if let Some(beside) = self.beside.get(&*directory.place).filter(|_| !new.is_empty()) {
-            // What came may say that others are parts.
+            // New files may show that other files are parts.
             let counted = same.into_iter().filter(|(file, item)| {
                 let shown = place::shown(&file.place);
                 let name = shown.rsplit('/').next().unwrap_or(&shown);
@@ -206,7 +206,7 @@ impl<'a> Index<'a> {
             changes.push(Change::Extras(directory, id.clone()));
         }
         self.changes.extend(changes);
-        // The first of several files of an item is always the same one.
+        // Sorted, so that the first of several files of an item does not depend on chance.
         new.sort_by(|one, other| one.place.cmp(&other.place));
         let is_new = !new.is_empty();
         self.additions
@@ -242,7 +242,7 @@ impl<'a> Index<'a> {
         changes
     }
 
-    /// Removes what is not there any more. What `is_kept` names stays.
+    /// Removes missing files from the index. Places that `is_kept` names stay.
     pub async fn prune(
         &mut self,
         seen: &[SeenDirectory],
@@ -256,7 +256,7 @@ impl<'a> Index<'a> {
             .map(|(_, known)| known)
             .collect();
         if !self.removals.is_empty() || gone.iter().any(|known| known.items > 0) {
-            // What is not there may have been moved, by somebody who tells of it.
+            // A missing file may have been moved with an event that was not handled yet.
             let caught_up = self.room.catch_up().await;
             caught_up.map_err(|error| Stop::Job(error.into()))?;
         }
@@ -268,7 +268,7 @@ impl<'a> Index<'a> {
                 if !directories::is_undisturbed(&mut tx, &directory.id, directory.moves).await? {
                     break;
                 }
-                // What has another file elsewhere stays.
+                // An item with another file elsewhere stays.
                 let now = self.room.ctx.now();
                 let raised =
                     repo::copies::raise_elsewhere(&mut tx, &directory.id, AT_ONCE as i64, now).await?;
@@ -290,7 +290,7 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    /// A transaction in which the library is as it was when the scan began, and until whose end it stays so.
+    /// Begins a transaction, checks that the library is unchanged since the scan began, and locks it until the end.
     async fn begin(&self) -> Result<Tx, Stop> {
         if self.job.is_cancelled() {
             return Err(Stop::Stopped);
@@ -303,7 +303,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Stores what has come together, as long as it is `least` or more.
+    /// Stores the collected changes in transactions, while there are `least` or more.
     async fn flush(&mut self, least: usize) -> Result<(), Stop> {
         let mut changes = std::mem::take(&mut self.changes).into_iter().peekable();
         while changes.len() >= least.max(1) {
@@ -333,7 +333,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// True if nothing of a file is to be written.
+/// True if a file is stored as it is, so nothing must be written.
 fn is_as(file: &SeenFile, item: &Stored) -> bool {
     let says = item.copy_id.is_none() && !file.ids.is_empty() && !item.locked;
     let is_keyed = item.copy_id.is_some() || item.same_key.is_some();

@@ -1,4 +1,4 @@
-//! Long looks at a whole library: files that are missing on its disk.
+//! Check of a whole library for files that are missing on its disk.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use qm_media_names::place;
 
 use super::Scanner;
 
-/// Items whose files are looked for at once.
+/// Items that one query reads.
 const LOOKED_FOR: i64 = 2000;
 impl Scanner {
-    /// Looks for every file of a library. Of one that is not there nothing is missing.
+    /// Looks for every file of a library. An unknown id gives an empty report.
     pub async fn consistency(&self, id: &str) -> Result<Consistency, LibraryError> {
         let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
         let mut report = Consistency::default();

@@ -19,10 +19,10 @@ use super::Scanner;
 use super::scan::{Reason, ScanRequest, scan_asked};
 use crate::repo::directories;
 
-/// Items that are deleted in one transaction.
+/// Most items that are deleted in one transaction.
 const AT_ONCE: i64 = 500;
 
-/// Refuses the directory of another library, and names those that lie in it or above it: their files have two items.
+/// Refuses the directory of another library, and warns about libraries inside or above it: files in both have two items.
 async fn overlaps(tx: &mut Tx, library: &MediaLibrary) -> Result<Vec<String>, LibraryError> {
     let mut warnings = Vec::new();
     let path = Path::new(&library.path);
@@ -59,7 +59,7 @@ impl Scanner {
         found.ok_or(LibraryError::NoSuchLibrary)
     }
 
-    /// Makes a library, and asks for its first scan: the id of that job. `mode`: the word of one that is none.
+    /// Creates a library and asks for its first scan; returns the id of that job. `mode`: an unknown mode word.
     pub async fn create(
         &self,
         caller: Caller<'_>,
@@ -103,7 +103,7 @@ impl Scanner {
         })
     }
 
-    /// Changes a library, and asks for a scan: the id of that job.
+    /// Changes a library and asks for a scan; returns the id of that job.
     pub async fn update(
         &self,
         caller: Caller<'_>,
@@ -155,7 +155,7 @@ impl Scanner {
         })
     }
 
-    /// Deletes a library with what is known of it; its files stay.
+    /// Deletes a library with its items and metadata; the files stay.
     pub async fn delete(&self, caller: Caller<'_>, id: &str) -> Result<MediaLibrary, LibraryError> {
         loop {
             let mut tx = self.db.begin_write().await?;
@@ -181,7 +181,7 @@ impl Scanner {
         }
     }
 
-    /// Asks for a scan that looks at every file; the id of the job. Of a library that is not there the job says so.
+    /// Asks for a scan that looks at every file; returns the id of the job. For an unknown library, the job reports it.
     pub async fn scan(&self, caller: Caller<'_>, id: &str) -> Result<String, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         let actor = self
@@ -202,7 +202,7 @@ impl Scanner {
         Ok(job.id().to_owned())
     }
 
-    /// Asks a job of this area to end; whether there was one that could.
+    /// Asks a job of this area to end; true if one was running or waiting.
     pub async fn cancel_job(&self, caller: Caller<'_>, id: &str) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         self.rights
@@ -213,7 +213,7 @@ impl Scanner {
         Ok(is_asked)
     }
 
-    /// What of a path is to be kept. The answer is told once the caller has been judged.
+    /// Normal form of a path if it is allowed, or the refusal. The caller sees neither before the permission check.
     async fn look_at(
         &self,
         path: Option<&str>,
@@ -243,7 +243,7 @@ impl Scanner {
     }
 }
 
-/// Refuses the word of a mode that is none.
+/// Refuses an unknown mode word.
 fn known_mode(word: Option<String>) -> Result<(), LibraryError> {
     match word {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Scans that nobody asks for: when the server starts, and every so often.
+//! Scans without a request: when the server starts, and at intervals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl Scanner {
     /// Name and interval of the loop.
     pub const SCANS: (&'static str, Duration) = ("media.library_scans", INTERVAL);
 
-    /// Asks for what is due, until it is told to stop. Of several servers on a database only the active one has loops.
+    /// Asks for due scans until it is told to stop. Of several servers on a database only the active one has loops.
     pub async fn scans_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut beats = Beats::every(INTERVAL);
         let mut is_first = true;
@@ -36,7 +36,8 @@ impl Scanner {
         }
     }
 
-    /// Asks for a scan of each library whose interval has passed, at the start also of those that want one then; how many.
+    /// Asks for a scan of each library whose interval has passed; at the start, also of those set to be scanned then.
+    /// Returns the number of scans.
     pub async fn ask_for_due(&self, is_start: bool) -> Result<usize, LibraryError> {
         let libraries = self.list().await?;
         let now = self.ctx.now();

@@ -1,4 +1,4 @@
-//! The use cases of this room.
+//! Use cases of this crate.
 
 mod follow_up;
 mod health;
@@ -29,7 +29,7 @@ pub use follow_up::{FILE_EVENTS, FILE_KEYS, below, refused};
 pub use scan::{Reason, ScanRequest, Scanned, scan_asked};
 use watch::Watching;
 
-/// Parts that the room is made of.
+/// Dependencies of the scanner.
 pub struct ScannerDeps {
     pub db: Db,
     pub ctx: Ctx,
@@ -47,7 +47,7 @@ pub struct ScannerDeps {
     pub identify: Arc<Identification>,
 }
 
-/// The room that keeps libraries, and what is known of them as their disks are.
+/// Libraries, and the index of the files on their disks.
 pub struct Scanner {
     db: Db,
     ctx: Ctx,
@@ -62,16 +62,16 @@ pub struct Scanner {
     catalogue: Arc<Catalogue>,
     identify: Arc<Identification>,
     watching: Watching,
-    /// Turn of whoever scans.
+    /// Lock of the running scan.
     scanning: Mutex<()>,
-    /// Turn of whoever moves items after their files.
+    /// Lock of the work that moves items after their files.
     moving: Mutex<()>,
     /// Signal that something was moved or deleted.
     told: Notify,
 }
 
 impl Scanner {
-    /// Registers its type of jobs; nothing runs before the jobs do.
+    /// Makes the scanner and registers its type of jobs. Nothing runs before the jobs are started.
     pub fn new(deps: ScannerDeps) -> Arc<Self> {
         let room = Arc::new(Self {
             db: deps.db,

@@ -1,11 +1,12 @@
-//! What was moved or deleted by others, done to the index: an item goes along with its file, and a show with its folder.
+//! Moves and deletions by other areas, applied to the index: an item goes along with its file, and a show with its folder.
 //!
-//! The consumer of events stores each change under the position of its event; here they are done one after the other, some
-//! items a transaction that also says how far it is. So each is done once for each item, whenever the server dies. A scan does
-//! all of it before it looks at the disk, and before it removes anything.
+//! The consumer of events stores each change under the position of its event. Here changes are applied one after the other,
+//! some items a transaction that also stores the progress. Each change is therefore applied once to each item, whenever the
+//! server dies. A scan applies all of them before it looks at the disk, and before it removes anything.
 //!
-//! In a library of the same kind an item keeps what people said of it and what it was recognised as; what its name says is
-//! read again where nobody decided that. In one of another kind it is recognised anew. Elsewhere it is gone.
+//! In a library of the same kind an item keeps the values of people and what it was recognised as; values from its name are
+//! read again, unless a person decided them. In a library of another kind the item is recognised anew. Outside of all
+//! libraries it is deleted.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -36,55 +37,55 @@ use crate::repo::moves::{Change, Lying, Taken};
 
 /// Items of one transaction.
 const AT_ONCE: usize = 256;
-/// Between two looks at what is to be done that nobody told of.
+/// Interval between looks for changes that no signal announced.
 const INTERVAL: Duration = Duration::from_mins(5);
-/// Until what failed is tried again.
+/// Pause before a failed change is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a change is to one library.
+/// Effect of a change on one library.
 struct Source<'a> {
     library: &'a MediaLibrary,
     from: String,
-    /// `None`: it is in no library any more.
+    /// Library and new place; `None`: it is in no library any more.
     to: Option<(&'a MediaLibrary, String)>,
 }
 
-/// An item, where it lies, and what becomes of it.
+/// An item with its place and its goal.
 struct Moving {
     source: usize,
     item: Lying,
-    /// `None`: it goes.
+    /// New place and identity; `None`: the item is deleted.
     to: Option<Goal>,
 }
 
 pub(super) struct Goal {
     place: String,
-    /// What its path says now, unless it said the same before.
+    /// Identity by its new path; `None` if the old path gave the same.
     identity: Option<Identity>,
-    /// What its name says, unless it is called as before.
+    /// Values of its name; `None` if the name is the same as before.
     read: Option<Read>,
-    /// It went alone, from one show to another.
+    /// True if the file was moved alone, from one show to another.
     leaves: bool,
 }
 
-/// What is done in one transaction.
+/// Work of one transaction.
 struct Batch<'a> {
     change: Change,
     sources: Vec<Source<'a>>,
     moving: Vec<Moving>,
-    /// Items that stand where others are to.
+    /// Items at the places to which others move.
     taken: Vec<Taken>,
-    /// Those of them whose own file is still there, by their ids.
+    /// States of those among `taken` whose own file is still there, by their ids.
     staying: HashMap<String, State>,
-    /// Something stands where it was moved from.
+    /// True if there is something at the old path again.
     is_there: bool,
-    /// Nothing is left to do of the change behind it.
+    /// True if this batch completes the change.
     is_last: bool,
 }
 
 impl<'a> Batch<'a> {
-    /// The libraries it is about, in the order in which they are held.
+    /// Libraries of the batch, in the order in which their rows are locked.
     fn involved(&self) -> Vec<&'a MediaLibrary> {
         let involved = self
             .sources
@@ -96,8 +97,8 @@ impl<'a> Batch<'a> {
         involved
     }
 
-    /// Whether another file than that of an item stands at a place. One that is as the item's was is the item's: a scan saw it
-    /// before it was told whose it is.
+    /// True if another file than that of the item lies at a place. A file with the size and time of the item's is the item's
+    /// own: a scan has indexed it before the move was known.
     fn stands(&self, library: &MediaLibrary, place: &str, item: &Lying) -> bool {
         let here = |other: &&Taken| other.library_id == library.id && other.place == place;
         let others = self.taken.iter().filter(here).filter(|other| other.id != item.id);
@@ -107,14 +108,14 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// How a file is: its size, and when it was written, in nanoseconds since 1970.
+/// Size and modification time (nanoseconds since 1970) of a file.
 type State = (i64, i64);
 
 impl Scanner {
     /// Name and interval of the loop.
     pub const MOVES: (&'static str, Duration) = ("media.file_events", INTERVAL);
 
-    /// Does what events told of until it is told to stop. Of several servers on a database only the active one has loops.
+    /// Applies changes until it is told to stop. Of several servers on a database only the active one has loops.
     pub async fn moves_loop(self: Arc<Self>, stop: CancellationToken) {
         let mut beats = Beats::every(INTERVAL);
         loop {
@@ -134,7 +135,7 @@ impl Scanner {
         }
     }
 
-    /// Does all that events told of so far.
+    /// Applies all stored changes.
     pub async fn follow_moves(&self) -> Result<(), LibraryError> {
         let _turn = self.moving.lock().await;
         let mut touched = BTreeSet::new();
@@ -142,7 +143,7 @@ impl Scanner {
         self.recount(&touched).await
     }
 
-    /// Does what events told of that have happened by now, also those that were not handled yet.
+    /// Applies all changes up to now, also those whose events were not handled yet.
     pub(super) async fn catch_up(&self) -> Result<(), LibraryError> {
         let until = tokio::time::Instant::now() + self.pace.waits;
         let mut tx = self.db.begin_read().await?;
@@ -162,7 +163,8 @@ impl Scanner {
         }
     }
 
-    /// Does one transaction of it; whether there may be more. `touched`: libraries whose items it changed.
+    /// Applies changes in one transaction; true if there may be more. `touched`: collects the libraries whose items it
+    /// changed.
     pub async fn follow_some(&self, touched: &mut BTreeSet<String>) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let Some(change) = moves::first(&mut tx).await? else {
@@ -178,7 +180,7 @@ impl Scanner {
             rows.extend(lying.into_iter().map(|item| (at, item)));
         }
         rows.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
-        // Each library told of as many at most: those behind the last one of these come next.
+        // Each library gave at most this many: items behind the last one come in the next transaction.
         let is_last = rows.len() < AT_ONCE;
         rows.truncate(AT_ONCE);
         let moving = self.read_moving(&sources, rows).await?;
@@ -207,7 +209,7 @@ impl Scanner {
         Ok(true)
     }
 
-    /// Writes a transaction of it down; false where it is not as it was any more, and nothing was done.
+    /// Writes one batch; false, with nothing done, if the stored change is not as it was.
     async fn write_moving(&self, batch: &Batch<'_>) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_write().await?;
         for library in batch.involved() {
@@ -232,7 +234,7 @@ impl Scanner {
         for one in &batch.moving {
             let source = &batch.sources[one.source];
             let library = &source.library.id;
-            // What has another file that stays where it is stays with that; a scan finds what went elsewhere.
+            // An item with another file that stays keeps that one; a scan finds the moved file.
             let is_alone = one.to.is_none() || one.item.place == source.from;
             let may_stay = is_alone && !(one.to.is_none() && batch.is_there);
             if may_stay && self.stays(&mut tx, &one.item, library, &source.from).await? {
@@ -240,7 +242,7 @@ impl Scanner {
             }
             match &one.to {
                 Some(goal) => self.settle(&mut tx, batch, one, goal, &mut directories).await?,
-                // Something stands there again, or still does: a scan compares the two.
+                // Something is there again, or still: a scan compares the two.
                 None if batch.is_there => {}
                 None => {
                     moves::delete(&mut tx, &one.item.id, library, &one.item.place).await?;
@@ -251,7 +253,7 @@ impl Scanner {
         Ok(true)
     }
 
-    /// Makes another file of an item its first one, where one lies outside of what was moved, or deleted.
+    /// Makes another file of an item its first one, if one lies outside of the moved or deleted path.
     async fn stays(
         &self,
         tx: &mut Tx,
@@ -272,7 +274,7 @@ impl Scanner {
         Ok(staying.is_some())
     }
 
-    /// Reads what the paths of items say where they go, and where they lie, off the async threads.
+    /// Identifies items by their old and new paths, off the async threads.
     async fn read_moving(
         &self,
         sources: &[Source<'_>],
@@ -294,7 +296,7 @@ impl Scanner {
                     .push(place::shown(&item.place));
             }
             let reading = rows.into_iter().map(|(source, item)| {
-                // What goes with its directory goes with all that lies in it.
+                // An item that moves with its directory moves with all its neighbours.
                 let is_alone = |from: &str| {
                     let beside = beside
                         .get(&place::parent(&item.place))
@@ -314,7 +316,7 @@ impl Scanner {
         Ok(reading.await?)
     }
 
-    /// Ids of those items whose own file stands there still, and whether anything does at a path.
+    /// States of the items whose own file is still there, and whether anything exists at a path.
     async fn on_disk(
         &self,
         libraries: &[MediaLibrary],
@@ -345,7 +347,8 @@ impl Scanner {
         Ok(looking.await?)
     }
 
-    /// Writes down where an item lies now, unless it went elsewhere meanwhile, or the file that stood there still does.
+    /// Stores the new place of an item, unless it was moved elsewhere meanwhile, or the file at the new place belongs to
+    /// another item.
     async fn settle(
         &self,
         tx: &mut Tx,
@@ -401,7 +404,7 @@ impl Scanner {
         Ok(repo::items::edit(tx, &known).await?)
     }
 
-    /// Writes down that an item lies elsewhere in its library, as a scan saw it. `directory`: the row of the one it lies in.
+    /// Stores the new place of an item in its library, as a scan saw it. `directory`: row of the directory that it is in.
     pub(super) async fn settle_seen(
         &self,
         tx: &mut Tx,
@@ -438,7 +441,7 @@ impl Scanner {
         self.settle(tx, &batch, &moving, &goal, &mut directories).await
     }
 
-    /// Takes along what is known of a show whose folder a scan saw elsewhere in its library.
+    /// Moves a show along with its folder, which a scan saw elsewhere in its library.
     pub(super) async fn carry_seen_show(
         &self,
         tx: &mut Tx,
@@ -454,7 +457,7 @@ impl Scanner {
         self.carry_show(tx, &source).await
     }
 
-    /// The folder of a show takes along what is known of it, where it is that of a show again.
+    /// Moves a show along with its folder, if the new place is again that of a show.
     async fn carry_show(&self, tx: &mut Tx, source: &Source<'_>) -> Result<(), LibraryError> {
         let Some((library, to)) = &source.to else {
             return Ok(());
@@ -498,7 +501,7 @@ fn state_of(file: &std::fs::Metadata) -> State {
     (size, mtime.saturating_add(file.mtime_nsec()))
 }
 
-/// Fate of an item that lies elsewhere in a library of this kind.
+/// Goal of an item that was moved within a library of this kind.
 pub(super) fn goal_within(item: &Lying, place: String, kind: Kind, is_alone: bool) -> Goal {
     goal(item, &item.place, place, (kind, kind), is_alone)
 }
@@ -516,15 +519,15 @@ fn goal(item: &Lying, from: &str, place: String, (before, kind): (Kind, Kind), i
     }
 }
 
-/// What a change is to the libraries that have what was moved: the same library where it has the new place too, or one of the
-/// same kind, or another one; of several the one that lies deepest. No library is given the same files twice.
+/// Effects of a change on the libraries that hold the old path. The target is the same library if it holds the new path too,
+/// else one of the same kind, else another one; of several, the deepest. No library is given the same files twice.
 fn sources<'a>(libraries: &'a [MediaLibrary], change: &Change) -> Vec<Source<'a>> {
     let mut given: HashSet<&str> = HashSet::new();
     let has = |path: &str| -> Vec<(&'a MediaLibrary, String)> {
         let mut has: Vec<_> = libraries
             .iter()
             .filter_map(|library| Some((library, below(library, path)?)))
-            // A library's directory itself is what people named: its disk may be back soon.
+            // The library's own directory is skipped: it was named by people, and its disk may be back soon.
             .filter(|(_, place)| !place.is_empty())
             .collect();
         has.sort_by_key(|(library, _)| std::cmp::Reverse(library.path.len()));
@@ -532,7 +535,7 @@ fn sources<'a>(libraries: &'a [MediaLibrary], change: &Change) -> Vec<Source<'a>
     };
     let to = change.to_path.as_deref().map(has).unwrap_or_default();
     let mut from = has(&change.from_path);
-    // Those that have both come first: nobody else is given what is theirs.
+    // Libraries that hold both paths come first: no other library is given their files.
     from.sort_by_key(|(library, _)| !to.iter().any(|(other, _)| other.id == library.id));
     let sources = from.into_iter().map(|(library, from)| {
         let fits = |test: &dyn Fn(&MediaLibrary) -> bool| {

@@ -1,7 +1,7 @@
-//! The job of a scan: walk, compare, store, tell.
+//! Job of a scan: walk, compare, store, report.
 //!
-//! A server that is killed leaves what it has stored; the job comes again and goes on with the rest. What was found is identified once
-//! the scan has ended, outside of its turn (`qm_identify`): that it has ended is stored with it, so a job that comes again scans no more.
+//! After a crash the stored part stays, and the job runs again and does the rest. Found items are identified after the scan,
+//! outside of its lock (`qm_identify`). The end of the scan is stored, so a repeated job does not scan again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,32 +30,33 @@ use crate::repo::directories;
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.library_scan";
-/// Between two words on how far the walk is.
+/// Interval between reports of the walk's progress.
 const LOOK: Duration = Duration::from_millis(500);
-/// Where the scan ends, in percent of the whole, where enriching follows; up to 70 files will be put in order.
+/// Progress at the end of a scan that enriching follows, in percent; the range up to 70 is for a later step that puts files
+/// in order.
 const SCANNED: f64 = 55.0;
-/// Warnings about directories that could not be read, of one scan.
+/// Most warnings of one scan about directories that could not be read.
 const WARNINGS: usize = 20;
 
-/// Until a scan begins that waits for more to look at, whatever the clock says.
+/// Longest wait of a scan for more changes, whatever the clock says.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Why a scan was asked for.
+/// Reason of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// By hand: every file is looked at, and what it is is found out.
+    /// By hand: every file is looked at and identified.
     Asked,
-    /// A library is new or another one.
+    /// The library is new, or its settings changed.
     Changed,
-    /// Its interval has passed: what it finds is looked for.
+    /// The interval has passed; found items are identified.
     Periodic,
     /// The server has started.
     Startup,
-    /// A rule of automation wants it: what it finds is looked for.
+    /// An automation rule asked for it; found items are identified.
     Rule,
-    /// Something changed in the directories that are named: what it finds is looked for.
+    /// Something changed in the named directories; found items are identified.
     Noticed,
-    /// A download is whole: what follows looks at what it finds, and tells of it.
+    /// A download is complete; the job of the download identifies and reports the found items.
     Downloaded,
 }
 
@@ -84,12 +85,12 @@ impl Reason {
         }
     }
 
-    /// Whether directories that did not change are relied on.
+    /// True if a scan relies on directories that did not change.
     const fn relies(self) -> bool {
         !matches!(self, Reason::Asked)
     }
 
-    /// Whether it is found out afterwards what files are: what their names say, what the data set of titles has, what providers tell.
+    /// True if items are identified after the scan: by their names, by the data set of titles, by providers.
     pub const fn enriches(self) -> bool {
         matches!(
             self,
@@ -98,20 +99,20 @@ impl Reason {
     }
 }
 
-/// A scan to be asked for.
+/// Request for a scan.
 pub struct ScanRequest<'a> {
     pub library_id: &'a str,
     pub name: Option<&'a str>,
     pub reason: Reason,
     pub created_by: Option<&'a str>,
-    /// Places of the directories that are gone into; `None`: the whole library.
+    /// Places of the directories to scan; `None`: the whole library.
     pub places: Option<&'a [String]>,
 }
 
 impl ScanRequest<'_> {
-    /// One at a time of a library: asked again meanwhile, it is the same job. A scan by hand is another one, as it looks at
-    /// more; and one of some directories is always another one, as it may be of other ones, or have passed them already. So is
-    /// one of a library that was changed: a scan that runs may have read how it was, and be about to end.
+    /// Job of the request. A library has one such job at a time: a second request meanwhile returns the same job. Separate
+    /// jobs are a scan by hand, as it looks at more; a scan of some directories, which may be others or already passed; and
+    /// one after a change of the library, as a running scan may have read the old settings.
     pub fn into_job(self) -> NewJob {
         let kind = if self.reason.relies() { "quick" } else { "whole" };
         let key = format!("{TYPE}:{kind}:{}", self.library_id);
@@ -151,7 +152,7 @@ pub fn job_type(room: &Arc<Scanner>) -> JobType {
         },
         max_attempts: ATTEMPTS,
         timeout: None,
-        // One after the other: disks do not like more, and two of one library would be in each other's way.
+        // One at a time: several would slow the disks down, and two of one library would disturb each other.
         at_once: Some(1),
         handler: Arc::new(Scanning(Arc::downgrade(room))),
     }
@@ -170,7 +171,7 @@ impl JobHandler for Scanning {
             places.map(str::to_owned).collect::<Vec<_>>()
         });
         let until = job.input()["notBefore"].as_i64().unwrap_or(0) - room.ctx.now().ms();
-        // What is to be scanned together is told of meanwhile.
+        // Meanwhile more places may join this scan.
         let pause = Duration::from_millis(until.max(0).unsigned_abs()).min(LONGEST_PAUSE);
         tokio::select! {
             () = job.cancelled() => return Err(stopped()),
@@ -178,7 +179,7 @@ impl JobHandler for Scanning {
         }
         let state: State = jobs::saved(job);
         loop {
-            // An item that goes along with its file is not found anew.
+            // First, so that an item whose file was moved is not taken for a new one.
             room.follow_moves().await?;
             let found = repo::libraries::find(&mut room.db.begin_read().await?, &id).await?;
             let Some(found) = found else {
@@ -193,7 +194,7 @@ impl JobHandler for Scanning {
             };
             match scanned {
                 Ok(Scanned { summary, is_followed }) => {
-                    // Other scans have their turn meanwhile: whoever is asked may take their time.
+                    // Other scans can run meanwhile: providers may take their time.
                     let enriched = if is_followed {
                         room.identify.follow_scan(&found, job).await?
                     } else {
@@ -201,7 +202,7 @@ impl JobHandler for Scanning {
                     };
                     return Ok(told_of(&found, summary, enriched));
                 }
-                // It lies elsewhere by now, or is gone: from the beginning.
+                // The library has another directory now, or is gone: start again.
                 Err(Stop::Changed) => {}
                 Err(stop) => return Err(stop.into()),
             }
@@ -210,8 +211,7 @@ impl JobHandler for Scanning {
 }
 
 impl Scanner {
-    /// Scans a library as it is now, for a job. Two of one library would be in each other's way, so they wait for their turn,
-    /// whatever jobs they belong to.
+    /// Scans a library as it is now, for a job. Scans wait for each other, whatever jobs they belong to.
     pub async fn scan_once(
         self: &Arc<Self>,
         job: &JobContext,
@@ -234,7 +234,7 @@ impl Scanner {
     }
 }
 
-/// What people see of a scan. What is not built yet did nothing: see the documentation of the crate.
+/// Job result shown to users. Counters of features that do not exist yet are always 0.
 fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done {
     Done::result(json!({
         "libraryId": library.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
@@ -244,10 +244,10 @@ fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done 
     }))
 }
 
-/// What a scan did.
+/// Result of a scan.
 pub struct Scanned {
     pub summary: ScanSummary,
-    /// It is to be found out what items are.
+    /// True if items must be identified now.
     is_followed: bool,
 }
 
@@ -267,27 +267,29 @@ struct Scan<'a> {
     places: Option<&'a [String]>,
 }
 
-/// What a scan found, in order.
+/// Findings of a scan, in order.
 struct Found {
     known: Known,
     seen: Vec<SeenDirectory>,
-    /// Places at or below which nothing is changed.
+    /// Places at or below which no item is changed or removed.
     kept: Vec<String>,
-    /// Files that are there.
+    /// Number of files that were seen.
     files: u64,
-    /// The library's own directory is the one that was scanned before, on the same file system: where nothing is in it, nothing is.
+    /// True if the library's own directory is the one of the scan before, on the same file system: an empty one is then
+    /// really empty.
     is_certain: bool,
 }
 
 impl Scan<'_> {
-    /// The first scan of a library finds out what its files are, whoever asked for it. One after a download has steps of its own for that.
+    /// True for the first scan of a library, which identifies its items whoever asked for it. After a download the job of
+    /// the download does that.
     fn is_first(&self) -> bool {
         self.of.last_scan_at.is_none() && self.reason != Reason::Downloaded
     }
 
     async fn run(&self) -> Result<Scanned, Stop> {
         let Some(found) = self.look().await? else {
-            // Nothing was seen of it: when it was scanned last stays as it was.
+            // Nothing was seen: the time of the last scan stays as it was.
             return Ok(Scanned {
                 summary: ScanSummary::default(),
                 is_followed: false,
@@ -327,7 +329,7 @@ impl Scan<'_> {
         Ok(Scanned { summary, is_followed })
     }
 
-    /// Walks; `None` where the directory is not there.
+    /// Walks the library; `None` if its directory is missing.
     async fn look(&self) -> Result<Option<Found>, Stop> {
         let room = self.room;
         let mut tx = room.db.begin_read().await?;
@@ -361,7 +363,7 @@ impl Scan<'_> {
             let walked = walk(&task, &counted, &|| cancel.is_set());
             (task.known, walked)
         });
-        // Given up, it ends.
+        // Dropping it cancels the walk.
         let mut walking = walking.map_err(failed)?;
         let (known, walked) = loop {
             tokio::select! {
@@ -405,7 +407,7 @@ impl Scan<'_> {
         }))
     }
 
-    /// Places where nothing may be taken for removed, each told of.
+    /// Places below which no item may be removed; each is reported in the job's log.
     async fn doubts(&self, known: &Known, seen: &[SeenDirectory]) -> Result<Vec<String>, Stop> {
         let by_place: HashMap<&str, &SeenDirectory> = seen
             .iter()
@@ -450,7 +452,7 @@ impl Scan<'_> {
         Ok(kept)
     }
 
-    /// Whether something at a place is there that was there before.
+    /// True if something that was known below a place is still there.
     async fn recognises(
         &self,
         known: &Known,
@@ -480,11 +482,11 @@ impl Scan<'_> {
     }
 
     async fn tell(&self, progress: Progress) -> Result<(), Stop> {
-        // The lease was lost: another worker goes on with it.
+        // An error means that the lease was lost: another worker goes on with the job.
         self.job.progress(progress).await.map_err(Stop::Job)
     }
 
-    /// Ends the scan. `scanned`: its result, where identification follows, which the job then goes on with.
+    /// Ends the scan. `scanned`: its result, if the job goes on with identification.
     async fn end(&self, scanned: Option<ScanSummary>) -> Result<(), JobError> {
         if self.reason == Reason::Asked {
             self.room.probing.probe_again(&self.of.id).await?;
@@ -493,7 +495,7 @@ impl Scan<'_> {
             return Ok(());
         }
         let mut tx = self.room.db.begin_write().await?;
-        // When the whole library was scanned last is what its interval goes by.
+        // Only scans of the whole library count for its interval.
         if self.places.is_none() {
             repo::libraries::scanned(&mut tx, &self.of.id, &self.of.path, self.room.ctx.now()).await?;
         }

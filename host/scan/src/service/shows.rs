@@ -1,4 +1,4 @@
-//! Shows, told from the folders that episodes lie in.
+//! Shows, derived from the folders of episodes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,18 +15,18 @@ use qm_media_names::show::{canonical_key, named};
 use super::Scanner;
 use crate::ops::walk::{Entries, SeenDirectory};
 
-/// Shows, or items, that are written in one transaction.
+/// Most shows or items that are written in one transaction.
 const AT_ONCE: usize = 256;
 
-/// The folders right in a library's directory, as a scan has seen them.
+/// Folders right in a library's directory, as a scan has seen them.
 pub(super) struct Folders<'a> {
     there: HashSet<&'a str>,
-    /// Of those that were read: which series they say they are.
+    /// Ids of series by the folders that were read; `None`: the folder names none.
     nfo: HashMap<&'a str, Option<&'a str>>,
 }
 
 impl<'a> Folders<'a> {
-    /// `None`: there is none, as where a disk is gone. What `is_kept` names was not seen well.
+    /// `None` if there is no folder, as where a disk is gone. Folders that `is_kept` names were not fully seen.
     pub fn of(seen: &'a [SeenDirectory], is_kept: impl Fn(&str) -> bool) -> Option<Self> {
         let (mut there, mut nfo) = (HashSet::new(), HashMap::new());
         for directory in seen {
@@ -42,15 +42,15 @@ impl<'a> Folders<'a> {
         (!there.is_empty()).then_some(Self { there, nfo })
     }
 
-    /// Whether a folder that said which series it is is there, and does not say otherwise.
+    /// True if a folder that named its series exists, and has not stopped to name one.
     fn holds(&self, place: &str) -> bool {
         self.there.contains(place) && !matches!(self.nfo.get(place), Some(None))
     }
 }
 
 impl Scanner {
-    /// Makes the shows of a library what its folders say: how many there are, and how many families of more than one. A folder without
-    /// episodes is a show where it says which.
+    /// Updates the shows of a library from its folders. Returns the number of shows, and of families with more than one
+    /// show. A folder without episodes is a show if it names its series.
     pub(super) async fn refresh_shows(
         &self,
         library: &MediaLibrary,
@@ -131,7 +131,7 @@ impl Scanner {
             self.follow_nfo(library, folders, &changed.collect()).await?;
         }
         let gone: Vec<&Show> = before.values().collect();
-        // A disk that is gone takes no shows along: their items stay, and so they are counted above.
+        // A missing disk removes no shows: their items stay, and so they are counted above.
         for some in gone.chunks(AT_ONCE) {
             let mut tx = self.db.begin_write().await?;
             for show in some {
@@ -143,7 +143,7 @@ impl Scanner {
         Ok((counts.len() as u64, duplicate as u64))
     }
 
-    /// Tells the shows of libraries how many episodes they have now.
+    /// Updates the numbers of episodes of all shows of libraries.
     pub async fn recount(&self, libraries: &BTreeSet<String>) -> Result<(), LibraryError> {
         for id in libraries {
             let found = repo::libraries::find(&mut self.db.begin_read().await?, id).await?;
@@ -154,8 +154,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Takes folders for the series that they say they are, and what lies below them with them. `changed`: folders that hold something
-    /// new.
+    /// Assigns folders, and everything below them, to the series that they name. `changed`: folders with something new.
     async fn follow_nfo(
         &self,
         library: &MediaLibrary,
@@ -177,7 +176,7 @@ impl Scanner {
             let now = self.ctx.now();
             let mut tx = self.db.begin_write().await?;
             if let Some(id) = news {
-                // What is known of what lies in it comes first.
+                // A known series of the items inside comes first.
                 let known = match show.titledb_id {
                     None => repo::titles::series_below(&mut tx, &library.id, &show.place).await?,
                     Some(_) => None,
@@ -197,7 +196,7 @@ impl Scanner {
     }
 }
 
-/// Folders that are shows, with their episodes.
+/// Folders that are shows, with the number of their episodes.
 async fn count(
     tx: &mut Tx,
     library: &MediaLibrary,
@@ -209,7 +208,7 @@ async fn count(
         return Ok(counts);
     }
     for (place, episodes) in repo::items::episodes(tx, &library.id).await? {
-        // What lies right in the library's directory has no show.
+        // Files right in the library's directory have no show.
         if !place.is_empty() {
             *counts.entry(place::top(&place).0).or_default() += episodes;
         }

@@ -1,8 +1,8 @@
-//! Libraries that are watched: what changes on the disk is scanned soon, the directories alone in which it did.
+//! Watching of libraries: changes on the disk are scanned soon, and only the directories in which they happened.
 //!
-//! A task a library, which ends with the token it is handed. What happens while a scan runs waits for the next one, so that a
-//! library has at most one scan of its watcher. Where watching fails all watches of the library are closed, people are told
-//! why, and it is tried again.
+//! Each library has a task, which ends with its token. Changes during a scan wait for the next one, so that a library has at
+//! most one scan of its watcher. If watching fails, all watches of the library are closed, people see the reason, and it is
+//! tried again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
@@ -24,23 +24,23 @@ use super::Scanner;
 use super::scan::{Reason, ScanRequest};
 use crate::ops::watch::{Notes, Unwatched, Watches, channel};
 
-/// Between two looks at which libraries are to be watched; what is changed here is looked at at once.
+/// Interval between looks for libraries to watch. A change made on this server is looked at at once.
 const LOOK: Duration = Duration::from_mins(1);
-/// Until watching that failed is tried again.
+/// Pause before failed watching is tried again.
 const AGAIN: Duration = Duration::from_mins(5);
-/// Until a scan that failed, or could not be asked for, is asked for again; each time twice as long, up to the longest.
+/// Pause before a failed scan is asked for again; it doubles each time, up to the longest.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
-/// Directories of one library that are watched.
+/// Most watched directories of one library.
 const MOST_DIRECTORIES: usize = 30_000;
-/// Directories of one scan: more are scanned from the one above all of them.
+/// Most directories of one scan; for more, the directory above all of them is scanned.
 const MOST_PLACES: usize = 25;
 
-/// How the watching goes.
+/// State of the watches on all libraries.
 #[derive(Default)]
 pub(super) struct Watching {
     states: Mutex<BTreeMap<String, WatchState>>,
-    /// Told when libraries changed.
+    /// Signal that libraries changed.
     pub changed: Notify,
 }
 
@@ -54,7 +54,7 @@ impl Watching {
     }
 }
 
-/// A library that is watched. Dropped, its task ends.
+/// A watched library. Its task ends when this is dropped.
 struct Watched {
     path: String,
     stop: DropGuard,
@@ -91,7 +91,7 @@ impl Scanner {
         }
     }
 
-    /// How the libraries are watched that were since the server started, the oldest library first.
+    /// States of the watches on the libraries that were watched since the server started, the oldest library first.
     pub async fn watch_status(&self) -> Result<Vec<(MediaLibrary, WatchState)>, LibraryError> {
         let libraries = self.list().await?;
         let states = self.watching.states();
@@ -102,18 +102,18 @@ impl Scanner {
         Ok(found.collect())
     }
 
-    /// Whether this server watches a library.
+    /// True if this server watches a library.
     pub(super) fn is_watched(&self, id: &str) -> bool {
         let states = self.watching.states();
         states.get(id).is_some_and(|state| state.count.is_some())
     }
 
-    /// Ends the task of a library before another one begins: what is told of it is told by one.
+    /// Ends the task of a library before another one begins, so that only one reports on it.
     async fn end(&self, id: &str, watched: &mut HashMap<String, Watched>) {
         if let Some(library) = watched.remove(id) {
             drop(library.stop);
             let _ = library.task.await;
-            // None of one that was deleted.
+            // A deleted library has no state.
             if let Some(state) = self.watching.states().get_mut(id) {
                 *state = WatchState::default();
             }
@@ -157,7 +157,7 @@ impl Scanner {
         }
     }
 
-    /// Watches a library, again and again where that fails.
+    /// Watches a library; after a failure, again.
     async fn watch(self: Arc<Self>, library: MediaLibrary, stop: CancellationToken) {
         while let Some(why) = stop.run_until_cancelled(self.watch_once(&library)).await {
             if why == Unwatched::Overflow {
@@ -194,7 +194,7 @@ impl Scanner {
         }
     }
 
-    /// Sets watches, and scans what they tell of.
+    /// Sets watches, and scans the directories that they report.
     async fn look_after(
         &self,
         library: &MediaLibrary,
@@ -209,7 +209,7 @@ impl Scanner {
             Err(why) => return why,
         };
         self.told(library, &watches);
-        // What changed while nobody watched.
+        // Changes from the time without watches.
         self.scan_noticed(library, &[String::new()]).await;
         loop {
             notes.told.notified().await;
@@ -244,8 +244,8 @@ impl Scanner {
         self.watching.set(&library.id, state);
     }
 
-    /// Scans directories of a library, and waits until that has ended. What failed is asked for again: nobody else would look
-    /// there before the library's next scan.
+    /// Scans directories of a library, and waits for the end. A failed scan is asked for again, as nothing else looks there
+    /// before the library's next scan.
     async fn scan_noticed(&self, library: &MediaLibrary, places: &[String]) {
         for failures in 0.. {
             match self.scan_places(library, places).await {
@@ -278,12 +278,12 @@ impl Scanner {
     }
 }
 
-/// How long nothing is asked for after so many failures before the last one.
+/// Pause after a number of failures before the last one: it doubles with each, up to [`LONGEST_PAUSE`].
 fn pause(failures: u32) -> Duration {
     PAUSE.saturating_mul(1 << failures.min(10)).min(LONGEST_PAUSE)
 }
 
-/// Works on watches off the async threads. Given up, it is told to stop.
+/// Runs work on watches outside of the async threads. If the caller gives up, the work is told to stop.
 async fn off_thread(
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<Watches, Unwatched> + Send + 'static,
 ) -> Result<Watches, Unwatched> {
@@ -307,7 +307,7 @@ fn gathered(changed: &BTreeSet<Vec<u8>>) -> Vec<String> {
     places
 }
 
-/// The directory above all of these, or one of them.
+/// Deepest directory that is above all of these, or one of them.
 fn common(paths: &BTreeSet<Vec<u8>>) -> String {
     let mut paths = paths
         .iter()

@@ -71,7 +71,7 @@ impl Foundation {
         })
     }
 
-    /// The events that consumers must not miss, stored from now on.
+    /// Outbox of the events that consumers must not miss.
     pub async fn outbox(&self) -> Result<Outbox, StartError> {
         let (ground, patience) = (&self.ground, Patience::STANDARD);
         let metrics = OutboxMetrics::new(&ground.metrics)?;

@@ -55,8 +55,8 @@ pub(super) fn offer_plugins(
     ports.offer::<Arc<dyn Providers>>(plugins.providers());
 }
 
-/// Introduces areas to those that were made before them, and to the plugins: who moves data, touches torrents and media,
-/// sends mail, and has rules on shows.
+/// Connects areas to those that were made before them, and to the plugins: movers of data, control of torrents and media,
+/// mail, and rules about shows.
 pub(super) fn introduce(ports: &Ports, plugins: &Plugins) -> Result<(), PortMissing> {
     let torrents = ports.get::<Arc<Torrents>>()?;
     torrents.use_mover(&ports.get::<Arc<dyn DataMover>>()?);

@@ -76,7 +76,7 @@ fn sqlite(config: &Config, tool: impl FnOnce(String) -> String) -> Result<Sqlite
     }
 }
 
-/// Where the key of the stored secrets is.
+/// Place of the key of the stored secrets, for people.
 fn key_place(config: &Config) -> String {
     match &config.secrets.encryption {
         Some(_) => "ENCRYPTION_KEY".to_owned(),

@@ -47,7 +47,7 @@ pub(super) fn new(role: Role, language: Language, name: &Name) -> ExitCode {
     }
 }
 
-/// A configuration, as the service takes it of whoever enters it (that of an engine in `config` of `POST /api/engines`).
+/// A configuration, as users enter it in the service (that of an engine in `config` of `POST /api/engines`).
 #[derive(Clone, Debug)]
 pub(super) struct TargetConfig(Map<String, Value>);
 
@@ -92,7 +92,7 @@ pub(super) async fn check(file: &Path, target: Option<TargetConfig>) -> ExitCode
     }
 }
 
-/// Prints what the plugin says, in its log and on its standard output and error, as it says it.
+/// Prints the plugin's log, standard output and standard error as they come.
 fn hear() {
     let filter = tracing_subscriber::EnvFilter::new("warn,plugin=trace");
     // Only a test may have set another one before.
@@ -105,7 +105,7 @@ fn hear() {
         .try_init();
 }
 
-/// Judges a configuration as the server does when an engine is created.
+/// Checks a configuration as the server does when an engine is created.
 fn judge(schema: &Value, config: &Map<String, Value>) -> Result<(), String> {
     let mut broken = config_schema::broken_rules(schema, config).map_err(|error| error.to_string())?;
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -123,7 +123,7 @@ fn judge(schema: &Value, config: &Map<String, Value>) -> Result<(), String> {
     Err(messages.join("; "))
 }
 
-/// Where compiled code is kept between two runs: compiling a plugin in Python takes many seconds.
+/// Directory of compiled code between two runs: compiling a plugin in Python takes many seconds.
 fn cache_dir() -> Option<PathBuf> {
     let own = || {
         let home = std::env::var_os("HOME").map(PathBuf::from)?;

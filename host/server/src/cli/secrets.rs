@@ -59,7 +59,7 @@ fn show(report: &AreaReport, dry_run: bool) {
     }
 }
 
-/// What the operator can do now.
+/// Prints the next step for the operator, and returns the exit code.
 fn conclude(reports: &[AreaReport], config: &Config, dry_run: bool) -> ExitCode {
     let total = |count: fn(&AreaReport) -> u64| reports.iter().map(count).sum::<u64>();
     if total(|report| report.unreadable) > 0 {

@@ -1,7 +1,7 @@
 //! `quartermaster user list` and `quartermaster user reset-password NAME`: the operator's way in when nobody can sign
 //! in any more. Both work beside a running server or without one.
 //!
-//! Bounds: of a password on standard input, 4 KiB.
+//! Bound: a password on standard input has at most 4 KiB.
 
 use std::io::{BufRead as _, Read as _};
 
@@ -169,7 +169,7 @@ fn row(user: &Listed) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// A name must not move the cursor of whoever reads the list.
+/// Text without control characters, which could move the cursor of a terminal.
 fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '?' } else { c })

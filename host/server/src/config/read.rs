@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         Ok((!trimmed.is_empty()).then(|| trimmed.to_owned()))
     }
 
-    /// A value that `parse` understands; `expected` tells a person what it should have been.
+    /// Value that `parse` accepts; `expected` describes a valid one, for the error.
     pub(super) fn parsed<T>(
         &self,
         variable: &'static str,
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         Ok(items.filter(|items| !items.is_empty()))
     }
 
-    /// Taken as it is, spaces included.
+    /// Secret as it is, spaces included.
     pub(super) fn secret(&self, variable: &'static str) -> Result<Option<Secret>, ConfigError> {
         let Some(value) = (self.lookup)(variable).filter(|value| !value.is_empty()) else {
             return Ok(None);

@@ -194,7 +194,7 @@ fn secrets_are_not_shown_when_refused() {
     }
 }
 
-/// What is asked for is in the table, and what is in the table is asked for.
+/// Every variable that is read is in the table, and every one in the table is read.
 #[test]
 fn the_table_of_variables_is_what_is_read() {
     let asked = RefCell::new(BTreeSet::new());

@@ -251,7 +251,7 @@ pub const VARIABLES: &[Variable] = &[
     ),
 ];
 
-/// What `lookup` holds of the table.
+/// Values that `lookup` has for the variables of the table.
 pub(super) fn environment(lookup: &dyn Fn(&str) -> Option<OsString>) -> Vec<EnvEntry> {
     VARIABLES
         .iter()

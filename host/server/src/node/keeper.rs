@@ -1,4 +1,4 @@
-//! Keeps the lease of the active node, and finds out when it is lost.
+//! Task that keeps the lease of the active node, and notices its loss.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use tokio_util::task::TaskTracker;
 use super::CAUTION;
 use super::place::Place;
 
-/// Between two renewals: two of them may fail before the mandate ends.
+/// Interval between two renewals: two of them may fail before the mandate ends.
 const RENEW_EVERY: Duration = Duration::from_millis(1500);
-/// After one that failed.
+/// Pause after a failed renewal.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
 
 /// The task that keeps a lease.
@@ -23,19 +23,19 @@ pub struct Keeper {
     stop: CancellationToken,
     task: TaskTracker,
     succeeded: watch::Receiver<bool>,
-    /// Its lock is held for as long as anything of this server may run.
+    /// Lock on the place, held for as long as anything of this server may run.
     _place: Place,
 }
 
-/// What it is kept with.
+/// Parts of the task that keeps a lease.
 pub struct Kept {
     pub lease: Lease,
     pub term: i64,
     pub node: Node,
     pub mandate: Mandate,
-    /// Woken when a write was refused.
+    /// Signal that a write was refused.
     pub refused: Arc<Notify>,
-    /// Turns true when another server has taken over.
+    /// Value that turns true when another server has taken over.
     pub succeeded: watch::Sender<bool>,
 }
 
@@ -57,7 +57,7 @@ impl Keeper {
         self.succeeded.clone()
     }
 
-    /// The task has ended by itself where the server was succeeded.
+    /// Stops the task and gives the lease back. If the server was succeeded, the task has ended by itself.
     pub async fn give_back(&self) {
         self.stop.cancel();
         self.task.wait().await;

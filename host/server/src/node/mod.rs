@@ -1,12 +1,12 @@
 //! Several servers on one PostgreSQL: one is active, under a lease in the database, the others stand by.
 //!
-//! A server that is not the first waits here, before anything is wired that could act: it listens, answers how it is and who
-//! is active, and has compiled the plugins. Once the lease of the active one is over it begins the next term and the start
-//! goes on. A server that was succeeded ends its process: whoever supervises it starts it again, as a standby. Nothing of
-//! what it believed outlives it.
+//! A server that is not the first waits here, before any active part is wired: it listens, reports its health and the active
+//! node, and has the plugins compiled. Once the lease of the active one is over, it begins the next term and the start goes
+//! on. A server that was succeeded ends its process; its supervisor starts it again, as a standby. Nothing of its state in
+//! memory survives.
 //!
-//! What the database guards is fenced there (`qm_db`): no write of an earlier term is committed. What it does not guard (torrent
-//! clients, files) needs the [`Mandate`], which ends [`CAUTION`] before the lease.
+//! Writes to the database are fenced there (`qm_db`): no write of an earlier term is committed. Effects outside of it (on
+//! torrent clients, files) need the [`Mandate`], which ends [`CAUTION`] before the lease.
 //!
 //! An SQLite file has one server, by a lock on it; nothing of this runs there.
 
@@ -36,18 +36,18 @@ use keeper::{Keeper, Kept};
 use place::Place;
 use standby::Standby;
 
-/// How long the active node keeps the others off without a word. With a look every second, and the start of what acts, a
-/// take-over is done within ten seconds.
+/// Time for which the active node keeps its lease without renewing it. With a look every second, and the start of what acts,
+/// a take-over is done within ten seconds.
 const LEASE: Duration = Duration::from_secs(6);
-/// So long before the end of the lease nothing more is sent anywhere: what was sent has the time to arrive.
+/// Time before the end of the lease in which nothing more is sent anywhere: earlier requests have this time to arrive.
 const CAUTION: Duration = Duration::from_secs(1);
-/// Between two looks of a standby.
+/// Interval between looks of a standby at the lease.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The place of a server among those of its database. Clones are handles to the same one.
 #[derive(Clone)]
 pub struct Post {
-    /// What it writes is refused once it was succeeded.
+    /// Database of the service. Writes of a server that was succeeded are refused.
     pub db: Db,
     pub node: Node,
     pub mandate: Mandate,
@@ -55,7 +55,7 @@ pub struct Post {
 }
 
 impl Post {
-    /// Of the one server of a database, or of one that others must not know of.
+    /// Place of the only server of a database, or of one that other servers must not know of.
     pub fn alone(db: Db, name: impl Into<String>) -> Self {
         Self {
             db,
@@ -65,12 +65,12 @@ impl Post {
         }
     }
 
-    /// Turns true when another server has taken over; never, where there is none.
+    /// Signal that another server has taken over; it never comes for a server alone.
     pub fn succession(&self) -> Succession {
         Succession(self.keeper.as_ref().map(|keeper| keeper.succession()))
     }
 
-    /// Lets another one take over at once. To be called when nothing acts any more.
+    /// Lets another server take over at once. It is called when this one does nothing any more.
     pub async fn give_back(&self) {
         if let Some(keeper) = &self.keeper {
             keeper.give_back().await;
@@ -78,7 +78,7 @@ impl Post {
     }
 }
 
-/// Tells when a server was succeeded.
+/// Signal that a server was succeeded.
 pub struct Succession(Option<watch::Receiver<bool>>);
 
 impl Succession {
@@ -89,16 +89,16 @@ impl Succession {
             None => false,
         };
         if !told {
-            // It was given back, or there is none: nobody succeeds this server against its will.
+            // The lease was given back, or there is none: this server cannot be succeeded any more.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// When the process is asked to end. It may be waited for more than once, as long as it has not come.
+/// Request to end the process. It may be awaited more than once, as long as it has not come.
 pub type Asked<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send)>;
 
-/// What a server brings that wants to be the active one.
+/// Parts of a server that wants to be the active one.
 pub struct Candidate<'a> {
     pub config: &'a Config,
     pub secrets: &'a Secrets,
@@ -106,7 +106,7 @@ pub struct Candidate<'a> {
     pub net: &'a Net,
     pub compiler: &'a Compiler,
     pub db: Db,
-    /// What the sessions of `db` are called.
+    /// Name of the sessions of `db`.
     pub session: String,
     pub listener: &'a TcpListener,
 }
@@ -141,7 +141,7 @@ impl Candidate<'_> {
             told_lost: false,
         };
         if waiting.lease.look().await?.is_none() {
-            // It is new, or was made by a version that knows no leases: then there is nobody to ask.
+            // The database is new, or from a version without leases: no other node has to be asked.
             self.net.has_authorities().await?;
             start::migrate(&self.db, self.config, self.ctx).await?;
         }
@@ -185,15 +185,15 @@ struct Waiting {
     node: Node,
     lease: Lease,
     place: Place,
-    /// What it answers with, once it is clear that it has to wait.
+    /// Server that answers requests during the wait, once it is clear that there is one.
     standby: Option<Standby>,
     address: SocketAddr,
-    /// The log says that the database does not answer, and not yet that it does again.
+    /// True if the log says that the database does not answer, and not yet that it does again.
     told_lost: bool,
 }
 
 impl Waiting {
-    /// Looks once, and takes over where that is due: the term, and when it was begun at the latest.
+    /// Looks at the lease once, and takes over if that is due. Returns the term, and the latest time at which it began.
     async fn look(&mut self, candidate: &Candidate<'_>) -> Result<Option<(i64, Duration)>, StartError> {
         match self.try_once(candidate).await {
             Ok(taken) => {
@@ -274,7 +274,7 @@ fn name(config: &Config, address: SocketAddr) -> String {
         .unwrap_or_else(|| format!("{}:{port}", machine_name()))
 }
 
-/// Where it can be found: one that listens on all addresses says which machine it is on.
+/// Address for other servers: a server that listens on all addresses gives the name of its machine.
 fn told_address(address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         format!("{}:{}", machine_name(), address.port())

@@ -1,24 +1,24 @@
-//! The data directory of a server as its machine knows it, and a lock in it. Whoever has the lock knows that nobody else
-//! works there any more: a server that was killed and comes back need not wait for the end of its own lease.
+//! Identity of a server's data directory on its machine, and a lock in it. The holder of the lock knows that no other server
+//! works there: a server that was killed and comes back need not wait for the end of its own lease.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 const FILE: &str = "node.lock";
-/// Another one after each start of the machine.
+/// File with an id that is new after each start of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Where a server works.
+/// Place where a server works: its data directory on its machine.
 pub struct Place {
-    /// The same for two processes exactly if they would take the same lock; empty when that is not known.
+    /// Text that is equal for two processes exactly if they would take the same lock; empty if unknown.
     identity: String,
     file: Option<File>,
     locked: bool,
 }
 
 impl Place {
-    /// Nowhere that is known.
+    /// Unknown place.
     pub fn none() -> Self {
         Self {
             identity: String::new(),
@@ -27,7 +27,7 @@ impl Place {
         }
     }
 
-    /// In `data_dir`. Where there can be no lock, the place is not known.
+    /// Place of a data directory; unknown if no lock is possible there.
     pub fn of(data_dir: &Path) -> Self {
         let Some((identity, file)) = identify(data_dir) else {
             return Self::none();
@@ -41,8 +41,7 @@ impl Place {
         place
     }
 
-    /// What is entered into the lease: the place of a server that has the lock, and nothing for one that works beside
-    /// another one there.
+    /// Entry for the lease: the identity of the place if this server has its lock, else empty (another server works there).
     pub fn entry(&self) -> String {
         if self.locked {
             self.identity.clone()
@@ -51,7 +50,7 @@ impl Place {
         }
     }
 
-    /// Whether the server that entered `other` worked here, and is gone.
+    /// True if the server that entered `other` worked here and is gone.
     pub fn was_left_by(&mut self, other: &str) -> bool {
         !self.identity.is_empty() && self.identity == other && self.lock()
     }

@@ -1,4 +1,4 @@
-//! What a standby does while it waits: it answers how it is and who is active, and has the plugins compiled.
+//! Work of a standby while it waits: it reports its health and the active node, and has the plugins compiled.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use crate::failure::StartError;
 use crate::plugins::{Kept, plugins_config};
 use crate::{PRODUCT, VERSION, descriptors};
 
-/// What runs while a server waits.
+/// Tasks that run while a server waits.
 pub struct Standby {
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
-    /// Plugins, loaded so that they are compiled. They have no network, and what they would have remembered is forgotten.
+    /// Task that loads the plugins, so that they are compiled. They have no network, and their state is dropped.
     warming: JoinHandle<Option<Arc<PluginHost>>>,
 }
 
@@ -62,7 +62,7 @@ impl Standby {
         let listener =
             twin(candidate.listener).map_err(|source| StartError::listen(config.listen, source))?;
         let until = async move {
-            // That nobody is left to say it means the same.
+            // A dropped sender means the same.
             let _ = stopped.await;
         };
         Ok(Self {
@@ -72,9 +72,9 @@ impl Standby {
         })
     }
 
-    /// Connections that wait to be accepted stay: the socket is also the active server's.
+    /// Ends the standby. Waiting connections stay: the socket is also the active server's.
     pub async fn end(self) {
-        // It has ended only if it panicked, and then there is nobody to tell.
+        // This fails only if the task panicked, and then nothing is left to stop.
         let _ = self.stop.send(());
         if self.warming.is_finished() {
             if let Ok(Some(plugins)) = self.warming.await {
@@ -83,7 +83,7 @@ impl Standby {
         } else {
             self.warming.abort();
         }
-        // What is still being answered is short, and goes on beside the start.
+        // Open requests are short, and go on beside the start.
         drop(self.serving);
     }
 }
@@ -125,7 +125,7 @@ fn twin(listener: &TcpListener) -> std::io::Result<TcpListener> {
     TcpListener::from_std(twin)
 }
 
-/// What the person who started it needs to know.
+/// Prints the address of a standby, and the active node, for the person who started it.
 pub fn greet(address: SocketAddr, active: &Holder) {
     say(format_args!(
         "{PRODUCT} {VERSION} is listening on http://{address}, standing by: the node `{}` ({}) is active",

@@ -1,4 +1,4 @@
-//! Which secrets are taken, generated, kept and refused.
+//! Secrets that are taken, generated, kept and refused.
 
 use super::*;
 

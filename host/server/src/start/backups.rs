@@ -15,7 +15,7 @@ use crate::failure::StartError;
 const DIRECTORY: &str = "backups";
 const PREFIX: &str = "auto-";
 const SUFFIX: &str = ".db";
-/// What a copy is called while it is made; see `qm_db`.
+/// Ending of a copy's name while it is made; see `qm_db`.
 const UNFINISHED: &str = ".part";
 const KEPT: usize = 5;
 

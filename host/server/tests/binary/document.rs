@@ -1,4 +1,4 @@
-//! What the document says of every operation.
+//! Content of the API document for every operation.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ fn permissions_by_body_are_in_the_document() {
     assert_eq!(bulk.as_object().unwrap().len(), 7, "{bulk}");
 }
 
-/// What the connection answers before anybody knows what was asked for.
+/// Answer of the connection before it knows the operation.
 #[test]
 fn every_operation_may_be_asked_for_with_too_long_a_head() {
     let document: Value = serde_json::from_str(&qm_server::api::document().unwrap()).unwrap();

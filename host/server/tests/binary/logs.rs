@@ -1,4 +1,4 @@
-//! What the real binary writes to standard error.
+//! Output of the real binary on standard error.
 
 use std::fs::File;
 

@@ -111,7 +111,7 @@ impl At {
         serde_json::from_str(&text).expect("JSON")
     }
 
-    /// How many values the audit trail says were rotated.
+    /// Number of values that were rotated according to the audit trail.
     async fn audited(&self) -> u64 {
         let mut tx = self.db.begin_read().await.expect("begun");
         let rows = all!(&mut tx, (String,), AUDITED).await.expect("read");

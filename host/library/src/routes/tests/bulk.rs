@@ -1,4 +1,4 @@
-//! What is done to many items at once.
+//! Orders for many items at once.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

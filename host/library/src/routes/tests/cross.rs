@@ -1,4 +1,4 @@
-//! What the data set of titles adds to what is said of items.
+//! Additions of the data set of titles to the metadata of items.
 
 use qm_db::{Db, db_test};
 use qm_ports::metadata::{Alone, ExternalId, Rated, TitleKind, Told};
@@ -27,7 +27,7 @@ fn known(site: &Site) {
     site.house.around.teller.own_ids.lock().unwrap().extend(ids);
 }
 
-/// What a provider says, with an id of the data set and none of its own.
+/// Answer of a provider that has an id of the data set and none of its own.
 fn with_titledb(provider: &str, id: &str) -> Told {
     let mut told = ebb(provider);
     if let Some(metadata) = &mut told.metadata {

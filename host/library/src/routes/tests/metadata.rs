@@ -1,4 +1,4 @@
-//! What people and providers say of items.
+//! Metadata of items, from people and from providers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What items are found to be, as a client asks for it.
+//! Identification of items, as clients use it.
 
 use qm_db::{Db, db_test};
 use qm_kernel::Permission;

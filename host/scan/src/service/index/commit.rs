@@ -1,4 +1,4 @@
-//! Changes written down: a few hundred in one transaction.
+//! Writing of changes: a few hundred in one transaction.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,14 +27,14 @@ use crate::repo::moves;
 use crate::repo::moves::Lying;
 use crate::service::moves::{Goal, goal_within};
 
-/// Questions of a change to names.
+/// Question about names that a change needs answered.
 enum Asked {
     File(String, Beside),
     Moved(Lying, String, Beside),
     Extras(Vec<String>, Beside),
 }
 
-/// Answers of names.
+/// Answer to a question about names.
 enum Said {
     File(Box<Read>, Member),
     Moved(Lying, Box<Goal>, Member),
@@ -56,7 +56,8 @@ impl Asked {
             Asked::Extras(shown, beside) => {
                 let owners = shown.iter().map(|shown| {
                     let owner = member::owner_of(shown, kind);
-                    // Where one film lies all extras are its, unless others may come: in the library's own directory.
+                    // In the folder of a single film all extras belong to it. In the library's own directory other films may
+                    // come.
                     let is_its = beside.is_alone && !owner.folder.is_empty();
                     let key = owner.key.filter(|_| !is_its);
                     Owner { key, ..owner }
@@ -67,13 +68,13 @@ impl Asked {
     }
 }
 
-/// Rows that are written in one transaction.
+/// Rows of one transaction.
 #[derive(Default)]
 struct Batch {
     new: Vec<NewItem>,
     copies: Vec<NewCopy>,
     ids: Vec<(String, Ids)>,
-    /// Items by what their files have in common.
+    /// Items by the keys of their files.
     owners: HashMap<String, String>,
     added: u64,
     updated: u64,
@@ -94,7 +95,8 @@ impl<'a> Index<'a> {
         let mut reads = Vec::new();
         for (at, change) in changes.iter().enumerate() {
             match change {
-                // Its items are inserted before this is committed, and nobody sees it earlier.
+                // Written at the end: the items of the directory are inserted before the commit, and nothing is visible
+                // earlier.
                 Change::Read(seen, id) => reads.push((*seen, id)),
                 change => {
                     let said = said[at].take();
@@ -110,7 +112,7 @@ impl<'a> Index<'a> {
         }
         repo::items::insert(&mut tx, &self.of.id, &batch.new, now).await?;
         repo::copies::insert(&mut tx, &self.of.id, &batch.copies, now).await?;
-        // Of episodes the folder of their show says it.
+        // For episodes the folder of the show gives the ids.
         batch
             .ids
             .retain(|(_, ids)| !ids.is_empty() && !self.of.kind.has_shows());
@@ -240,7 +242,7 @@ impl<'a> Index<'a> {
         });
     }
 
-    /// A file holds something else than before.
+    /// Updates a file whose content has changed.
     async fn set(
         &self,
         tx: &mut Tx,
@@ -267,7 +269,7 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    /// The folder of a show was renamed: what is known of it goes along, once.
+    /// Moves a show along with its renamed folder, once.
     async fn carry(&mut self, tx: &mut Tx, from: &str, to: &str) -> Result<(), Stop> {
         let ((from, is_below), (to, _)) = (place::top(from), place::top(to));
         let is_gone = is_below && from != to && !self.present.contains(&*from);
@@ -306,12 +308,12 @@ impl<'a> Index<'a> {
         repo::extras::put(tx, self.row(directory), &extras, new_id).await
     }
 
-    /// The row of a directory that was to have this one.
+    /// Real id of the row of a directory, by the planned one.
     fn row<'i>(&'i self, id: &'i str) -> &'i str {
         self.others.get(id).map_or(id, String::as_str)
     }
 
-    /// Items that were moved since the scan looked: it knows nothing of that, and leaves them alone.
+    /// Items that were moved since the walk: the scan knows nothing of that, and leaves them alone.
     async fn meanwhile(&self, tx: &mut Tx, changes: &[Change<'a>]) -> Result<Meanwhile, DbError> {
         let mut new: Vec<(&str, &str)> = Vec::new();
         let mut stored: Vec<(&Stored, Option<&KnownDirectory>)> = Vec::new();
@@ -356,7 +358,7 @@ impl<'a> Index<'a> {
         Ok(Meanwhile { came, went })
     }
 
-    /// Answers of the names of files, read off the async threads.
+    /// Answers from the names of files, read off the async threads.
     async fn read_names(&self, changes: &[Change<'a>]) -> Result<Vec<Option<Said>>, Stop> {
         let beside = |place: &str| {
             let above = place::parent(place).unwrap_or_default();
@@ -418,7 +420,7 @@ fn key_of(said: &Said) -> Option<&String> {
     }
 }
 
-/// Notes what the files of an item have in common. Another item that has the same takes it over, unless people have said something of it.
+/// Stores the key of an item's files. Another item with the same key takes it over, unless a person has edited it.
 async fn join_or_describe(
     tx: &mut Tx,
     batch: &mut Batch,
@@ -454,7 +456,7 @@ fn stand(seen: &SeenDirectory) -> Stand {
     }
 }
 
-/// Facts that a name says by now and that were not known: an episode, or the last one of several.
+/// Facts that a name gives now and that were not known: an episode, or the last one of several.
 fn numbers(item: &Stored, read: Facts) -> Option<Facts> {
     if item.locked {
         return None;

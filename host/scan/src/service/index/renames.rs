@@ -1,4 +1,4 @@
-//! Files that went and files that came within one scan, found to be the same.
+//! Missing and new files of one scan that are the same file.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use super::{Change, Index};
 use crate::model::renames::{Pairs, Trace};
 use crate::ops::walk::SeenFile;
 
-/// Files of one scan whose content is compared.
+/// Most files of one scan whose content is compared.
 const MOST_COMPARED: usize = 1_000;
 
 impl<'a> Index<'a> {
-    /// Takes what is new for what went, where it is the same file.
+    /// Turns pairs of a missing and a new file into renames, if they are the same file.
     pub(super) async fn follow_renames(&mut self, is_kept: impl Fn(&str) -> bool) -> Result<(), Stop> {
         let came: Vec<(usize, &'a SeenFile)> = self
             .additions
@@ -58,7 +58,7 @@ impl<'a> Index<'a> {
             same.insert(went[one].id.clone());
             self.additions[at] = Change::Move(file, went[one].clone(), directory.clone());
         }
-        // What comes into a folder of renamed files belongs to their items.
+        // Renames come first: new files in a folder of renamed files belong to their items.
         self.additions
             .sort_by_key(|change| !matches!(change, Change::Move(..)));
         self.removals.retain(|change| {
@@ -67,7 +67,7 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    /// First files that are not there any more, of items that have no other one.
+    /// Missing first files of items that have no other file.
     async fn went(&self, is_kept: impl Fn(&str) -> bool) -> Result<Vec<Stored>, Stop> {
         let mut went: Vec<Stored> = Vec::new();
         for change in &self.removals {
@@ -83,8 +83,8 @@ impl<'a> Index<'a> {
             let mut tx = self.room.db.begin_read().await?;
             went.extend(repo::items::of_directory(&mut tx, &known.id).await?);
         }
-        // A further file is found again by its name: nobody has said anything of it. And what has another file that is still there
-        // stays with that.
+        // A further file is found again by its name, as it has no edits. An item with another file that is still there keeps
+        // that one.
         let (first, further): (Vec<Stored>, Vec<Stored>) =
             went.into_iter().partition(|item| item.copy_id.is_none());
         let gone: HashSet<&str> = further.iter().map(|file| &*file.place).collect();
@@ -101,7 +101,7 @@ impl<'a> Index<'a> {
             .collect())
     }
 
-    /// Digests of files, by their places in the list.
+    /// Digests of files, by their positions in the list.
     async fn fingerprints(
         &self,
         files: Vec<(usize, &SeenFile)>,
