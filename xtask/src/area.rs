@@ -120,7 +120,9 @@ pub fn check() -> Result<(), String> {
         "areas::tests",
     ];
     ended(&copy, &tests)?;
-    let server = run::build_server_in(&copy, "dev")?;
+    let server = run::build_server_in(&copy, "dev", |command| {
+        in_copy(command, &copy);
+    })?;
     let printed = Command::new(server)
         .arg("openapi")
         .output()
@@ -197,7 +199,19 @@ fn copy_checkout(copy: &Path) -> Result<(), String> {
 }
 
 fn ended(folder: &Path, args: &[&str]) -> Result<(), String> {
-    setup::ended("cargo", args, cargo().args(args).current_dir(folder))
+    setup::ended(
+        "cargo",
+        args,
+        in_copy(cargo().args(args).current_dir(folder), folder),
+    )
+}
+
+/// The copy shares the checkout's build, of which cargo knows one package by its path from the root: the crate of the migrations
+/// must see that its folder is another one.
+fn in_copy<'a>(command: &'a mut Command, copy: &Path) -> &'a mut Command {
+    command
+        .env("QM_MIGRATIONS", copy.join("migrations"))
+        .env("CARGO_TARGET_DIR", run::target())
 }
 
 fn next_migration(root: &Path) -> Result<u32, String> {

@@ -23,11 +23,15 @@ pub fn run(dev: bool, args: &[String]) -> Result<(), String> {
 
 /// Builds the server in the profile, with the hashes of the plugins that were built on this machine. Answers its program.
 pub fn build_server(profile: &str) -> Result<PathBuf, String> {
-    build_server_in(&paths::root(), profile)
+    build_server_in(&paths::root(), profile, |_| {})
 }
 
-/// Builds the server of another checkout.
-pub fn build_server_in(root: &Path, profile: &str) -> Result<PathBuf, String> {
+/// Builds the server of another checkout; `prepare` adds what its build needs.
+pub fn build_server_in(
+    root: &Path,
+    profile: &str,
+    prepare: impl FnOnce(&mut Command),
+) -> Result<PathBuf, String> {
     println!("building the server ({profile})");
     let mut cargo = cargo();
     cargo
@@ -41,6 +45,7 @@ pub fn build_server_in(root: &Path, profile: &str) -> Result<PathBuf, String> {
             "quartermaster",
         ])
         .current_dir(root);
+    prepare(&mut cargo);
     let hashes = paths::first_party();
     if hashes.exists() {
         cargo.env(paths::FIRST_PARTY, hashes);

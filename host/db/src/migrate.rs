@@ -1,4 +1,7 @@
-//! Migrations, embedded, forward only. All that are pending run in one transaction: they all hold, or none does.
+//! Migrations, forward only. All that are pending run in one transaction: they all hold, or none does. The program registers
+//! its own ([`use_migrations`]); tests of crates read those of the checkout.
+
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
@@ -7,16 +10,38 @@ use crate::open::{Backend, Db};
 use crate::tx::{Connection, Tx};
 use crate::{all, exec, sql};
 
-struct Migration {
-    version: i64,
-    name: &'static str,
-    sqlite: &'static str,
-    postgres: &'static str,
+/// A step of the schema.
+#[derive(Clone, Copy, Debug)]
+pub struct Migration {
+    /// Number of the file, e.g. 31; applied in this order.
+    pub version: i64,
+    /// Name of the file without its ending, e.g. `0031_library`.
+    pub name: &'static str,
+    /// Statements for SQLite.
+    pub sqlite: &'static str,
+    /// Statements for PostgreSQL.
+    pub postgres: &'static str,
 }
 
-/// Migrations of the folder `migrations`, in order (`build.rs` finds them). Never edited once released: what they make is
-/// in people's databases.
-const MIGRATIONS: &[Migration] = include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
+static KNOWN: OnceLock<&'static [Migration]> = OnceLock::new();
+
+/// Registers the migrations of this program, by ascending version, before a database is opened. The first call counts.
+pub fn use_migrations(migrations: &'static [Migration]) {
+    let _ = KNOWN.set(migrations);
+}
+
+/// Migrations of this program.
+///
+/// # Panics
+/// When the program has registered none.
+fn known() -> &'static [Migration] {
+    #[cfg(feature = "testing")]
+    return KNOWN.get_or_init(crate::testing::migrations);
+    #[cfg(not(feature = "testing"))]
+    KNOWN
+        .get()
+        .expect("a program registers its migrations before it opens a database")
+}
 
 sql! {
     APPLIED = "SELECT version, name, checksum FROM schema_migrations ORDER BY version";
@@ -42,7 +67,7 @@ impl Applied {
         let ours = |rows: &Vec<(i64, String, String)>| {
             let first = rows.first().map(|(version, name, _)| (*version, name.as_str()));
             first
-                == MIGRATIONS
+                == known()
                     .first()
                     .map(|migration| (migration.version, migration.name))
         };
@@ -57,7 +82,7 @@ impl Applied {
 
 /// Refuses an SQLite database that this program cannot bring up to date.
 pub(crate) fn known_to_us(applied: &Applied) -> Result<(), DbError> {
-    pending(Backend::Sqlite, MIGRATIONS, &applied.0).map(drop)
+    pending(Backend::Sqlite, known(), &applied.0).map(drop)
 }
 
 /// A database with pending migrations.
@@ -72,12 +97,12 @@ pub struct Outdated {
 impl Db {
     /// The state from which [`Db::migrate`] would start; `None` when nothing is pending. Changes nothing.
     pub async fn outdated(&self) -> Result<Option<Outdated>, DbError> {
-        outdated(self, MIGRATIONS).await.map_err(explain)
+        outdated(self, known()).await.map_err(explain)
     }
 
     /// Brings the schema up to what this program needs. Changes nothing when it is there already.
     pub async fn migrate(&self) -> Result<(), DbError> {
-        if apply(self, MIGRATIONS).await.map_err(explain)? {
+        if apply(self, known()).await.map_err(explain)? {
             // Merged now, so that a later kill need not replay all of it.
             self.fold_log().await;
         }
@@ -104,18 +129,15 @@ fn explain(error: DbError) -> DbError {
 /// SHA-256 of all texts, for tests that keep a database between processes.
 #[cfg(feature = "testing")]
 pub(crate) fn fingerprint(backend: Backend) -> String {
-    let texts: Vec<&str> = MIGRATIONS
-        .iter()
-        .map(|migration| migration.text(backend))
-        .collect();
+    let texts: Vec<&str> = known().iter().map(|migration| migration.text(backend)).collect();
     checksum(&texts.join("\n"))
 }
 
 /// Applies the migrations up to `version`, for tests of what an earlier version left.
 #[cfg(feature = "testing")]
 pub(crate) async fn up_to(db: &Db, version: i64) -> Result<(), DbError> {
-    let end = MIGRATIONS.partition_point(|migration| migration.version <= version);
-    apply(db, &MIGRATIONS[..end]).await.map(drop)
+    let end = known().partition_point(|migration| migration.version <= version);
+    apply(db, &known()[..end]).await.map(drop)
 }
 
 async fn outdated(db: &Db, known: &[Migration]) -> Result<Option<Outdated>, DbError> {
@@ -227,13 +249,7 @@ mod tests {
     sql! { COUNT = "SELECT COUNT(*) FROM schema_migrations"; }
 
     fn with(more: Vec<Migration>) -> Vec<Migration> {
-        let copy = |m: &Migration| Migration {
-            version: m.version,
-            name: m.name,
-            sqlite: m.sqlite,
-            postgres: m.postgres,
-        };
-        MIGRATIONS.iter().map(copy).chain(more).collect()
+        known().iter().copied().chain(more).collect()
     }
 
     async fn count(db: &Db) -> i64 {
@@ -249,7 +265,7 @@ mod tests {
             assert_eq!(db.outdated().await.unwrap(), None);
             let known = with(vec![GOOD]);
             let outdated = outdated(&db, &known).await.unwrap().unwrap();
-            let last = MIGRATIONS.last().map(|migration| migration.version);
+            let last = known().last().map(|migration| migration.version);
             assert_eq!((outdated.version, outdated.target), (last, GOOD.name));
             apply(&db, &known).await.unwrap();
             apply(&db, &known).await.unwrap();

@@ -122,7 +122,10 @@ fn header_values(headers: &Value) -> Value {
 
 fn is_address(text: &str) -> bool {
     let text = text.trim_start();
-    text.starts_with("magnet:")
+    let is_magnet = text
+        .get(..7)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("magnet:"));
+    is_magnet
         || text
             .split_once("://")
             .is_some_and(|(scheme, _)| is_scheme(scheme))

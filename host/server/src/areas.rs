@@ -74,7 +74,10 @@ fn in_order() -> Vec<&'static AreaSpec> {
         let next = AREAS
             .iter()
             .find(|area| !is_made(area.name) && area.after.iter().all(|need| is_made(need)));
-        made.push(next.expect("no area needs itself, and none one that is not there"));
+        made.push(next.unwrap_or_else(|| {
+            let left: Vec<_> = AREAS.iter().filter(|area| !is_made(area.name)).collect();
+            panic!("areas need each other, or one that is not there: {left:?}")
+        }));
     }
     made
 }

@@ -122,7 +122,6 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         db: ground.db.clone(),
         ctx: ground.ctx.clone(),
     };
-    watches.start(&ground.background);
     let updates = Updates::new(UpdateDeps {
         db: ground.db.clone(),
         settings: ground.settings.clone(),
@@ -133,8 +132,8 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         url: parts.update_url,
         current: parts.build.version,
     });
-    updates.start(&ground.background);
-    Ok(area(System {
+    let looking = updates.clone();
+    let mut area = area(System {
         health: Health {
             engines,
             plugins: parts.plugins.clone(),
@@ -159,10 +158,15 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         updates,
         metrics: ground.metrics.clone(),
         node: parts.node,
-    }))
+    });
+    area.loops
+        .push(Box::new(move |background| watches.start(background)));
+    area.loops
+        .push(Box::new(move |background| looking.start(background)));
+    Ok(area)
 }
 
-/// Area with its routes and loops.
+/// Area with its routes.
 fn area(system: System) -> Area {
     Area::new(&AREA, routes().with_state(system))
 }

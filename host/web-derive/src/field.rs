@@ -148,6 +148,17 @@ impl Words {
     }
 }
 
+impl Words {
+    /// True with a word that only a field which is read by rules obeys.
+    fn shapes_a_value(&self) -> bool {
+        self.kind.is_some()
+            || self.default.is_some()
+            || self.is_trimmed
+            || self.convert.is_some()
+            || self.stand_in.is_some()
+    }
+}
+
 impl Field {
     pub fn read(field: &syn::Field) -> Result<Self> {
         let mut words = Words::default();
@@ -162,6 +173,10 @@ impl Field {
                 if let Some(rule) = words.rules.first() {
                     let text = format!("`{}` has no effect: the field isn't read by rules", rule.name);
                     return Err(Error::new(rule.name.span(), text));
+                }
+                if words.shapes_a_value() {
+                    let text = "`default`, `trim`, `map`, `and_then`, `stand_in` and kinds have no effect: the field isn't read by rules";
+                    return Err(Error::new(span, text));
                 }
                 way
             }

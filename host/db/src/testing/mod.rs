@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sqlx::{ConnectOptions as _, Executor as _};
 
-use crate::migrate;
+use crate::migrate::{self, Migration};
 use crate::open::{Backend, Db};
 use crate::statement::STATEMENTS;
 use crate::tx::Connection;
@@ -157,6 +157,41 @@ impl Drop for Scratch {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
+}
+
+/// Migrations of the checkout, read from its folder: a new one does not compile the crates that test with it.
+///
+/// # Panics
+/// When there is no folder `migrations` above the crate that is tested, or a file cannot be read.
+pub(crate) fn migrations() -> &'static [Migration] {
+    let begin =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(std::env::current_dir, |dir| Ok(dir.into()));
+    let begin = begin.expect("a folder to begin in");
+    let mut folders = begin.ancestors().map(|above| above.join("migrations"));
+    let folder = folders.find(|folder| folder.join("sqlite").is_dir());
+    let folder = folder.unwrap_or_else(|| panic!("no folder `migrations` above {}", begin.display()));
+    let text = |kind: &str, name: &str| -> &'static str {
+        let path = folder.join(kind).join(format!("{name}.sql"));
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        text.leak()
+    };
+    let entries = std::fs::read_dir(folder.join("sqlite")).expect("a folder of migrations");
+    let mut migrations: Vec<Migration> = entries
+        .filter_map(|entry| {
+            let file = entry.expect("an entry").file_name().into_string().ok()?;
+            let name: &'static str = file.strip_suffix(".sql")?.to_owned().leak();
+            let (number, _) = name.split_once('_').expect("NNNN_subject");
+            Some(Migration {
+                version: number.parse().expect("a number"),
+                name,
+                sqlite: text("sqlite", name),
+                postgres: text("postgres", name),
+            })
+        })
+        .collect();
+    migrations.sort_by_key(|migration| migration.version);
+    migrations.leak()
 }
 
 /// Migrates a new database to the schema of an earlier version: that of migration `version`.

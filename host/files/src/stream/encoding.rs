@@ -61,8 +61,17 @@ impl Encoding {
             Err(_) => {}
         }
         let high = bytes.iter().filter(|byte| **byte >= 0x80).count();
-        let blocks = bytes.iter().filter(|byte| (0xb0..=0xdf).contains(*byte)).count();
-        let share = blocks as f64 / high.max(1) as f64;
+        // Frames and blocks of code page 437 are letters in other encodings: outside of a release note only those count that
+        // drawings are mostly made of.
+        let is_drawn = |byte: u8| {
+            if nfo {
+                matches!(byte, 0xb0..=0xdf)
+            } else {
+                matches!(byte, 0xb0..=0xb3 | 0xba | 0xc4 | 0xcd | 0xdb..=0xdf)
+            }
+        };
+        let drawn = bytes.iter().filter(|byte| is_drawn(**byte)).count();
+        let share = drawn as f64 / high.max(1) as f64;
         if share >= if nfo { 0.25 } else { 0.5 } {
             return Encoding::Cp437;
         }
@@ -156,9 +165,16 @@ mod tests {
     fn other_languages_are_guessed_as_browsers_do() {
         let cyrillic = "Тихая гавань, сезон первый: серия вторая";
         let japanese = "静かな港の物語、第一話です";
+        let chinese = "安静的港湾，第一季第二集，中文字幕";
+        let korean = "고요한 항구, 첫 번째 시즌 두 번째 이야기";
         for (encoding, text) in [
             (encoding_rs::WINDOWS_1251, cyrillic),
+            (encoding_rs::WINDOWS_1251, "ТИХАЯ ГАВАНЬ, СЕЗОН ПЕРВЫЙ"),
+            (encoding_rs::KOI8_U, cyrillic),
             (encoding_rs::SHIFT_JIS, japanese),
+            (encoding_rs::EUC_JP, japanese),
+            (encoding_rs::GBK, chinese),
+            (encoding_rs::EUC_KR, korean),
         ] {
             let (bytes, _, _) = encoding.encode(text);
             let detected = Encoding::detect(&bytes, false);

@@ -15,6 +15,7 @@ sql! {
          'waiting', 'blocked', 'running', 'pausing', 'paused', 'retrying', 'cancelling')"
     );
     IDEMPOTENCY_KEY = "SELECT idempotency_key FROM platform_jobs WHERE id = $1";
+    RELEASE_KEY = "UPDATE platform_jobs SET idempotency_key = NULL WHERE id = $1";
     HAS_INPUT = "SELECT 1 FROM platform_jobs WHERE id = $1 AND input IS NOT NULL";
     INPUT = "SELECT input FROM platform_jobs WHERE id = $1";
     /// The creator is left empty when the user no longer exists: a token outlives its user by some minutes.
@@ -111,6 +112,11 @@ pub async fn find_active(tx: &mut Tx, key: &str) -> Result<Option<Job>, JobsErro
 pub async fn idempotency_key(tx: &mut Tx, id: &str) -> Result<Option<String>, DbError> {
     let found = qm_db::opt!(tx, (Option<String>,), IDEMPOTENCY_KEY, id).await?;
     Ok(found.and_then(|(key,)| key))
+}
+
+/// Takes the idempotency key off a job, so that it no longer answers for new ones.
+pub async fn release_key(tx: &mut Tx, id: &str) -> Result<(), DbError> {
+    qm_db::exec!(tx, RELEASE_KEY, id).await?.exactly(1)
 }
 
 /// True when the input of the job is stored.

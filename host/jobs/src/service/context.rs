@@ -239,6 +239,12 @@ impl JobContext {
         if beaten { Ok(()) } else { Err(self.lost().into()) }
     }
 
+    /// Takes the idempotency key off this job, in the transaction of the work: requests that come later begin a job of their
+    /// own. For a job that goes on after the part that requests may share.
+    pub async fn release_key_in(&self, tx: &mut Tx) -> Result<(), JobError> {
+        Ok(repo::jobs::release_key(tx, &self.job.id).await?)
+    }
+
     /// Queues a child of this job; returns its id.
     pub async fn spawn(&self, child: NewJob) -> Result<String, JobError> {
         self.enqueue_child(child).await.map_err(JobError::from)

@@ -194,6 +194,9 @@ db_test! {
         house.file("films/C.2003.mkv", 1);
         let next = House::over(&db, house.root.clone(), pace());
         next.around.teller.will_say(told("provider_b"));
+        let again = next.app.scanner.scan(next.caller(), &films.id).await.unwrap();
+        assert_ne!(again, job, "a scan that has ended answers for no other");
+        assert!(next.app.scanner.cancel_job(next.caller(), &again).await.unwrap());
         next.starts_jobs().await;
         assert_eq!(next.ended(&job).await.0, "completed");
         assert_eq!((described(&next).await.len(), asked(&next).len()), (2, 1), "only the other one is asked about");

@@ -194,7 +194,7 @@ impl JobHandler for Scanning {
             };
             match scanned {
                 Ok(Scanned { summary, is_followed }) => {
-                    // Other scans can run meanwhile: providers may take their time.
+                    // Scans of downloads can run meanwhile: providers may take their time.
                     let enriched = if is_followed {
                         room.identify.follow_scan(&found, job).await?
                     } else {
@@ -503,6 +503,8 @@ impl Scan<'_> {
             let state = serde_json::to_value(State { scanned });
             let state = state.map_err(|error| JobError::new("checkpoint", error.to_string()))?;
             self.job.save_in(&mut tx, &state).await?;
+            // A scan that is asked for from now on must read the disk again.
+            self.job.release_key_in(&mut tx).await?;
         }
         tx.commit().await?;
         Ok(())

@@ -409,6 +409,19 @@ both_databases! {
             assert_eq!(named(name), Some(&wanted));
             assert_eq!(keys(&wanted), words(SCHEDULE));
         }
+        for (name, module) in [
+            ("torrent_moves", "torrents"),
+            ("rss_poll", "rss"),
+            ("media.library_scans", "media_manager"),
+            ("media.probe_backfill", "media_manager"),
+            ("titledb.auto_update", "media_manager"),
+            ("media_server_health_check", "media_server_analytics"),
+            ("shows.refresh", "system"),
+            ("notification_delivery_worker", "system"),
+            ("automation.runs", "system"),
+        ] {
+            assert_eq!(named(name).map(|schedule| &schedule["module"]), Some(&json!(module)), "{name}");
+        }
         assert!(schedules.is_sorted_by_key(|schedule| schedule["name"].as_str().expect("a name")));
         // Whatever has run is counted by its name, so whatever is counted has to be listed.
         let metrics = server.admin().send("GET", "/api/system/metrics", None).await.text();

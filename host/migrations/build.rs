@@ -7,35 +7,39 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+/// Variable with another folder than that of the checkout: for a copy of it that shares the build.
+const FOLDER: &str = "QM_MIGRATIONS";
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let crate_dir =
-        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo says where the crate is")?);
-    let folder = crate_dir.join("../../migrations");
+    let crate_dir = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo says where the crate is")?;
+    let own = PathBuf::from(crate_dir).join("../../migrations");
+    let folder = std::env::var_os(FOLDER).map_or(own, PathBuf::from);
+    println!("cargo::rerun-if-env-changed={FOLDER}");
     println!("cargo::rerun-if-changed=../../migrations/sqlite");
     println!("cargo::rerun-if-changed=../../migrations/postgres");
     let (sqlite, mut postgres) = (texts(&folder.join("sqlite"))?, texts(&folder.join("postgres"))?);
-    let mut source = String::from("&[\n");
-    let mut versions = BTreeMap::new();
+    let mut migrations = BTreeMap::new();
     for (name, sqlite) in sqlite {
         let postgres = postgres
             .remove(&name)
             .ok_or_else(|| format!("migrations/postgres lacks {name}.sql"))?;
-        let (number, _) = name
+        let number = name
             .split_once('_')
-            .ok_or_else(|| format!("{name}: name it NNNN_subject"))?;
-        let version: i64 = number
-            .parse()
-            .map_err(|_| format!("{name}: name it NNNN_subject"))?;
-        if let Some(other) = versions.insert(version, name.clone()) {
+            .and_then(|(number, _)| number.parse::<i64>().ok());
+        let version = number.ok_or_else(|| format!("{name}: name it NNNN_subject"))?;
+        if let Some((other, ..)) = migrations.insert(version, (name.clone(), sqlite, postgres)) {
             return Err(format!("{other} and {name} have one number").into());
         }
+    }
+    if let Some(name) = postgres.keys().next() {
+        return Err(format!("migrations/sqlite lacks {name}.sql").into());
+    }
+    let mut source = String::from("&[\n");
+    for (version, (name, sqlite, postgres)) in migrations {
         writeln!(
             source,
             "Migration {{ version: {version}, name: {name:?}, sqlite: {sqlite:?}, postgres: {postgres:?} }},"
         )?;
-    }
-    if let Some(name) = postgres.keys().next() {
-        return Err(format!("migrations/sqlite lacks {name}.sql").into());
     }
     source.push(']');
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo says where to write")?);
