@@ -263,12 +263,12 @@ mod tests {
             let before = count(&db).await;
             db.migrate().await.unwrap();
             assert_eq!(db.outdated().await.unwrap(), None);
-            let known = with(vec![GOOD]);
-            let outdated = outdated(&db, &known).await.unwrap().unwrap();
+            let both = with(vec![GOOD]);
+            let outdated = outdated(&db, &both).await.unwrap().unwrap();
             let last = known().last().map(|migration| migration.version);
             assert_eq!((outdated.version, outdated.target), (last, GOOD.name));
-            apply(&db, &known).await.unwrap();
-            apply(&db, &known).await.unwrap();
+            apply(&db, &both).await.unwrap();
+            apply(&db, &both).await.unwrap();
             assert_eq!(count(&db).await, before + 1);
         }
 
@@ -297,8 +297,8 @@ mod tests {
 
         async fn two_programs_that_start_at_once_migrate_once(db: Db) {
             let other = db.clone();
-            let known = with(vec![GOOD]);
-            let (one, two) = tokio::join!(apply(&db, &known), apply(&other, &known));
+            let both = with(vec![GOOD]);
+            let (one, two) = tokio::join!(apply(&db, &both), apply(&other, &both));
             one.unwrap();
             two.unwrap();
         }
