@@ -38,7 +38,7 @@ pub use beside::{Access, Beside};
 pub use changes::Changes;
 pub use error::DbError;
 pub use json::Json;
-pub use migrate::{Migration, Outdated, use_migrations};
+pub use migrate::{MIGRATIONS, Migration, Outdated};
 pub use node::{Holder, Lease, Node};
 pub use open::{Backend, Db, PoolCounts};
 pub use sqlx::FromRow;

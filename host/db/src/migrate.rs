@@ -1,7 +1,5 @@
-//! Migrations, forward only. All that are pending run in one transaction: they all hold, or none does. The program registers
-//! its own ([`use_migrations`]); tests of crates read those of the checkout.
-
-use std::sync::OnceLock;
+//! Migrations, forward only. All that are pending run in one transaction: they all hold, or none does. A program is
+//! linked with its own ([`MIGRATIONS`]); tests of crates read those of the checkout.
 
 use sha2::{Digest, Sha256};
 
@@ -23,24 +21,20 @@ pub struct Migration {
     pub postgres: &'static str,
 }
 
-static KNOWN: OnceLock<&'static [Migration]> = OnceLock::new();
+/// Migrations linked into this program, as one list by ascending version; the crate `qm-migrations` has it.
+#[linkme::distributed_slice]
+#[allow(unsafe_code, reason = "the registry is a section of the linked program")]
+pub static MIGRATIONS: [&'static [Migration]];
 
-/// Registers the migrations of this program, by ascending version, before a database is opened. The first call counts.
-pub fn use_migrations(migrations: &'static [Migration]) {
-    let _ = KNOWN.set(migrations);
-}
-
-/// Migrations of this program.
-///
-/// # Panics
-/// When the program has registered none.
+/// Migrations of this program; of a test that is linked with none, those of the checkout.
 fn known() -> &'static [Migration] {
     #[cfg(feature = "testing")]
-    return KNOWN.get_or_init(crate::testing::migrations);
-    #[cfg(not(feature = "testing"))]
-    KNOWN
-        .get()
-        .expect("a program registers its migrations before it opens a database")
+    if MIGRATIONS.is_empty() {
+        return crate::testing::migrations();
+    }
+    MIGRATIONS
+        .first()
+        .expect("a program is linked with its migrations")
 }
 
 sql! {

@@ -20,6 +20,8 @@ pub mod shutdown;
 pub mod start;
 
 pub use plugins::PLUGIN_CACHE;
+// Linked for the migrations that it declares.
+use qm_migrations as _;
 
 /// The product's name, as clients and documents show it.
 pub const PRODUCT: &str = "Quartermaster";

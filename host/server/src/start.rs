@@ -132,13 +132,11 @@ pub fn own_places(config: &Config) -> Result<Vec<OwnPlace>, DbError> {
 
 /// Opens the database for a server, making the data directory first. It is the only one on an SQLite file.
 pub async fn open_database(config: &Config, session: &str) -> Result<Db, StartError> {
-    qm_db::use_migrations(qm_migrations::ALL);
     in_data_dir(config, Db::open_alone(config.database_url.expose(), session)).await
 }
 
 /// Opens a database that is there and up to date, beside a server that may be running.
 pub async fn open_existing(config: &Config) -> Result<Db, StartError> {
-    qm_db::use_migrations(qm_migrations::ALL);
     let url = config.database_url.expose();
     if let Some(file) = SqliteFile::from_url(url)?
         && !file.path().is_file()

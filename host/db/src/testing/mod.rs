@@ -9,8 +9,8 @@ mod template;
 
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 use sqlx::{ConnectOptions as _, Executor as _};
 
@@ -159,11 +159,16 @@ impl Drop for Scratch {
     }
 }
 
-/// Migrations of the checkout, read from its folder: a new one does not compile the crates that test with it.
+/// Migrations of the checkout, read once from its folder: a new one does not compile the crates that test with it.
 ///
 /// # Panics
 /// When there is no folder `migrations` above the crate that is tested, or a file cannot be read.
 pub(crate) fn migrations() -> &'static [Migration] {
+    static READ: LazyLock<Vec<Migration>> = LazyLock::new(read_migrations);
+    &READ
+}
+
+fn read_migrations() -> Vec<Migration> {
     let begin =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(std::env::current_dir, |dir| Ok(dir.into()));
     let begin = begin.expect("a folder to begin in");
@@ -191,7 +196,7 @@ pub(crate) fn migrations() -> &'static [Migration] {
         })
         .collect();
     migrations.sort_by_key(|migration| migration.version);
-    migrations.leak()
+    migrations
 }
 
 /// Migrates a new database to the schema of an earlier version: that of migration `version`.

@@ -2,7 +2,7 @@
 //! end at the same time.
 //!
 //! The first caller writes at once; callers that come during the write wait, and one of them writes for all.
-//! So a search of many indexers costs few commits, and the next request sees the stored pauses.
+//! A search of many indexers costs few commits that way, and the next request sees the stored pauses.
 //!
 //! Bounds: one note per finished request that waits.
 
