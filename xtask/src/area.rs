@@ -63,42 +63,46 @@ pub fn create(root: &Path, name: &str) -> Result<(), String> {
         text.replace("{ {{Pascal}}", &format!("{{{pascal}"))
             .replace("{{Pascal}}", &pascal)
     };
+    let mut files = Vec::new();
     for (file, template) in FILES {
-        write(&folder.join(file), &fill(template))?;
+        files.push((folder.join(file), fill(template)));
     }
     let number = next_migration(root)?;
     for (database, template) in [("sqlite", SQLITE), ("postgres", POSTGRES)] {
         let file = format!("migrations/{database}/{number:04}_{snake}.sql");
-        write(&root.join(file), &fill(template))?;
+        files.push((root.join(file), fill(template)));
     }
-    let dependency = format!("qm-{name} = {{ path = \"host/{name}\" }}\n");
-    insert(root, "Cargo.toml", "qm-system = ", &dependency)?;
-    insert(
-        root,
-        "host/server/Cargo.toml",
-        "qm-system.workspace",
-        &format!("qm-{name}.workspace = true\n"),
-    )?;
-    insert(
-        root,
-        "host/server/src/areas.rs",
-        "];\n/// Time for an area",
-        &format!("    &qm_{snake}::AREA,\n"),
-    )?;
-    let routes = [
-        format!("GET\t/api/{name}/notes\tsettings.view\n"),
-        format!("POST\t/api/{name}/notes\tsettings.manage\n"),
-    ];
-    sort_in(root, "tests/routes.tsv", &routes)?;
     let rows = format!(
         "    row(\"GET /api/{name}/notes\"),\n    row(\"POST /api/{name}/notes\").body(r#\"{{\"text\":\"a note\"}}\"#),\n"
     );
-    insert(
-        root,
-        "tests/tests/all/table.rs",
-        "    row(\"GET /api/audit\"),",
-        &rows,
-    )
+    for (file, before, text) in [
+        (
+            "Cargo.toml",
+            "qm-system = ",
+            format!("qm-{name} = {{ path = \"host/{name}\" }}\n"),
+        ),
+        (
+            "host/server/Cargo.toml",
+            "qm-system.workspace",
+            format!("qm-{name}.workspace = true\n"),
+        ),
+        (
+            "host/server/src/areas.rs",
+            "];\n/// Time for an area",
+            format!("    &qm_{snake}::AREA,\n"),
+        ),
+        ("tests/tests/all/table.rs", "    row(\"GET /api/audit\"),", rows),
+    ] {
+        files.push((root.join(file), with_text(root, file, before, &text)?));
+    }
+    let routes = [
+        format!("GET\t/api/{name}/notes\tsettings.view"),
+        format!("POST\t/api/{name}/notes\tsettings.manage"),
+    ];
+    let table = "tests/routes.tsv";
+    files.push((root.join(table), with_sorted(root, table, &routes)?));
+    // Last, so that a place that is not found leaves everything as it was.
+    files.iter().try_for_each(|(path, text)| write(path, text))
 }
 
 /// Adds an area to a copy of the checkout, builds the server with it, runs its tests, and counts the files outside its crate
@@ -233,28 +237,25 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(failed)
 }
 
-/// Inserts a text before the first place where another one stands.
-fn insert(root: &Path, file: &str, before: &str, text: &str) -> Result<(), String> {
-    let path = root.join(file);
-    let mut old = read(&path)?;
-    let at = old
+/// A file with a text inserted before the first place where another one stands.
+fn with_text(root: &Path, file: &str, before: &str, text: &str) -> Result<String, String> {
+    let mut content = read(&root.join(file))?;
+    let at = content
         .find(before)
         .ok_or_else(|| format!("{file}: `{before}` is not there any more"))?;
-    old.insert_str(at, text);
-    write(&path, &old)
+    content.insert_str(at, text);
+    Ok(content)
 }
 
-/// Sorts lines into a file whose first line is its heading.
-fn sort_in(root: &Path, file: &str, lines: &[String]) -> Result<(), String> {
-    let path = root.join(file);
-    let old = read(&path)?;
-    let (heading, rest) = old.split_once('\n').ok_or_else(|| format!("{file} is empty"))?;
-    let mut all: Vec<&str> = rest
-        .lines()
-        .chain(lines.iter().map(|line| line.trim_end_matches('\n')))
-        .collect();
+/// A file, whose first line is its heading, with lines sorted into it.
+fn with_sorted(root: &Path, file: &str, lines: &[String]) -> Result<String, String> {
+    let content = read(&root.join(file))?;
+    let (heading, rest) = content
+        .split_once('\n')
+        .ok_or_else(|| format!("{file} is empty"))?;
+    let mut all: Vec<&str> = rest.lines().chain(lines.iter().map(String::as_str)).collect();
     all.sort_unstable();
-    write(&path, &format!("{heading}\n{}\n", all.join("\n")))
+    Ok(format!("{heading}\n{}\n", all.join("\n")))
 }
 
 fn read(path: &Path) -> Result<String, String> {
