@@ -458,13 +458,13 @@ impl House {
             pace,
             prober,
             metadata: around.clone(),
+            holders: around.clone(),
+            hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx),
+            titles: around.titles.clone(),
             outside: Outside {
                 mover: around.clone(),
                 payloads: around.clone(),
                 hands: around.clone(),
-                holders: around.clone(),
-                hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx),
-                titles: around.titles.clone(),
                 servers: around.clone(),
             },
         });

@@ -40,7 +40,7 @@ pub use sealed::{AreaReport, Sealed, SealedPage, SealedRow, SealedValues, Secret
 pub use settings::{
     EnvEntry, SecretSetting, Setting, SettingSpec, SettingValue, Settings, Writer, settings_table,
 };
-pub use triggers::{NoTriggers, Triggers};
+pub use triggers::Triggers;
 
 #[doc(hidden)]
 pub mod private {

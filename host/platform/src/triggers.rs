@@ -10,13 +10,3 @@ pub trait Triggers: Send + Sync {
     /// Stores the runs of matching rules in the transaction of what happened; they begin after its commit.
     async fn fire(&self, tx: &mut Tx, trigger: &str, context: &Map<String, Value>) -> Result<(), DbError>;
 }
-
-/// A server without rules.
-pub struct NoTriggers;
-
-#[async_trait]
-impl Triggers for NoTriggers {
-    async fn fire(&self, _: &mut Tx, _: &str, _: &Map<String, Value>) -> Result<(), DbError> {
-        Ok(())
-    }
-}

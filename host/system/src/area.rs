@@ -123,12 +123,8 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         ctx: ground.ctx.clone(),
     };
     let updates = Updates::new(UpdateDeps {
-        db: ground.db.clone(),
-        settings: ground.settings.clone(),
-        audit: ground.audit.clone(),
-        acting: ground.acting.clone(),
+        ground: ground.clone(),
         net: ports.get::<Net>()?,
-        ctx: ground.ctx.clone(),
         url: parts.update_url,
         current: parts.build.version,
     });

@@ -20,7 +20,7 @@ use qm_db::{Db, db_test};
 use qm_kernel::{Ctx, Permission, Role, Secret, Timestamp};
 use qm_net::{Net, NetConfig};
 use qm_platform::area::ContextAction;
-use qm_platform::testing::Claims;
+use qm_platform::testing::{self, Claims};
 use qm_platform::{Audit, AuditTrail, Bus, Cipher, Node, Sealed, SecretSettings, Settings};
 use qm_plugin_host::{Compiler, Limits, PluginHost, PluginHostConfig};
 use qm_ports::{EngineProbe, EngineProbes};
@@ -108,12 +108,8 @@ async fn system(db: &Db, config: PluginHostConfig, folder: &Path, metrics: &Regi
         },
         node: Node::alone("test"),
         updates: Updates::new(UpdateDeps {
-            db: db.clone(),
-            settings: settings.clone(),
-            audit: audit.clone(),
-            acting: Arc::new(Claims),
+            ground: testing::ground(db, ctx, Arc::new(Claims)),
             net,
-            ctx: ctx.clone(),
             url: None,
             current: build.version,
         }),

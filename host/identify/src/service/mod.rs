@@ -20,7 +20,7 @@ use std::sync::Arc;
 use qm_db::Db;
 use qm_jobs::Jobs;
 use qm_kernel::Ctx;
-use qm_media::service::{Pace, Rights};
+use qm_media::service::{Pace, Rights, Shared};
 use qm_platform::{Audit, Triggers};
 use qm_ports::metadata::MetadataChain;
 use qm_ports::titledb::TitleData;
@@ -29,13 +29,7 @@ use tokio::sync::Semaphore;
 
 /// Dependencies of the identification.
 pub struct IdentificationDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub audit: Audit,
-    pub rights: Rights,
-    pub jobs: Jobs,
-    pub triggers: Arc<dyn Triggers>,
-    pub pace: Pace,
+    pub shared: Shared,
     /// Data set of titles.
     pub titles: Arc<dyn TitleData>,
     /// Providers of metadata.
@@ -64,13 +58,13 @@ impl Identification {
     /// Makes the identification and registers its types of jobs. Nothing runs before the jobs are started.
     pub fn new(deps: IdentificationDeps) -> Arc<Self> {
         let room = Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            audit: deps.audit,
-            rights: deps.rights,
-            jobs: deps.jobs,
-            triggers: deps.triggers,
-            pace: deps.pace,
+            db: deps.shared.db,
+            ctx: deps.shared.ctx,
+            audit: deps.shared.audit,
+            rights: deps.shared.rights,
+            jobs: deps.shared.jobs,
+            triggers: deps.shared.triggers,
+            pace: deps.shared.pace,
             titles: deps.titles,
             metadata: deps.metadata,
             hub: deps.hub,

@@ -37,9 +37,12 @@ use std::sync::Arc;
 
 pub use file_events::FileEvents;
 use qm_jobs::Jobs;
-use qm_media::service::{Pace, Rights};
+use qm_media::service::{Pace, Rights, Shared};
 use qm_platform::{Ground, Triggers};
+use qm_ports::Holders;
 use qm_ports::metadata::MetadataChain;
+use qm_ports::titledb::TitleData;
+use qm_realtime::Hub;
 
 use qm_catalogue::Catalogue;
 use qm_identify::{Identification, IdentificationDeps};
@@ -59,6 +62,12 @@ pub struct LibraryDeps {
     pub pace: Pace,
     /// Probing program.
     pub prober: Prober,
+    /// Port that checks if a person still has the permissions for an order.
+    pub holders: Arc<dyn Holders>,
+    /// Realtime channel to clients.
+    pub hub: Hub,
+    /// Data set of titles.
+    pub titles: Arc<dyn TitleData>,
     pub outside: Outside,
     /// Providers of metadata.
     pub metadata: Arc<dyn MetadataChain>,
@@ -76,54 +85,42 @@ pub struct Library {
 impl Library {
     /// Makes the parts of the area and registers their types of jobs. Nothing runs before the jobs are started.
     pub fn new(deps: LibraryDeps) -> Arc<Self> {
-        let rights = Rights {
-            acting: deps.ground.acting,
-            holders: deps.outside.holders.clone(),
-        };
-        let probing = Probing::new(ProbingDeps {
-            db: deps.ground.db.clone(),
-            ctx: deps.ground.ctx.clone(),
-            file_roots: deps.file_roots.clone(),
-            own: deps.own.clone(),
-            prober: deps.prober,
-        });
-        let catalogue = Catalogue::new(deps.ground.db.clone(), deps.ground.audit.clone());
-        let identify = Identification::new(IdentificationDeps {
-            db: deps.ground.db.clone(),
-            ctx: deps.ground.ctx.clone(),
-            audit: deps.ground.audit.clone(),
-            rights: rights.clone(),
-            jobs: deps.jobs.clone(),
-            triggers: deps.triggers.clone(),
-            pace: deps.pace,
-            titles: deps.outside.titles.clone(),
-            metadata: deps.metadata,
-            hub: deps.outside.hub.clone(),
-        });
-        let scanner = Scanner::new(ScannerDeps {
-            db: deps.ground.db.clone(),
-            ctx: deps.ground.ctx.clone(),
-            audit: deps.ground.audit.clone(),
-            rights: rights.clone(),
-            jobs: deps.jobs.clone(),
-            triggers: deps.triggers.clone(),
-            file_roots: deps.file_roots.clone(),
-            own: deps.own.clone(),
-            pace: deps.pace,
-            probing: probing.clone(),
-            catalogue: catalogue.clone(),
-            identify: identify.clone(),
-        });
-        let orders = Orders::new(OrdersDeps {
+        let shared = Shared {
             db: deps.ground.db,
             ctx: deps.ground.ctx,
             audit: deps.ground.audit,
-            rights,
+            rights: Rights {
+                acting: deps.ground.acting,
+                holders: deps.holders,
+            },
             jobs: deps.jobs,
             triggers: deps.triggers,
             file_roots: deps.file_roots,
             own: deps.own,
             pace: deps.pace,
+        };
+        let probing = Probing::new(ProbingDeps {
+            db: shared.db.clone(),
+            ctx: shared.ctx.clone(),
+            file_roots: shared.file_roots.clone(),
+            own: shared.own.clone(),
+            prober: deps.prober,
+        });
+        let catalogue = Catalogue::new(shared.db.clone(), shared.audit.clone());
+        let identify = Identification::new(IdentificationDeps {
+            shared: shared.clone(),
+            titles: deps.titles,
+            metadata: deps.metadata,
+            hub: deps.hub,
+        });
+        let scanner = Scanner::new(ScannerDeps {
+            shared: shared.clone(),
+            probing: probing.clone(),
+            catalogue: catalogue.clone(),
+            identify: identify.clone(),
+        });
+        let orders = Orders::new(OrdersDeps {
+            shared,
             outside: deps.outside,
             identify: identify.clone(),
             scanner: scanner.clone(),

@@ -15,17 +15,15 @@ use qm_db::Db;
 use qm_identify::Identification;
 use qm_jobs::Jobs;
 use qm_kernel::Ctx;
-use qm_media::service::{Pace, Rights};
+use qm_media::service::{Pace, Rights, Shared};
 use qm_platform::{Audit, Triggers};
+use qm_ports::TorrentPayloads;
 use qm_ports::action::TorrentHands;
 use qm_ports::carry::DataMover;
 use qm_ports::media_server::MediaServers;
-use qm_ports::titledb::TitleData;
-use qm_ports::{Holders, TorrentPayloads};
-use qm_realtime::Hub;
 use qm_scan::Scanner;
 
-/// Ports of other areas that the media libraries use.
+/// Ports of other areas that orders use.
 #[derive(Clone)]
 pub struct Outside {
     /// Port that moves files.
@@ -34,29 +32,13 @@ pub struct Outside {
     pub payloads: Arc<dyn TorrentPayloads>,
     /// Port that removes torrents.
     pub hands: Arc<dyn TorrentHands>,
-    /// Port that checks if a person still has the permissions for an order.
-    pub holders: Arc<dyn Holders>,
-    /// Realtime channel to clients.
-    pub hub: Hub,
-    /// Data set of titles.
-    pub titles: Arc<dyn TitleData>,
     /// Port that asks media servers for a refresh.
     pub servers: Arc<dyn MediaServers>,
 }
 
 /// Dependencies of the orders.
 pub struct OrdersDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub audit: Audit,
-    pub rights: Rights,
-    pub jobs: Jobs,
-    pub triggers: Arc<dyn Triggers>,
-    /// `FILE_MANAGER_ROOTS`
-    pub file_roots: Vec<String>,
-    /// Directories and files of the service, which are in no library.
-    pub own: Vec<PathBuf>,
-    pub pace: Pace,
+    pub shared: Shared,
     pub outside: Outside,
     pub identify: Arc<Identification>,
     pub scanner: Arc<Scanner>,
@@ -82,15 +64,15 @@ impl Orders {
     /// Makes the orders and registers their types of jobs. Nothing runs before the jobs are started.
     pub fn new(deps: OrdersDeps) -> Arc<Self> {
         let room = Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            audit: deps.audit,
-            rights: deps.rights,
-            jobs: deps.jobs,
-            triggers: deps.triggers,
-            file_roots: deps.file_roots,
-            own: deps.own,
-            pace: deps.pace,
+            db: deps.shared.db,
+            ctx: deps.shared.ctx,
+            audit: deps.shared.audit,
+            rights: deps.shared.rights,
+            jobs: deps.shared.jobs,
+            triggers: deps.shared.triggers,
+            file_roots: deps.shared.file_roots,
+            own: deps.shared.own,
+            pace: deps.shared.pace,
             outside: deps.outside,
             identify: deps.identify,
             scanner: deps.scanner,

@@ -1,8 +1,7 @@
 //! Calls of plugins that keep nothing: each runs in an instance of its own, so that what one person entered cannot leak
 //! into the call of another. Making one costs tens of microseconds for a compiled language, half a millisecond for Python.
 //!
-//! Bounds: four calls of a plugin at a time, of one that speaks to indexers 16, of one that asks for metadata 8, and 32 that wait
-//! (one more is answered "busy"); a wait of 30 s; per call the same silence and computing time as in a lane.
+//! Bounds: four calls of a plugin at a time, or as many as its role says, and 32 that wait (one more is answered "busy"); a wait of 30 s; per call the same silence and computing time as in a lane.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -20,7 +20,7 @@ use qm_db::Db;
 use qm_identify::Identification;
 use qm_jobs::Jobs;
 use qm_kernel::Ctx;
-use qm_media::service::{Pace, Rights};
+use qm_media::service::{Pace, Rights, Shared};
 use qm_platform::{Audit, Triggers};
 use qm_probe::Probing;
 use tokio::sync::{Mutex, Notify};
@@ -31,17 +31,7 @@ use watch::Watching;
 
 /// Dependencies of the scanner.
 pub struct ScannerDeps {
-    pub db: Db,
-    pub ctx: Ctx,
-    pub audit: Audit,
-    pub rights: Rights,
-    pub jobs: Jobs,
-    pub triggers: Arc<dyn Triggers>,
-    /// `FILE_MANAGER_ROOTS`
-    pub file_roots: Vec<String>,
-    /// Directories and files of the service, which are in no library.
-    pub own: Vec<PathBuf>,
-    pub pace: Pace,
+    pub shared: Shared,
     pub probing: Arc<Probing>,
     pub catalogue: Arc<Catalogue>,
     pub identify: Arc<Identification>,
@@ -74,15 +64,15 @@ impl Scanner {
     /// Makes the scanner and registers its type of jobs. Nothing runs before the jobs are started.
     pub fn new(deps: ScannerDeps) -> Arc<Self> {
         let room = Arc::new(Self {
-            db: deps.db,
-            ctx: deps.ctx,
-            audit: deps.audit,
-            rights: deps.rights,
-            jobs: deps.jobs,
-            triggers: deps.triggers,
-            file_roots: deps.file_roots,
-            own: deps.own,
-            pace: deps.pace,
+            db: deps.shared.db,
+            ctx: deps.shared.ctx,
+            audit: deps.shared.audit,
+            rights: deps.shared.rights,
+            jobs: deps.shared.jobs,
+            triggers: deps.shared.triggers,
+            file_roots: deps.shared.file_roots,
+            own: deps.shared.own,
+            pace: deps.shared.pace,
             probing: deps.probing,
             catalogue: deps.catalogue,
             identify: deps.identify,

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use qm_db::{Db, DbError};
-use qm_kernel::{ClientInfo, Ctx, Permission, Principal, Timestamp};
+use qm_db::DbError;
+use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
 use qm_net::{Grants, HttpRequest, Net, Progress};
-use qm_platform::{Acting, ActingError, Audit, AuditEntry, Background, Settings};
+use qm_platform::{ActingError, AuditEntry, Background, Ground};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -31,13 +31,8 @@ const NOBODY: &str =
 
 /// Dependencies of the check.
 pub struct UpdateDeps {
-    pub db: Db,
-    pub settings: Settings,
-    pub audit: Audit,
-    /// Checks the permission of the user who switches the check.
-    pub acting: Arc<dyn Acting>,
+    pub ground: Ground,
     pub net: Net,
-    pub ctx: Ctx,
     /// `UPDATE_CHECK_URL`; `None`: no repository is configured.
     pub url: Option<String>,
     /// Version of the running server.
@@ -146,10 +141,11 @@ impl Updates {
     ) -> Result<Standing, ActingError> {
         let deps = &self.0.deps;
         let setting = &UPDATE_CHECK;
-        let mut tx = deps.db.begin_write().await?;
+        let mut tx = deps.ground.db.begin_write().await?;
         let needed = [Permission::SystemManage];
-        let actor = deps.acting.judge(&mut tx, principal, &needed).await?;
-        deps.settings
+        let actor = deps.ground.acting.judge(&mut tx, principal, &needed).await?;
+        deps.ground
+            .settings
             .put(&mut tx, setting, &UpdateCheck { enabled })
             .await?;
         let entry = AuditEntry {
@@ -158,7 +154,7 @@ impl Updates {
             metadata: Some(json!({ "keys": [setting.key], "enabled": enabled })),
             ..actor.entry("settings.update", client)
         };
-        deps.audit.record(&mut tx, entry).await?;
+        deps.ground.audit.record(&mut tx, entry).await?;
         tx.commit().await?;
         if enabled {
             self.0.wanted.notify_one();
@@ -171,8 +167,8 @@ impl Updates {
     }
 
     async fn is_enabled(&self) -> Result<bool, DbError> {
-        let mut tx = self.0.deps.db.begin_read().await?;
-        let setting = self.0.deps.settings.get(&mut tx, &UPDATE_CHECK).await?;
+        let mut tx = self.0.deps.ground.db.begin_read().await?;
+        let setting = self.0.deps.ground.settings.get(&mut tx, &UPDATE_CHECK).await?;
         Ok(setting.enabled)
     }
 
@@ -199,7 +195,7 @@ impl Updates {
         let _alone = self.0.looking.lock().await;
         let outcome = self.newest(url).await;
         let mut found = self.found();
-        found.at = Some(self.0.deps.ctx.now());
+        found.at = Some(self.0.deps.ground.ctx.now());
         match outcome {
             Ok(latest) => {
                 found.latest = latest;

@@ -180,10 +180,10 @@ impl Site {
         let heard = Arc::new(Heard::default());
         let torrents = Arc::new(Torrents::default());
         let users = Arc::new(Users(Mutex::new(Ok(true))));
-        let db_told = db.clone().telling(heard.clone());
+        let telling = db.clone().telling(heard.clone());
         let (jobs, _) = qm_jobs::testing::worker_of(db, qm_jobs::Pace::default(), ctx.clone());
         let files = Files::new(FilesDeps {
-            ground: testing::ground(&db_told, &ctx, Arc::new(Claims)),
+            ground: testing::ground(&telling, &ctx, Arc::new(Claims)),
             jobs,
             hub: Hub::new(HubConfig::default(), Arc::new(RoleTokens), ctx.clone()),
             payloads: torrents.clone(),

@@ -1,10 +1,9 @@
 use std::net::SocketAddr;
 
-use qm_db::{all, db_test};
-use qm_kernel::{PermissionSet, Role, Secret};
+use qm_db::{Db, all, db_test};
+use qm_kernel::{Ctx, PermissionSet, Role};
 use qm_net::NetConfig;
-use qm_platform::Cipher;
-use qm_platform::testing::Claims;
+use qm_platform::testing::{self, Claims};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -48,17 +47,9 @@ fn updates(db: &Db, url: Option<String>) -> Updates {
 }
 
 fn deps(db: &Db, url: Option<String>) -> UpdateDeps {
-    let ctx = Ctx::system();
     UpdateDeps {
-        db: db.clone(),
-        settings: Settings::new(
-            ctx.clone(),
-            Cipher::new(&Secret::new("k".repeat(32)), ctx.clone()),
-        ),
-        audit: Audit::new(ctx.clone()),
-        acting: Arc::new(Claims),
+        ground: testing::ground(db, &Ctx::system(), Arc::new(Claims)),
         net: Net::new(NetConfig::default()).unwrap(),
-        ctx,
         url,
         current: "1.4.2",
     }
