@@ -25,8 +25,6 @@ mod service;
 mod testing;
 
 pub use area::AREA;
-pub use error::AutomationError;
-pub use model::trigger::Trigger;
-pub use routes::routes;
+use routes::routes;
 pub use service::book::RuleBook;
-pub use service::{Automation, AutomationDeps, StartError};
+use service::{Automation, AutomationDeps};

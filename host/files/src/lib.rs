@@ -21,6 +21,6 @@ mod settings;
 mod stream;
 
 pub use area::AREA;
-pub use error::FilesError;
-pub use routes::routes;
-pub use service::{EVENTS, Files, FilesDeps, StreamConfig};
+use routes::routes;
+use service::{EVENTS, FilesDeps};
+pub use service::{Files, StreamConfig};

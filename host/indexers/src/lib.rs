@@ -27,6 +27,5 @@ pub mod settings;
 mod testing;
 
 pub use area::AREA;
-pub use error::IndexerAreaError;
-pub use routes::routes;
-pub use service::{Indexers, IndexersDeps};
+use routes::routes;
+use service::{Indexers, IndexersDeps};

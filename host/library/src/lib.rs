@@ -21,8 +21,3 @@ mod service;
 mod testing;
 
 pub use area::AREA;
-pub use qm_media::LibraryError;
-pub use qm_media::service::Pace;
-pub use qm_orders::{EVENTS, Outside};
-pub use qm_probe::Prober;
-pub use service::{Library, LibraryDeps};

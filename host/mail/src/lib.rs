@@ -18,6 +18,5 @@ mod routes;
 mod service;
 
 pub use area::AREA;
-pub use error::MailAreaError;
-pub use routes::routes;
-pub use service::{Mail, MailDeps};
+use routes::routes;
+use service::{Mail, MailDeps};

@@ -24,6 +24,5 @@ pub mod service;
 mod testing;
 
 pub use area::AREA;
-pub use error::MediaServersError;
-pub use routes::routes;
-pub use service::{Integrations, IntegrationsDeps};
+use routes::routes;
+use service::{Integrations, IntegrationsDeps};

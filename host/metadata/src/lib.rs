@@ -24,6 +24,6 @@ mod settings;
 mod testing;
 
 pub use area::AREA;
-pub use error::MetadataError;
-pub use routes::routes;
-pub use service::{EnvironmentKeys, MetadataArea, MetadataDeps};
+use routes::routes;
+pub use service::EnvironmentKeys;
+use service::{MetadataArea, MetadataDeps};

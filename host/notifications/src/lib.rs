@@ -23,6 +23,5 @@ mod settings;
 mod testing;
 
 pub use area::AREA;
-pub use error::NotificationsError;
-pub use routes::routes;
-pub use service::{Notifications, NotificationsDeps};
+use routes::routes;
+use service::{Notifications, NotificationsDeps};

@@ -26,7 +26,6 @@ mod settings;
 mod testing;
 
 pub use area::AREA;
-pub use error::RssError;
-pub use events::EVENTS;
-pub use routes::routes;
-pub use service::{Rss, RssDeps};
+use events::EVENTS;
+use routes::routes;
+use service::{Rss, RssDeps};

@@ -24,7 +24,8 @@ mod service;
 mod testing;
 
 pub use area::AREA;
-pub use events::EVENTS;
+use events::EVENTS;
 pub use model::title::MAX_TITLE;
-pub use routes::routes;
-pub use service::{Shows, ShowsDeps};
+use routes::routes;
+pub use service::Shows;
+use service::ShowsDeps;

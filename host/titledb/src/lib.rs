@@ -37,6 +37,4 @@ mod settings;
 pub mod testing;
 
 pub use area::AREA;
-pub use error::TitledbError;
-pub use routes::routes;
-pub use service::{Titledb, TitledbDeps};
+use routes::routes;

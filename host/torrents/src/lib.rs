@@ -23,9 +23,9 @@ mod testing;
 
 pub use area::AREA;
 pub use dto::torrent::TorrentEntry;
-pub use error::TorrentsError;
 pub use repo::sealed::EngineSecrets;
-pub use routes::routes;
-pub use service::{Torrents, TorrentsDeps};
+use routes::routes;
+pub use service::Torrents;
+use service::TorrentsDeps;
 pub use sync::engine::EngineStatus;
 pub use sync::publish::{EVENTS, RulesDue, TorrentCompleted, TorrentFailed};

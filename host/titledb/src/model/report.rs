@@ -9,8 +9,6 @@ use super::file::Source;
 pub struct Examined {
     pub source: &'static Source,
     pub size: Option<u64>,
-    /// Unix milliseconds.
-    pub modified: Option<i64>,
     pub gzip_ok: bool,
     pub header_ok: bool,
     /// Fault of the file; `None` for a missing one.

@@ -383,7 +383,6 @@ pub fn examine(directory: &Path, cancel: &Cancel) -> Vec<Examined> {
         let mut examined = Examined {
             source,
             size: known.map(|known| known.size),
-            modified: known.map(|known| since_1970(known.modified)),
             gzip_ok: true,
             header_ok: true,
             error: None,
