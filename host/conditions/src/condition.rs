@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::group::Term;
 use crate::pattern::{Pattern, PatternError};
 use crate::value::{Record, Seen};
 
@@ -72,12 +73,7 @@ enum Ready {
 impl Condition {
     /// Compiles any JSON in a list of conditions; an invalid condition is never true.
     pub(crate) fn compile(source: &Value) -> Self {
-        let never = |why: &'static str| Self {
-            field: String::new(),
-            operator: None,
-            value: None,
-            ready: Ready::Never(why.into()),
-        };
+        let never = Self::false_because;
         let Value::Object(members) = source else {
             return never("it is no object");
         };
@@ -105,6 +101,16 @@ impl Condition {
         }
     }
 
+    /// A condition that is never true, for this reason.
+    pub(crate) fn false_because(why: &'static str) -> Self {
+        Self {
+            field: String::new(),
+            operator: None,
+            value: None,
+            ready: Ready::Never(why.into()),
+        }
+    }
+
     /// Reason why it is never true for any record.
     pub(crate) fn never(&self) -> Option<&str> {
         match &self.ready {
@@ -118,7 +124,7 @@ impl Condition {
     }
 
     /// An unknown value satisfies no condition except the test for unknown: `eq` null.
-    fn judge(&self, seen: &Seen<'_>) -> bool {
+    pub(crate) fn judge(&self, seen: &Seen<'_>) -> bool {
         if seen.is_unknown() {
             return self.asks_for_null() && *seen == Seen::Null;
         }
@@ -136,7 +142,7 @@ impl Condition {
         self.operator == Some(Operator::Eq) && self.value == Some(Value::Null)
     }
 
-    fn explain(&self, record: &(impl Record + ?Sized)) -> Explained {
+    pub(crate) fn explain(&self, record: &(impl Record + ?Sized)) -> Explained {
         let seen = record.field(&self.field);
         let number = |number: f64| Seen::Number(number).as_text().into_owned();
         let written = |seen: &Seen<'_>| {
@@ -179,6 +185,7 @@ impl Condition {
             right,
             holds: self.judge(&seen),
             reason,
+            members: Vec::new(),
         }
     }
 }
@@ -208,28 +215,30 @@ fn never_matches(error: &PatternError) -> Cow<'static, str> {
 pub struct Explained {
     /// Value of the field; `None` where the field is missing.
     pub seen: Option<Value>,
-    /// `value`, `number`, `text`, `pattern`; `nothing` for a condition that is never true.
+    /// `value`, `number`, `text`, `pattern`; `nothing` for a condition that is never true; `all` or `any` for a group.
     pub compared_as: &'static str,
-    /// The field's side of the comparison, as it was compared.
+    /// The field's side of the comparison, as it was compared; of a group the number of members that hold.
     pub left: String,
-    /// The value's side.
+    /// The value's side; of a group the number of members.
     pub right: String,
     pub holds: bool,
     /// Why it cannot hold, where there is more to say than the two sides.
     pub reason: Option<String>,
+    /// Members of a group, in order.
+    pub members: Vec<Explained>,
 }
 
-/// Conditions of which all must be true.
+/// Conditions and groups of which all must be true.
 #[derive(Clone, Debug, Default)]
-pub struct Conditions(Vec<Condition>);
+pub struct Conditions(Vec<Term>);
 
 impl Conditions {
     /// Compiles the conditions of a rule.
     pub fn compile(sources: &[Value]) -> Self {
-        Self(sources.iter().map(Condition::compile).collect())
+        Self(sources.iter().map(|source| Term::compile(source, 0)).collect())
     }
 
-    pub(crate) fn from_list(list: Vec<Condition>) -> Self {
+    pub(crate) fn from_list(list: Vec<Term>) -> Self {
         Self(list)
     }
 
@@ -239,12 +248,12 @@ impl Conditions {
 
     /// True when all conditions are true. They are evaluated in order up to the first that is false.
     pub fn hold(&self, record: &(impl Record + ?Sized)) -> bool {
-        self.0.iter().all(|condition| condition.holds(record))
+        self.0.iter().all(|term| term.holds(record))
     }
 
     /// True when a condition uses this field.
     pub fn involve(&self, field: &str) -> bool {
-        self.0.iter().any(|condition| condition.field == field)
+        self.0.iter().any(|term| term.involves(field))
     }
 
     /// True when a condition uses one of these fields.
@@ -253,27 +262,35 @@ impl Conditions {
     }
 
     /// True when the conditions are true now and were false while `field` was `before`, all else being equal.
-    /// Conditions on that field come first: if its change crossed no threshold, the others are not evaluated.
+    /// What depends on that field comes first: if its change crossed no threshold, the rest is not evaluated.
     pub fn have_risen(&self, record: &(impl Record + ?Sized), field: &str, before: &Seen<'_>) -> bool {
-        let now = record.field(field);
         let mut crossed = false;
-        for condition in self.0.iter().filter(|condition| condition.field == field) {
-            if !condition.judge(&now) {
+        for term in self.0.iter().filter(|term| term.involves(field)) {
+            if !term.holds(record) {
                 return false;
             }
-            crossed |= !condition.judge(before);
+            crossed |= !term.held(record, field, before);
         }
         crossed
             && self
                 .0
                 .iter()
-                .filter(|condition| condition.field != field)
-                .all(|condition| condition.holds(record))
+                .filter(|term| !term.involves(field))
+                .all(|term| term.holds(record))
     }
 
-    /// Evaluation of each condition, in order.
+    /// Evaluation of each condition and group, in order.
     pub fn explain(&self, record: &(impl Record + ?Sized)) -> Vec<Explained> {
-        self.0.iter().map(|condition| condition.explain(record)).collect()
+        self.0.iter().map(|term| term.explain(record)).collect()
+    }
+
+    /// Places (`[1]`, `[0].any[2]`) of conditions that are never true for any record, each with the reason.
+    pub fn never_true(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for (at, term) in self.0.iter().enumerate() {
+            term.find_never(&format!("[{at}]"), &mut found);
+        }
+        found
     }
 }
 

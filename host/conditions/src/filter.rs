@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::condition::{Condition, Conditions, Operator};
+use crate::group::{Group, MAX_DEPTH, Term, leaves, read_group};
 use crate::value::Record;
 
 /// Largest number of conditions.
@@ -24,8 +25,9 @@ pub enum FilterError {
     TooLong(usize),
     #[error("has {0} conditions; {MAX_CONDITIONS} is the most")]
     TooMany(usize),
-    #[error("[{at}] {fault}")]
-    Condition { at: usize, fault: String },
+    /// `at` is its place: `[1]`, or `[0].any[2]` in a group.
+    #[error("{at} {fault}")]
+    Condition { at: String, fault: String },
 }
 
 /// Conditions of a filter. Filters with the same text are equal.
@@ -41,17 +43,20 @@ impl Filter {
         if text.len() > MAX_BYTES {
             return Err(FilterError::TooLong(text.len()));
         }
-        let sources: Vec<Value> = serde_json::from_str(text).map_err(|_| FilterError::NoList)?;
-        if sources.len() > MAX_CONDITIONS {
-            return Err(FilterError::TooMany(sources.len()));
+        let sources = match serde_json::from_str(text) {
+            Ok(Value::Array(sources)) => sources,
+            Ok(Value::Object(group)) if read_group(&group).is_some() => vec![Value::Object(group)],
+            _ => return Err(FilterError::NoList),
+        };
+        let count = leaves(&sources).len();
+        if count > MAX_CONDITIONS {
+            return Err(FilterError::TooMany(count));
         }
         let list = sources
             .iter()
             .enumerate()
-            .map(|(at, source)| {
-                condition(source, is_field).map_err(|fault| FilterError::Condition { at, fault })
-            })
-            .collect::<Result<Vec<Condition>, FilterError>>()?;
+            .map(|(at, source)| term(source, is_field, &format!("[{at}]"), 0))
+            .collect::<Result<Vec<Term>, FilterError>>()?;
         Ok(Self {
             text: text.into(),
             conditions: Arc::new(Conditions::from_list(list)),
@@ -72,9 +77,48 @@ impl Filter {
     }
 }
 
+/// Compiles a condition or a group; the error has the place of the condition at fault.
+fn term(
+    source: &Value,
+    is_field: &dyn Fn(&str) -> bool,
+    at: &str,
+    depth: usize,
+) -> Result<Term, FilterError> {
+    let refuse = |fault: String| FilterError::Condition {
+        at: at.to_owned(),
+        fault,
+    };
+    match source.as_object().and_then(read_group) {
+        None => condition(source, is_field).map(Term::Condition).map_err(refuse),
+        Some(Err(why)) => Err(refuse(why.replacen(
+            "it",
+            "must be a condition or one group: it",
+            1,
+        ))),
+        Some(Ok(_)) if depth >= MAX_DEPTH => Err(refuse(format!(
+            "is inside {depth} groups; {MAX_DEPTH} is the most"
+        ))),
+        Some(Ok((joined, members))) => {
+            let terms = members
+                .iter()
+                .enumerate()
+                .map(|(n, member)| {
+                    term(
+                        member,
+                        is_field,
+                        &format!("{at}.{}[{n}]", joined.key()),
+                        depth + 1,
+                    )
+                })
+                .collect::<Result<Vec<Term>, FilterError>>()?;
+            Ok(Term::Group(Group::new(joined, terms)))
+        }
+    }
+}
+
 fn condition(source: &Value, is_field: &dyn Fn(&str) -> bool) -> Result<Condition, String> {
     let Value::Object(members) = source else {
-        return Err("must be an object with field, op and value".to_owned());
+        return Err("must be an object with field, op and value, or a group (all, any)".to_owned());
     };
     if let Some(other) = members
         .keys()
@@ -154,6 +198,15 @@ mod tests {
         assert!(filter.matches(&record(2.5, "Abc")));
         assert!(!filter.matches(&record(2.0, "Abc")) && !filter.matches(&record(2.5, "bc")));
         assert!(filter.involves_any(&["ratio"]) && !filter.involves_any(&["size"]));
+        let either = read(
+            r#"[{"any":[{"field":"ratio","op":"gt","value":2},{"field":"name","op":"eq","value":"b"}]}]"#,
+        );
+        let either = either.expect("a filter");
+        assert!(
+            either.matches(&record(3.0, ""))
+                && either.matches(&record(0.0, "b"))
+                && !either.matches(&record(0.0, ""))
+        );
         assert!(read("[]").is_ok_and(|filter| filter.is_empty() && filter.matches(&record(0.0, ""))));
     }
 
@@ -168,7 +221,10 @@ mod tests {
                 "{}",
                 "must be a JSON array of conditions like {\"field\":\"ratio\",\"op\":\"gte\",\"value\":2}",
             ),
-            ("[5]", "[0] must be an object with field, op and value"),
+            (
+                "[5]",
+                "[0] must be an object with field, op and value, or a group (all, any)",
+            ),
             (
                 r#"[{"field":"x","op":"eq","value":1}]"#,
                 "[0] field \"x\" is no field of a torrent",
@@ -179,6 +235,22 @@ mod tests {
                 "[1] op must be one of the following values: eq, neq, gt, gte, lt, lte, contains, matches",
             ),
             (r#"[{"field":"ratio","op":"gt"}]"#, "[0] value is missing"),
+            (
+                r#"[{"any":[{"field":"ratio","op":"gt","value":1},{"all":[{"field":"x","op":"eq","value":1}]}]}]"#,
+                "[0].any[1].all[0] field \"x\" is no field of a torrent",
+            ),
+            (
+                r#"[{"any":[]}]"#,
+                "[0] must be a condition or one group: its group is empty",
+            ),
+            (
+                r#"[{"any":[{"field":"ratio","op":"gt","value":1}],"all":[]}]"#,
+                "[0] must be a condition or one group: it has both all and any: put one group into the other",
+            ),
+            (
+                r#"[{"all":[{"all":[{"all":[{"all":[{"all":[{"all":[1]}]}]}]}]}]}]"#,
+                "[0].all[0].all[0].all[0].all[0].all[0] is inside 5 groups; 5 is the most",
+            ),
             (
                 r#"[{"field":"ratio","op":"gt","value":1,"x":2}]"#,
                 "[0] property x should not exist",
@@ -192,6 +264,11 @@ mod tests {
         }
         let many = json!(vec![json!({ "field": "ratio", "op": "gt", "value": 1 }); 21]).to_string();
         assert_eq!(read(&many).expect_err("many"), FilterError::TooMany(21));
+        let many = format!(r#"[{{"any":{many}}}]"#);
+        assert_eq!(
+            read(&many).expect_err("many in a group"),
+            FilterError::TooMany(21)
+        );
         assert_eq!(
             read(&" ".repeat(9000)).expect_err("long"),
             FilterError::TooLong(9000)

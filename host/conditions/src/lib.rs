@@ -2,7 +2,8 @@
 //!
 //! A list of conditions is compiled once ([`Conditions`]) and evaluated on any number of records; a record
 //! returns its fields ([`Record`]) without conversion to JSON. All conditions of a list must be true; an
-//! empty list is true. Comparisons follow ECMAScript, whose clients wrote the first rules: see [`Seen`] for
+//! empty list is true. In place of a condition may stand a group: `{"all": […]}`, or `{"any": […]}` of which one
+//! must be true, up to [`MAX_DEPTH`] inside each other. Comparisons follow ECMAScript, whose clients wrote the first rules: see [`Seen`] for
 //! conversions to number and text, and [`pattern`] for regular expressions. An unknown value (null, or a
 //! missing field) is neither equal to nor different from anything: only `eq` null, which tests for it, is
 //! true. Pure: no I/O, no clock; no JSON causes a panic. Bounds: a pattern has [`pattern::MAX_CHARS`]
@@ -11,9 +12,11 @@
 
 mod condition;
 mod filter;
+mod group;
 pub mod pattern;
 mod value;
 
 pub use condition::{Conditions, Explained, Operator};
 pub use filter::{Filter, FilterError, MAX_CONDITIONS};
+pub use group::{MAX_DEPTH, leaves, members};
 pub use value::{Record, Seen};

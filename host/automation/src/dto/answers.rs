@@ -1,6 +1,6 @@
 //! Answer bodies of the routes.
 
-use qm_conditions::Explained;
+use qm_conditions::{Explained, members};
 use qm_kernel::{Permission, Principal, Timestamp};
 use qm_platform::masked;
 use qm_ports::action::Occasion;
@@ -28,7 +28,7 @@ pub struct RuleView {
     pub name: String,
     pub description: Option<String>,
     pub trigger: String,
-    /// As they were stored; normally `{field, op, value}`.
+    /// As they were stored; normally `{field, op, value}`, or groups `{all: […]}` and `{any: […]}`.
     #[schema(value_type = Vec<Value>)]
     pub conditions: Vec<Value>,
     /// As they were stored; normally `{type, params?}`.
@@ -41,8 +41,8 @@ pub struct RuleView {
     pub author: Option<String>,
     /// Why it would not run now, whatever happens: its author may not do what it does. Null: they may.
     pub problem: Option<String>,
-    /// Parts of it that do nothing: a trigger that nothing fires, an action or a parameter that there is not. Left out while there
-    /// is none.
+    /// Parts of it that do nothing: a trigger that nothing fires, a condition that is never true (of an enabled rule), an action or a parameter that
+    /// there is not. Left out while there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<String>,
@@ -342,15 +342,19 @@ pub struct ConditionView {
     pub seen: Option<Value>,
     /// There is no such field.
     pub is_missing: bool,
-    /// `value` (equal in type and value), `number`, `text`, `pattern`; `nothing` where it never holds.
+    /// `value` (equal in type and value), `number`, `text`, `pattern`; `nothing` where it never holds; `all` or `any` for a group.
     pub compared_as: &'static str,
-    /// The field's side of the comparison, as it was compared.
+    /// The field's side of the comparison, as it was compared; of a group the number of members that hold.
     pub left: String,
-    /// The value's side.
+    /// The value's side; of a group the number of members.
     pub right: String,
     pub holds: bool,
     /// Why it cannot hold, where there is more to say than the two sides.
     pub reason: Option<String>,
+    /// Members of a group, in order. Left out for a condition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(no_recursion, required = false)]
+    pub members: Vec<ConditionView>,
 }
 
 impl From<Explanation> for ExplanationView {
@@ -373,7 +377,12 @@ impl From<Explanation> for ExplanationView {
 
 impl ConditionView {
     fn new(condition: Value, explained: Explained) -> Self {
+        let sources = members(&condition).to_vec();
+        let members = sources.into_iter().zip(explained.members);
         Self {
+            members: members
+                .map(|(source, explained)| ConditionView::new(source, explained))
+                .collect(),
             condition,
             is_missing: explained.seen.is_none(),
             seen: explained.seen,

@@ -1,5 +1,6 @@
 //! Queries and request bodies of the routes.
 
+use qm_conditions::leaves;
 use qm_kernel::PageQuery;
 use qm_web::{Fields, FromBody, FromQuery};
 use serde_json::Value;
@@ -19,8 +20,9 @@ pub struct NewRule {
     pub description: Option<String>,
     /// One of the catalogue; any other never fires.
     pub trigger: String,
-    /// `{field, op, value}`; all have to hold. At most 100, in 64 KiB.
-    #[field(with = list)]
+    /// `{field, op, value}`, or groups of them, `{all: […]}` and `{any: […]}`, up to 5 inside each other; all have to hold. At most
+    /// 100, those in groups included, in 64 KiB.
+    #[field(with = conditions)]
     #[schema(value_type = Vec<Object>)]
     pub conditions: Option<Vec<Value>>,
     /// `{type, params?}`, in the order in which they run. At most 100, in 64 KiB.
@@ -58,7 +60,7 @@ pub struct ChangedRule {
     #[schema(value_type = Option<String>)]
     pub description: Option<Option<String>>,
     pub trigger: Option<String>,
-    #[field(with = list)]
+    #[field(with = conditions)]
     #[schema(value_type = Option<Vec<Object>>)]
     pub conditions: Option<Vec<Value>>,
     #[field(with = list)]
@@ -80,6 +82,17 @@ impl From<ChangedRule> for RuleChange {
             priority: changed.priority,
         }
     }
+}
+
+/// A list of any values, with a size limit that counts what is in groups of conditions.
+fn conditions(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<Value>> {
+    let items = list(f, name)?;
+    if items.len() <= MAX_ITEMS && leaves(&items).len() > MAX_ITEMS {
+        f.broken(format!(
+            "{name} must contain no more than {MAX_ITEMS} conditions, those in groups included"
+        ));
+    }
+    Some(items)
 }
 
 /// A list of any values, with a size limit.

@@ -1,11 +1,11 @@
 //! Rules as stored, and compiled for evaluation.
 
-use qm_conditions::Conditions;
+use qm_conditions::{Conditions, leaves};
 use qm_kernel::Timestamp;
 use qm_ports::list::AGES;
 use serde_json::Value;
 
-/// Largest number of conditions, and of actions, per rule.
+/// Largest number of conditions, those in groups included, and of actions, per rule.
 pub const MAX_ITEMS: usize = 100;
 /// Largest size of a rule's conditions, and of its actions, in bytes of JSON.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -81,6 +81,8 @@ pub struct ReadyRule {
     pub conditions: Conditions,
     /// True when a condition depends on an age: it may become true without any event.
     pub ages: bool,
+    /// Sentences about conditions that are never true.
+    pub never_true: Vec<String>,
     /// Number of the rule in memory, for the life of the process.
     pub number: u32,
 }
@@ -92,16 +94,21 @@ impl ReadyRule {
             id: rule.id.clone(),
             trigger: rule.trigger.clone(),
             ages: conditions.involve_any(AGES),
+            never_true: conditions
+                .never_true()
+                .into_iter()
+                .map(|(place, why)| format!("conditions{place} is never true: {why}"))
+                .collect(),
             conditions,
             number,
         }
     }
 }
 
-/// Number of conditions with a pattern.
+/// Number of conditions with a pattern, those in groups included.
 pub fn patterns(conditions: &[Value]) -> usize {
-    let is_pattern = |condition: &&Value| condition.get("op").and_then(Value::as_str) == Some("matches");
-    conditions.iter().filter(is_pattern).count()
+    let is_pattern = |condition: &&&Value| condition.get("op").and_then(Value::as_str) == Some("matches");
+    leaves(conditions).iter().filter(is_pattern).count()
 }
 
 /// Type of an action in a rule; empty for an invalid one.

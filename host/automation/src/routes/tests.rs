@@ -93,7 +93,10 @@ db_test! {
         assert_eq!(rule, json!({
             "id": rule["id"], "name": "Stop at 2.0", "description": null, "trigger": "ratio.reached", "conditions": odd,
             "actions": [{ "type": "stop" }], "isEnabled": true, "priority": -3, "author": "u", "problem": null,
-            "warnings": ["Unknown action type: stop"],
+            "warnings": [
+                "conditions[1] is never true: it is no object", "conditions[2] is never true: it is no object",
+                "Unknown action type: stop",
+            ],
             "createdAt": "2031-03-30T09:15:00.000Z", "updatedAt": "2031-03-30T09:15:00.000Z",
         }));
         let least = json!({ "name": "b", "trigger": "whatever it is", "description": "text" });
@@ -261,6 +264,25 @@ db_test! {
             "left": "1", "right": "2", "holds": false, "reason": null,
         }));
         assert_eq!(explained["conditions"][1]["comparedAs"], "pattern");
+        let group = json!({ "any": [{ "field": "size", "op": "gt", "value": 5 }, { "field": "name", "op": "contains", "value": "2" }] });
+        let grouped = json!({ "name": "either", "trigger": "torrent.completed", "conditions": [group] });
+        let (_, grouped) = site.admin("POST", "/rules", Some(grouped)).await;
+        let path = format!("/rules/{}/explain?hash={}", grouped["id"].as_str().unwrap(), hash(2));
+        let (_, either) = site.ask("READ_ONLY", "GET", &path, None).await;
+        let shown = &either["conditions"][0];
+        assert_eq!((&shown["comparedAs"], &shown["left"], &shown["right"], &shown["holds"]),
+            (&json!("any"), &json!("1"), &json!("2"), &json!(true)), "{either}");
+        assert_eq!((&shown["condition"], &shown["members"][0]["holds"], &shown["members"][1]["condition"]),
+            (&group, &json!(false), &group["any"][1]));
+        let broken = json!({ "name": "b", "trigger": "torrent.completed",
+            "conditions": [{ "any": [{ "field": "name", "op": "matches", "value": "(" }, { "any": [] }] }] });
+        let (_, broken) = site.admin("POST", "/rules", Some(broken)).await;
+        assert_eq!(broken["warnings"].as_array().map(Vec::len), Some(2), "{broken}");
+        assert!(broken["warnings"][1].as_str().unwrap().starts_with("conditions[0].any[1] is never true:"), "{broken}");
+        let leaf = json!({ "field": "size", "op": "eq", "value": 1 });
+        let many = json!({ "name": "m", "trigger": "t", "conditions": [{ "any": vec![leaf; 101] }] });
+        let (status, refused) = site.admin("POST", "/rules", Some(many)).await;
+        assert_eq!((status, &refused["message"]), (400, &json!(["conditions must contain no more than 100 conditions, those in groups included"])));
         let (_, explained) = site.ask("READ_ONLY", "GET", &explain(hash(2)), None).await;
         assert_eq!((&explained["holds"], &explained["standing"]), (&json!(true), &json!("fires")));
         assert_eq!(site.admin("GET", &explain(hash(9)), None).await, (404, json!({

@@ -32,6 +32,12 @@ impl Rules {
     pub fn with_trigger(&self, trigger: &str) -> impl Iterator<Item = &Arc<ReadyRule>> {
         self.all.iter().filter(move |rule| rule.trigger == trigger)
     }
+
+    /// Sentences about conditions of an enabled rule that are never true.
+    pub fn never_true(&self, rule_id: &str) -> Vec<String> {
+        let rule = self.all.iter().find(|rule| rule.id == rule_id);
+        rule.map(|rule| rule.never_true.clone()).unwrap_or_default()
+    }
 }
 
 /// The rules of one server.

@@ -139,7 +139,8 @@ impl Automation {
     }
 
     /// Warnings about parts of a rule without effect. The rule is stored anyway: a plugin may provide them
-    /// later, and nothing is reported while plugins are being compiled.
+    /// later, and nothing is reported while plugins are being compiled. Those about conditions come from the rules in
+    /// memory, because compiling the patterns of all rules for each list would be slow: a disabled rule has none.
     fn warnings(&self, rule: &Rule, catalogue: &Catalogue) -> Vec<String> {
         let trigger = Trigger::find(&rule.trigger).is_none().then(|| {
             let trigger = &rule.trigger;
@@ -156,7 +157,12 @@ impl Automation {
                     None => catalogue.unknown_params(action),
                 },
             );
-        trigger.into_iter().chain(of_actions).collect()
+        let of_conditions = self.book.rules().never_true(&rule.id);
+        trigger
+            .into_iter()
+            .chain(of_conditions)
+            .chain(of_actions)
+            .collect()
     }
 
     /// One rule, as [`Automation::shown`].

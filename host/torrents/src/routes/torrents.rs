@@ -44,7 +44,8 @@ fn prepared(body: Bytes, etag: &str, at: Timestamp) -> ApiResult<Prepared> {
         ("tag" = Option<String>, Query, description = "Exact tag."),
         ("search" = Option<String>, Query, description = "Part of the name or of the hash, in any case."),
         ("filter" = Option<String>, Query, description = "Conditions that all have to hold: a JSON array like that of a rule, \
-            `[{\"field\":\"ratio\",\"op\":\"gt\",\"value\":2}]`; 20 at most, in 8 KiB. Besides the fields of a torrent \
+            `[{\"field\":\"ratio\",\"op\":\"gt\",\"value\":2}]`; 20 at most, in 8 KiB. In place of a condition, and of the array, may \
+            stand a group: `{\"any\":[…]}`, of which one has to hold, or `{\"all\":[…]}`; up to 5 inside each other. Besides the fields of a torrent \
             there are `addedDaysAgo`, `completedDaysAgo` and `activeDaysAgo`."),
         ("sortBy" = Option<String>, Query, description = "A field of the torrent; default `addedAt`."),
         ("sortDir" = Option<String>, Query, description = "`asc`, or anything else for descending."),

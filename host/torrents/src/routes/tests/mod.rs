@@ -157,11 +157,19 @@ db_test! {
         assert_eq!(site.ask("USER", "GET", &path(both.clone(), "&search=torrent"), None).await.body["total"], 1);
         assert_eq!(site.ask("USER", "GET", &path(both, "&search=torrent%202"), None).await.body["total"], 0);
         assert_eq!(site.ask("USER", "GET", &path(json!([]), ""), None).await.body["total"], 3);
+        let either = json!([{ "any": [{ "field": "size", "op": "lt", "value": 2 }, { "field": "name", "op": "matches", "value": "T 3$" }] }]);
+        for filter in [either.clone(), either[0].clone(), json!([{ "all": either }])] {
+            let answer = site.ask("USER", "GET", &path(filter, ""), None).await;
+            let sizes: Vec<&Value> = answer.body["items"].as_array().unwrap().iter().map(|item| &item["size"]).collect();
+            assert_eq!((answer.status, sizes), (200, vec![&json!(1), &json!(3)]), "{}", answer.body);
+        }
         for (filter, message) in [
             (json!([{ "field": "size", "op": "gte", "value": 2 }, { "field": "colour", "op": "eq", "value": 1 }]),
                 "filter[1] field \"colour\" is no field of a torrent"),
             (json!([{ "field": "name", "op": "matches", "value": "a(" }]),
                 "filter[0] value: its pattern is no regular expression: its parts do not fit together, or are nested too deeply"),
+            (json!([{ "any": [{ "field": "size", "op": "gte", "value": 2 }, { "all": [{ "field": "colour", "op": "eq", "value": 1 }] }] }]),
+                "filter[0].any[1].all[0] field \"colour\" is no field of a torrent"),
             (json!({ "field": "name" }), "filter must be a JSON array of conditions like {\"field\":\"ratio\",\"op\":\"gte\",\"value\":2}"),
             (json!(vec![json!({ "field": "size", "op": "eq", "value": 1 }); 21]), "filter has 21 conditions; 20 is the most"),
         ] {
