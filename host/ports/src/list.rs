@@ -53,6 +53,38 @@ pub struct TorrentRecord<'a> {
 /// The fields that change by themselves.
 pub const AGES: &[&str] = &["addedDaysAgo", "completedDaysAgo", "activeDaysAgo"];
 
+/// Fields by which the list of torrents can be sorted.
+pub const SORT_FIELDS: &[&str] = &[
+    "hash",
+    "name",
+    "state",
+    "progress",
+    "size",
+    "downloaded",
+    "uploaded",
+    "ratio",
+    "downloadRate",
+    "uploadRate",
+    "eta",
+    "seedsConnected",
+    "seedsTotal",
+    "peersConnected",
+    "peersTotal",
+    "priority",
+    "label",
+    "savePath",
+    "contentPath",
+    "isPrivate",
+    "message",
+    "addedAt",
+    "completedAt",
+    "trackerHost",
+    "trackerStatus",
+    "trackerMessage",
+    "lastActivity",
+    "availability",
+];
+
 macro_rules! fields {
     ($record:ident: $($name:literal => $seen:expr,)+) => {
         /// Every field there is.

@@ -115,6 +115,10 @@ pub const TABLE: &[Row] = &[
     row("DELETE /api/api-keys/{id}")
         .unknown(200, "revoking tells nobody which keys exist: an unknown id is answered like any other"),
     // What every area shares
+    row("GET /api/torrents/views"),
+    row("POST /api/torrents/views").body(r#"{"name":"long seeded","sortBy":"ratio"}"#),
+    row("PUT /api/torrents/views/{id}").body(r#"{"name":"long seeded","columns":["name"]}"#),
+    row("DELETE /api/torrents/views/{id}"),
     row("GET /api/audit"),
     row("GET /api/settings"),
     row("PUT /api/settings/{key}")

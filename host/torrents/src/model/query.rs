@@ -287,6 +287,11 @@ mod tests {
     }
 
     #[test]
+    fn saved_views_take_the_names_of_the_list() {
+        assert_eq!(SortBy::NAMES, qm_ports::list::SORT_FIELDS);
+    }
+
+    #[test]
     fn absent_values_are_last_either_way_and_ties_keep_their_order() {
         let eta = |n, eta| Torrent { eta, ..torrent(n) };
         let torrents = [
