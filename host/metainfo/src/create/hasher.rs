@@ -17,7 +17,7 @@ const ZEROS: &[u8] = &[0; BLOCK as usize];
 pub struct Created {
     /// The `.torrent` file.
     pub file: Vec<u8>,
-    /// What is read of it.
+    /// Identity and size, as they are read back.
     pub metainfo: Metainfo,
 }
 
