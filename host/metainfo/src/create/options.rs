@@ -17,7 +17,9 @@ pub enum Format {
     /// For every client.
     #[default]
     V1,
-    /// Both versions in one, with an identity of each. Files begin at pieces, with padding between them.
+    /// Both versions in one, with an identity of each. Files begin at pieces, with padding between them. Clients that know
+    /// nothing of padding, such as rTorrent 0.9.8, take it for files, and do not complete a torrent of several files from
+    /// the disk.
     Hybrid,
 }
 

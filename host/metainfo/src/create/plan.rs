@@ -95,9 +95,9 @@ impl Plan {
         if padding > HARMLESS_PADDING.max(content) {
             return Err(CreateError::TooMuchPadding { padding, content });
         }
-        // Pieces alone first: they may be too many to reserve room for.
-        let pieces = self.piece_count();
-        let least = pieces.saturating_mul(20);
+        // Hashes alone first: they may be too many to reserve room for.
+        let least = self.piece_count().saturating_mul(20);
+        let least = least.saturating_add(self.layered_pieces().saturating_mul(32));
         if least > MAX_TORRENT_BYTES as u64 {
             return Err(CreateError::TooLarge(least));
         }
@@ -130,6 +130,15 @@ impl Plan {
     /// Pieces as version 1 counts them, with those of padding.
     pub fn piece_count(&self) -> u64 {
         (self.total + self.padding()).div_ceil(self.piece_size)
+    }
+
+    /// Pieces whose roots are listed: those of files that have more than one, of a hybrid.
+    fn layered_pieces(&self) -> u64 {
+        let large = self
+            .files
+            .iter()
+            .filter(|file| self.is_hybrid() && file.size > self.piece_size);
+        large.map(|file| file.size.div_ceil(self.piece_size)).sum()
     }
 
     pub(super) fn is_hybrid(&self) -> bool {

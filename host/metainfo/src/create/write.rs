@@ -40,9 +40,15 @@ impl Hashes {
     }
 }
 
+/// Usual bytes of a file beside its hashes: a guess that saves memory.
+const PER_FILE: usize = 128;
+
 /// The `.torrent` file.
 pub(super) fn write_torrent(plan: &Plan, hashes: &Hashes) -> Vec<u8> {
-    let mut out = Text::default();
+    let layers = hashes.layers.values().map(Vec::len).sum::<usize>();
+    let mut out = Text(Vec::with_capacity(
+        hashes.pieces.len() + layers + PER_FILE * plan.files.len(),
+    ));
     let options = &plan.options;
     let tiers: Vec<&Vec<String>> = options.trackers.iter().filter(|tier| !tier.is_empty()).collect();
     out.open_dict();
@@ -193,7 +199,6 @@ fn put_tree(out: &mut Text, plan: &Plan, hashes: &Hashes) {
 }
 
 /// Bencode as it is written.
-#[derive(Default)]
 struct Text(Vec<u8>);
 
 impl Text {
