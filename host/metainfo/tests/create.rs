@@ -168,7 +168,7 @@ fn check_hashes(made: &Created, plan: &Plan, format: Format) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn hashes_are_those_of_the_content(
