@@ -116,9 +116,9 @@ pub(crate) fn of_list(files: Node<'_>) -> Result<Content, MetainfoError> {
         let file = File::read(entry).ok_or_else(|| faulty(at(""), "not a dictionary"))?;
         let size = file.size().map_err(|what| faulty(at(".length"), what))?;
         content.add(size, file.is_padding())?;
-        paths.push(Path::of(file.path, file.is_padding()).map_err(|what| faulty(at(".path"), what))?);
+        paths.push(Path::read(file.path, file.is_padding()).map_err(|what| faulty(at(".path"), what))?);
         if file.path_utf8.is_some() {
-            Path::of(file.path_utf8, false).map_err(|what| faulty(at(".path.utf-8"), what))?;
+            Path::read(file.path_utf8, false).map_err(|what| faulty(at(".path.utf-8"), what))?;
             translated = true;
         }
     }
@@ -129,7 +129,7 @@ pub(crate) fn of_list(files: Node<'_>) -> Result<Content, MetainfoError> {
     if translated {
         // Some clients go by these names instead.
         let files = list()?.filter_map(File::read);
-        let paths = files.filter_map(|file| Path::of(file.path_utf8.or(file.path), file.is_padding()).ok());
+        let paths = files.filter_map(|file| Path::read(file.path_utf8.or(file.path), file.is_padding()).ok());
         refuse_clashes(paths.collect())?;
     }
     Ok(content)
@@ -143,7 +143,7 @@ struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    fn of(path: Option<Node<'a>>, padding: bool) -> Result<Self, String> {
+    fn read(path: Option<Node<'a>>, padding: bool) -> Result<Self, String> {
         let path = path.ok_or("missing")?;
         let (Some(names), Some(text)) = (path.list(), path.list_text()) else {
             return Err("not a list".into());

@@ -1,4 +1,5 @@
-//! Descriptions of torrents, as `.torrent` files, magnet links and info-hashes give them: identity, name, size and files.
+//! Descriptions of torrents, as `.torrent` files, magnet links and info-hashes give them: identity, name, size and files; and
+//! the creation of `.torrent` files.
 //!
 //! Owns: the bencode reader, the rules of v1, v2 and hybrid torrents, and every spelling of an info-hash. Pure: no disk, no
 //! network, no clock; paths in a torrent are judged and never opened. Components of plugins use it too.
@@ -7,6 +8,7 @@
 
 pub mod bencode;
 mod contents;
+pub mod create;
 #[cfg(any(test, feature = "testing"))]
 pub mod encode;
 pub mod info_hash;
