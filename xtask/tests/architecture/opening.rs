@@ -42,7 +42,7 @@ const MAY_OPEN: &[(&str, &str)] = &[
         "the database and its backups, by variables of the operator",
     ),
     (
-        "host/files/src/ops/sight.rs",
+        "host/file-operations/src/sight.rs",
         "identities of directories that clients name: nothing is opened",
     ),
     ("host/db/src/lock.rs", "the lock beside the database"),

@@ -15,8 +15,8 @@ use crate::dto::requests::TransferKind;
 use crate::dto::reviews::{Conflict, ConflictReport, ReleaseInfo};
 use crate::error::FilesError;
 use crate::model::conflict::{ConflictKind, Quality, Resolution, Verdict, compare};
-use crate::ops::{self, Control, Lane, Page, shown_name};
 use qm_confined::{Base, Component, ConfinedPath, Dir, FsError, Intent, Kind, Meta, RelPath};
+use qm_file_operations::{self as ops, Control, Lane, Page, shown_name};
 
 /// A file up to twice this long is hashed whole, a longer one this much of both ends.
 const HASHED_END: u64 = 8 * 1024 * 1024;

@@ -15,8 +15,8 @@ use qm_ports::carry::{
 use super::operations::{Outcome, Subject};
 use super::{Caller, Files, lane_of};
 use crate::error::FilesError;
-use crate::ops::{self, Control, Lane};
 use qm_confined::{FsError, Roots};
+use qm_file_operations::{self as ops, Control, Lane};
 
 const OPERATION: &str = "move";
 

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Caller, Files, work};
 use crate::dto::answers::OperationView;
 use crate::error::FilesError;
-use crate::ops::{Control, Notes, Progress};
+use qm_file_operations::{Control, Notes, Progress};
 
 const MAX_RUNNING: usize = 256;
 /// Paths are told to everybody before anybody has looked whether there can be such a path.

@@ -8,8 +8,8 @@ use super::{Caller, Files};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{CreateFolder, Rename};
 use crate::error::FilesError;
-use crate::ops::{self, Lane};
 use qm_confined::{Component, Intent, RelPath};
+use qm_file_operations::{self as ops, Lane};
 
 impl Files {
     pub async fn create_folder(&self, caller: &Caller, body: CreateFolder) -> Result<OpResult, FilesError> {

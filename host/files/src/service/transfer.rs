@@ -11,8 +11,8 @@ use super::{Caller, Files};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{Transfer, TransferKind, WirePath};
 use crate::error::FilesError;
-use crate::ops::{self, Lane, Staged, Transferred};
 use qm_confined::{Component, ConfinedPath, Destination, Intent, Kind};
+use qm_file_operations::{self as ops, Lane, Staged, Transferred};
 
 /// A copy no larger than this does not wait for a place among the long operations.
 const SMALL: u64 = 16 * 1024 * 1024;

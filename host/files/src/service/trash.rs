@@ -16,11 +16,11 @@ use super::{Caller, Files, lane_of};
 use crate::dto::answers::{Removed, Restored, TrashItem};
 use crate::dto::requests::Restore;
 use crate::error::FilesError;
-use crate::ops::{self, Control, Lane};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
 use crate::settings::TRASH_RETENTION_DAYS;
 use qm_confined::{FsError, RelPath, TrashedItem};
+use qm_file_operations::{self as ops, Control, Lane};
 
 const SWEEP_EVERY: Duration = Duration::from_hours(1);
 const DAY_MS: f64 = 24.0 * 3600.0 * 1000.0;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Caller;
 use super::operations::{Outcome, Subject};
 use crate::dto::answers::OperationView;
-use crate::ops::Progress;
+use qm_file_operations::Progress;
 
 /// The module of these jobs.
 pub const MODULE: &str = "files";

@@ -24,7 +24,7 @@ pub fn sight(roots: &Roots, paths: &[String]) -> Vec<Option<Sighting>> {
     let seen = paths.iter().map(|path| {
         let path = Path::new(path);
         let is_within = within.iter().any(|root| path.starts_with(root));
-        is_within.then(|| at(path, &mut known)).flatten()
+        is_within.then(|| sight_path(path, &mut known)).flatten()
     });
     seen.collect()
 }
@@ -33,7 +33,7 @@ fn id(meta: &Metadata) -> DirectoryId {
     (meta.dev(), meta.ino())
 }
 
-fn at(path: &Path, known: &mut HashMap<PathBuf, Known>) -> Option<Sighting> {
+fn sight_path(path: &Path, known: &mut HashMap<PathBuf, Known>) -> Option<Sighting> {
     let (above, name) = (path.parent()?, path.file_name()?);
     let (real, chain) = directory(above, known)?;
     let place = real.join(name);
