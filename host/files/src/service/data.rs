@@ -185,7 +185,7 @@ impl DataMover for Files {
             }
             other => other.map_err(FilesError::from),
         };
-        operation.end(&Outcome::of(&moved, |done| Outcome {
+        operation.end(&Outcome::from_result(&moved, |done| Outcome {
             item_count: done.as_ref().map(|done| done.usage.items + 1),
             bytes: done.as_ref().map(|done| done.usage.bytes),
             ..Outcome::default()

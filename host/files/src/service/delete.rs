@@ -91,7 +91,7 @@ impl Files {
             ..Manner::default()
         };
         let result = self.delete_item(caller, &body.path, manner, &operation).await;
-        operation.end(&Outcome::of(&result, |deleted| Outcome {
+        operation.end(&Outcome::from_result(&result, |deleted| Outcome {
             bytes: Some(deleted.bytes),
             ..Outcome::default()
         }));

@@ -40,7 +40,7 @@ impl Files {
             }
             Err(error) => Err(error),
         };
-        operation.end(&Outcome::of(&made, |_| Outcome::default()));
+        operation.end(&Outcome::from_result(&made, |_| Outcome::default()));
         Ok(done("create_folder", &made?))
     }
 
@@ -77,14 +77,14 @@ impl Files {
             }
             Err(error) => Err(error),
         };
-        operation.end(&Outcome::of(&renamed, |_| Outcome::default()));
+        operation.end(&Outcome::from_result(&renamed, |_| Outcome::default()));
         Ok(done("rename", &renamed?))
     }
 }
 
 impl Outcome {
     /// Outcome of a result: from `describe` for a success, else from the error's text and code.
-    pub fn of<T>(result: &Result<T, FilesError>, describe: impl FnOnce(&T) -> Outcome) -> Outcome {
+    pub fn from_result<T>(result: &Result<T, FilesError>, describe: impl FnOnce(&T) -> Outcome) -> Outcome {
         match result {
             Ok(value) => describe(value),
             Err(error) => Outcome {

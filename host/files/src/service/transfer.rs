@@ -84,7 +84,7 @@ impl Files {
         let result = self
             .transfer_item(caller, kind, &body.source, &body.destination, how, &operation)
             .await;
-        operation.end(&Outcome::of(&result, |done| Outcome {
+        operation.end(&Outcome::from_result(&result, |done| Outcome {
             item_count: Some(items(done)),
             bytes: Some(done.usage.bytes),
             ..Outcome::default()
