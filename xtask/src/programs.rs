@@ -107,7 +107,13 @@ fn halves(whole: Program) -> [Program; 2] {
 
 /// Place of a program in the queue: the slowest begin first, so that no lane waits for one at the end.
 fn rank(name: &str) -> usize {
-    const LONGEST: [&str; 4] = ["qm-jobs", "qm-files", "qm-identity", "qm-torrents"];
+    const LONGEST: [&str; 5] = [
+        "qm-jobs",
+        "qm-files",
+        "qm-file-operations",
+        "qm-identity",
+        "qm-torrents",
+    ];
     LONGEST
         .iter()
         .position(|long| name.starts_with(long))

@@ -41,10 +41,6 @@ const MAY_OPEN: &[(&str, &str)] = &[
         "host/db/src/backup.rs",
         "the database and its backups, by variables of the operator",
     ),
-    (
-        "host/files/src/ops/sight.rs",
-        "identities of directories that clients name: nothing is opened",
-    ),
     ("host/db/src/lock.rs", "the lock beside the database"),
     ("host/db/src/open.rs", "the database"),
     ("host/jobs/src/service/mod.rs", "/proc"),

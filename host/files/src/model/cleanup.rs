@@ -1,6 +1,6 @@
 //! Entries of a folder that may be cleaned up, judged by name and size.
 
-use super::kind::extension;
+use qm_file_contents::extension;
 
 /// Reason to clean up an entry. A file gets the first that fits, see [`before_duplicates`] and [`after_duplicates`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

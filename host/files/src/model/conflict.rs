@@ -141,7 +141,7 @@ const NONE: Rank = Rank {
 };
 
 impl Quality {
-    pub fn of(name: &str, release: &Release) -> Self {
+    pub fn from_release(name: &str, release: &Release) -> Self {
         let name = name.to_lowercase();
         let words: Vec<&str> = name
             .split(|c: char| !c.is_alphanumeric() && c != '+')
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     fn verdict(source: &str, target: &str) -> (Verdict, Vec<String>) {
-        let quality = |name: &str| Quality::of(name, &qm_release::parse(name));
+        let quality = |name: &str| Quality::from_release(name, &qm_release::parse(name));
         compare(&quality(source), &quality(target))
     }
 

@@ -9,7 +9,7 @@ use qm_web::{ApiResult, Auth, Body, Client, Created, Framable, Params};
 use super::{App, TAG, caller, faults};
 use crate::dto::answers::TicketView;
 use crate::dto::requests::{PathBody, PathQuery, StreamQuery};
-use crate::stream::{Media, Plan, asked, disposition};
+use qm_file_contents::{Media, Plan, asked, disposition};
 
 /// Value of `Cache-Control` for an answer that no cache may store.
 const NOT_KEPT: HeaderValue = HeaderValue::from_static("private, max-age=0, no-store");

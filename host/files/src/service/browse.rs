@@ -12,11 +12,11 @@ use super::{Caller, Files, Looker};
 use crate::dto::answers::{EntryView, InspectionView, Listing, Properties};
 use crate::dto::requests::{ListQuery, PathQuery};
 use crate::error::FilesError;
-use crate::model::kind::extension;
-use crate::ops::{self, Control, Entry, Lane, Page, shown_name};
 use qm_confined::{
     Component, ConfinedPath, FsError, Intent, Kind, MAX_PATH_BYTES, Meta, PathInspection, RelPath,
 };
+use qm_file_contents::extension;
+use qm_file_operations::{self as ops, Control, Entry, Lane, Page, shown_name};
 
 /// Largest file whose hash properties tell, in bytes.
 const HASHED: u64 = 64 * 1024 * 1024;

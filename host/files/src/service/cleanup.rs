@@ -17,8 +17,8 @@ use crate::dto::requests::WirePath;
 use crate::dto::reviews::{CleanupGroup, CleanupItem, CleanupPreview, CleanupResult};
 use crate::error::FilesError;
 use crate::model::cleanup::{Category, after_duplicates, before_duplicates, is_video};
-use crate::ops::{self, Control, Lane, Visit};
 use qm_confined::{Base, Component, ConfinedPath, FsError, Intent, Kind, RelPath};
+use qm_file_operations::{self as ops, Control, Lane, Visit};
 
 const MAX_ENTRIES: usize = 1_000_000;
 /// Deeper than honest trees are; what lies below stays, and so do the folders above it.

@@ -15,8 +15,8 @@ use crate::dto::requests::TransferKind;
 use crate::dto::reviews::{Conflict, ConflictReport, ReleaseInfo};
 use crate::error::FilesError;
 use crate::model::conflict::{ConflictKind, Quality, Resolution, Verdict, compare};
-use crate::ops::{self, Control, Lane, Page, shown_name};
 use qm_confined::{Base, Component, ConfinedPath, Dir, FsError, Intent, Kind, Meta, RelPath};
+use qm_file_operations::{self as ops, Control, Lane, Page, shown_name};
 
 /// A file up to twice this long is hashed whole, a longer one this much of both ends.
 const HASHED_END: u64 = 8 * 1024 * 1024;
@@ -37,7 +37,7 @@ impl Files {
             let mut place = Place::open(base, &directory, control)?;
             for source in &body.sources {
                 control.check()?;
-                let met = match Candidate::at(base, &source.rel()?)? {
+                let met = match Candidate::find(base, &source.rel()?)? {
                     Some(candidate) => place
                         .meets(&candidate)?
                         .map(|met| met.conflict(&candidate, body.operation, control)),
@@ -80,7 +80,7 @@ struct Candidate {
 
 impl Candidate {
     /// `None`: there is nothing to transfer.
-    fn at(base: &Base, rel: &RelPath) -> Result<Option<Self>, FsError> {
+    fn find(base: &Base, rel: &RelPath) -> Result<Option<Self>, FsError> {
         let found = match base.resolve(rel, Intent::Read) {
             // A link that leads nowhere is something all the same.
             Err(FsError::NotFound(_)) => match base.resolve(rel, Intent::Change) {
@@ -89,14 +89,14 @@ impl Candidate {
             },
             found => found,
         };
-        match found.and_then(Self::of) {
+        match found.and_then(Self::from_item) {
             // It went meanwhile.
             Err(FsError::NotFound(_)) => Ok(None),
             found => found.map(Some),
         }
     }
 
-    fn of(item: ConfinedPath) -> Result<Self, FsError> {
+    fn from_item(item: ConfinedPath) -> Result<Self, FsError> {
         let name = shown_name(&item);
         Ok(Self {
             meta: item.meta()?,
@@ -187,11 +187,11 @@ impl<'a> Place<'a> {
 
     fn entry(&self, name: &Component) -> Result<Option<Candidate>, FsError> {
         let rel = self.directory.rel().join(name);
-        match Candidate::at(self.base, &rel) {
+        match Candidate::find(self.base, &rel) {
             // A link that leads out of the roots takes the name as well.
             Err(FsError::Escapes | FsError::TooManyLinks(_)) => {
                 let link = self.base.resolve(&rel, Intent::Change)?;
-                Candidate::of(link).map(Some)
+                Candidate::from_item(link).map(Some)
             }
             found => found,
         }
@@ -239,7 +239,7 @@ impl Met {
         let (verdict, verdict_reasons) = if kind == ConflictKind::Identical || self.itself || !are_files {
             (Verdict::Equivalent, Vec::new())
         } else {
-            let quality = |candidate: &Candidate| Quality::of(&candidate.name, &candidate.release);
+            let quality = |candidate: &Candidate| Quality::from_release(&candidate.name, &candidate.release);
             compare(&quality(source), &quality(target))
         };
         let allowed = kind.allowed().iter().copied();

@@ -15,8 +15,8 @@ use qm_ports::carry::{
 use super::operations::{Outcome, Subject};
 use super::{Caller, Files, lane_of};
 use crate::error::FilesError;
-use crate::ops::{self, Control, Lane};
 use qm_confined::{FsError, Roots};
+use qm_file_operations::{self as ops, Control, Lane};
 
 const OPERATION: &str = "move";
 
@@ -185,7 +185,7 @@ impl DataMover for Files {
             }
             other => other.map_err(FilesError::from),
         };
-        operation.end(&Outcome::of(&moved, |done| Outcome {
+        operation.end(&Outcome::from_result(&moved, |done| Outcome {
             item_count: done.as_ref().map(|done| done.usage.items + 1),
             bytes: done.as_ref().map(|done| done.usage.bytes),
             ..Outcome::default()

@@ -17,10 +17,10 @@ use super::{Caller, Files, check_torrent_action, lane_of};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{Delete, TorrentAction, WirePath};
 use crate::error::FilesError;
-use crate::ops::{self, Lane, TrashPlace, Usage};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
 use qm_confined::{Component, ConfinedPath, FsError, Intent, RelPath};
+use qm_file_operations::{self as ops, Lane, TrashPlace, Usage};
 
 const OPERATION: &str = "delete";
 const ACTION: &str = "file.deleted";
@@ -91,7 +91,7 @@ impl Files {
             ..Manner::default()
         };
         let result = self.delete_item(caller, &body.path, manner, &operation).await;
-        operation.end(&Outcome::of(&result, |deleted| Outcome {
+        operation.end(&Outcome::from_result(&result, |deleted| Outcome {
             bytes: Some(deleted.bytes),
             ..Outcome::default()
         }));
@@ -250,7 +250,7 @@ impl Files {
         } = doomed;
         let rel = item.rel().clone();
         let id = self.ctx.id();
-        let place = TrashPlace::of(&item, &id)?;
+        let place = TrashPlace::for_item(&item, &id)?;
         let record = TrashRecord {
             id: id.clone(),
             storage_root: place.storage_root.clone(),

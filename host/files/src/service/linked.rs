@@ -9,8 +9,8 @@ use super::{Files, Looker};
 use crate::dto::requests::WirePath;
 use crate::dto::reviews::{BulkDeletePreview, DeletePreview, Linked};
 use crate::error::FilesError;
-use crate::ops::{self, Lane, Usage};
 use qm_confined::{ConfinedPath, FsError, Intent, RelPath};
+use qm_file_operations::{self as ops, Lane, Usage};
 
 /// Item found at a path.
 enum Found {

@@ -13,6 +13,7 @@ mod delete;
 mod linked;
 mod notes;
 mod operations;
+mod preview;
 mod reconcile;
 mod resolve;
 mod root;
@@ -41,10 +42,10 @@ use self::notes::Journal;
 use self::operations::Operations;
 use crate::dto::requests::TorrentAction;
 use crate::error::FilesError;
-use crate::ops::{Control, Lane, Workers};
 use crate::settings::DEFAULT_ROOT_PATH;
-use crate::stream::Tickets;
 use qm_confined::{Base, OwnPlace, Roots};
+use qm_file_contents::Tickets;
+use qm_file_operations::{Control, Lane, Workers};
 
 /// Configuration of links that stream files.
 #[derive(Clone)]

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Files;
 use crate::error::FilesError;
-use crate::ops::{self, Control, Lane, Notes, Swept};
 use crate::repo;
 use crate::repo::notes::Note;
 use qm_confined::{FsError, Place, RelPath};
+use qm_file_operations::{self as ops, Control, Lane, Notes, Swept};
 
 const KEEP_MS: i64 = 90 * 24 * 3600 * 1000;
 

@@ -1,14 +1,11 @@
-//! Operations that take long: their ids, how far they are, how they are stopped, and what is told of them over the realtime
-//! channel.
+//! Operations that take long: what they are, their progress, and what is told of them over the realtime channel.
 //!
 //! A request waits for its operation, but the operation does not depend on the request: a caller that hangs up does not
-//! stop it, `DELETE /api/files/operations/{id}` does. Each is a job too, whose work is done here ([`work`]):
-//! it stands in the database before anything is done, another server's are listed and cancelled through it, and it tells of
-//! an operation that a crash cut off.
+//! stop it, `DELETE /api/files/operations/{id}` does. Each is a hosted job, whose work is done here ([`work`]): the jobs
+//! list what runs, on every server, store how far it is, cancel it, and tell of an operation that a crash cut off.
 //! Bounds: [`MAX_RUNNING`] operations at once; of each at most four progress messages a second, which tell
-//! [`MAX_TOLD`] bytes of a path, and one stored a second.
+//! [`MAX_TOLD`] bytes of a path.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,41 +13,32 @@ use qm_jobs::{Hosted, Jobs};
 use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_realtime::{Hub, Room};
 use serde::Serialize;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use super::{Caller, Files, work};
 use crate::dto::answers::OperationView;
 use crate::error::FilesError;
-use crate::ops::{Control, Notes, Progress};
+use qm_file_operations::{Control, Notes, Progress};
 
 const MAX_RUNNING: usize = 256;
 /// Paths are told to everybody before anybody has looked whether there can be such a path.
 const MAX_TOLD: usize = 4096;
 /// Shortest interval between two progress messages of one operation.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Interval between two looks at an operation's progress, which is then stored.
-const STORED_EVERY: Duration = Duration::from_secs(1);
-
-/// Every operation that is running.
+/// Ground of all operations.
 pub struct Operations {
     jobs: Jobs,
     places: Arc<Semaphore>,
     ctx: Ctx,
     hub: Hub,
     notes: Arc<dyn Notes>,
-    running: Mutex<BTreeMap<String, Arc<Running>>>,
-    ended: Notify,
 }
 
+/// State that an operation shares with its job and its controls.
 struct Running {
     id: String,
-    job_id: String,
     subject: Subject,
-    /// Id of the user who asked for it; `None` when the server started it.
-    user_id: Option<String>,
-    started_at: Timestamp,
-    cancel: CancellationToken,
     progress: Mutex<Seen>,
 }
 
@@ -128,8 +116,6 @@ impl Operations {
             ctx,
             hub,
             notes,
-            running: Mutex::default(),
-            ended: Notify::new(),
         })
     }
 
@@ -167,47 +153,45 @@ impl Operations {
         };
         let running = Arc::new(Running {
             id: id.unwrap_or_else(|| hosted.id().to_owned()),
-            job_id: hosted.id().to_owned(),
             subject,
-            user_id: caller.map(|caller| caller.principal.user_id.to_string()),
-            started_at: self.ctx.now(),
-            cancel: hosted.cancellation(),
             progress: Mutex::new(Seen {
                 latest: Progress::default(),
                 told: Instant::now(),
             }),
         });
-        self.all().insert(running.id.clone(), Arc::clone(&running));
+        let followed = Arc::clone(&running);
+        hosted.follow_progress(move || work::reported(followed.seen().latest));
         let operation = Operation {
             operations: Arc::clone(self),
-            _storing: store_now_and_then(&hosted, &running),
-            hosted: Some(hosted),
             running,
+            cancel: hosted.cancellation(),
+            hosted,
             _place: place,
         };
-        operation.tell("files.operation.started", &Outcome::default(), None, None);
+        operation.operations.emit(
+            &operation.running,
+            "files.operation.started",
+            &Outcome::default(),
+            None,
+            None,
+        );
         Ok(operation)
     }
 
+    /// Tells all operations of this server to stop, and waits until they have.
     pub async fn stop_all(&self) {
-        loop {
-            let ended = self.ended.notified();
-            tokio::pin!(ended);
-            ended.as_mut().enable();
-            self.cancel_all();
-            if self.all().is_empty() {
-                return;
-            }
-            ended.await;
-        }
+        self.jobs.end_all_hosted(work::MODULE).await;
     }
 
+    /// Tells all operations of this server to stop.
     pub fn cancel_all(&self) {
-        self.all().values().for_each(|running| running.cancel.cancel());
+        self.jobs.cancel_all_hosted(work::MODULE);
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Running>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The running operations of all servers, the oldest first.
+    async fn list(&self) -> Result<Vec<OperationView>, FilesError> {
+        let jobs = self.jobs.hosted_of(work::MODULE).await?;
+        Ok(jobs.into_iter().filter_map(OperationView::from_job).collect())
     }
 }
 
@@ -215,56 +199,15 @@ impl Running {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn view(&self) -> OperationView {
-        let latest = self.seen().latest;
-        OperationView {
-            id: self.id.clone(),
-            operation: self.subject.operation,
-            source: self.subject.source.clone(),
-            destination: self.subject.destination.clone(),
-            user_id: self.user_id.clone(),
-            started_at: self.started_at,
-            cancelling: self.cancel.is_cancelled(),
-            done_items: latest.items,
-            done_bytes: latest.bytes,
-            total_items: latest.total_items,
-            total_bytes: latest.total_bytes,
-        }
-    }
-}
-
-/// Stores how far an operation is, as long as it runs and there is something new.
-fn store_now_and_then(hosted: &Hosted, running: &Arc<Running>) -> DropGuard {
-    let over = CancellationToken::new();
-    let (context, running, until) = (hosted.context(), Arc::clone(running), over.clone());
-    tokio::spawn(async move {
-        let mut stored = Progress::default();
-        while until
-            .run_until_cancelled(tokio::time::sleep(STORED_EVERY))
-            .await
-            .is_some()
-        {
-            let latest = running.seen().latest;
-            if latest == stored {
-                continue;
-            }
-            stored = latest;
-            if let Err(error) = work::tell(&context, latest).await {
-                tracing::debug!(%error, job.id = running.job_id, "how far an operation is was not stored");
-            }
-        }
-    });
-    over.drop_guard()
 }
 
 /// A running operation; it is over when this is dropped.
 pub struct Operation {
     operations: Arc<Operations>,
     running: Arc<Running>,
-    /// Job of the operation, until the job ends.
-    hosted: Option<Hosted>,
-    _storing: DropGuard,
+    /// Fires when the operation must stop.
+    cancel: CancellationToken,
+    hosted: Hosted,
     _place: OwnedSemaphorePermit,
 }
 
@@ -274,7 +217,7 @@ impl Operation {
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.running.cancel.is_cancelled()
+        self.cancel.is_cancelled()
     }
 
     /// Control for file system work: takes its progress and cancels it. All controls of one operation count together.
@@ -313,50 +256,31 @@ impl Operation {
                 operations.emit(&running, event, &Outcome::default(), None, Some(fields));
             }
         };
-        Control::new(self.running.cancel.clone(), Box::new(tell)).noting(notes)
+        Control::new(self.cancel.clone(), Box::new(tell)).noting(notes)
     }
 
     /// Tells how it ended.
-    pub fn end(mut self, outcome: &Outcome) {
-        if let Some(hosted) = self.hosted.take() {
-            hosted.end(None, work::result_of(outcome));
-        }
+    pub fn end(self, outcome: &Outcome) {
+        self.hosted.end(None, work::result_of(outcome));
         let (event, result) = match outcome.failure {
             None => ("files.operation.completed", "success"),
             Some(_) => ("files.operation.failed", "failure"),
         };
-        self.tell(event, outcome, Some(result), None);
+        self.operations
+            .emit(&self.running, event, outcome, Some(result), None);
     }
 
     /// Tells that all of a batch has been tried, some of it perhaps in vain.
-    pub fn end_batch(mut self, outcome: &Outcome) {
-        if let Some(hosted) = self.hosted.take() {
-            hosted.end(outcome.failure.clone(), Ok(work::done(outcome)));
-        }
+    pub fn end_batch(self, outcome: &Outcome) {
+        self.hosted.end(outcome.failure.clone(), Ok(work::done(outcome)));
         let result = if outcome.failure.is_none() {
             "success"
         } else {
             "failure"
         };
-        self.tell("files.operation.completed", outcome, Some(result), None);
-    }
-
-    fn tell(
-        &self,
-        event: &'static str,
-        outcome: &Outcome,
-        result: Option<&str>,
-        progress: Option<ProgressFields>,
-    ) {
+        let event = "files.operation.completed";
         self.operations
-            .emit(&self.running, event, outcome, result, progress);
-    }
-}
-
-impl Drop for Operation {
-    fn drop(&mut self) {
-        self.operations.all().remove(&self.running.id);
-        self.operations.ended.notify_waiters();
+            .emit(&self.running, event, outcome, Some(result), None);
     }
 }
 
@@ -394,59 +318,24 @@ impl Files {
     /// The running operations, the oldest first: those of this server, as far as they are now, and those of others on the
     /// same database, as far as they were when that was last stored.
     pub async fn list_operations(&self) -> Result<Vec<OperationView>, FilesError> {
-        let jobs = self.operations.jobs.hosted_of(work::MODULE).await?;
-        let mut views = Vec::new();
-        let mut own = Vec::new();
-        for running in self.operations.all().values() {
-            views.push(running.view());
-            own.push(running.job_id.clone());
-        }
-        // What has just ended here may still be a running job for a moment.
-        let others = jobs
-            .into_iter()
-            .filter(|job| !job.is_held_here && !own.contains(&job.id));
-        views.extend(others.filter_map(OperationView::of_job));
-        views.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
-        Ok(views)
+        self.operations.list().await
     }
 
     /// Tells an operation to stop; it leaves its old state or its new one. Somebody else's needs the permission to delete
     /// files. One of another server hears of it when that next prolongs its lease.
     pub async fn cancel_operation(&self, caller: &Caller, id: &str) -> Result<(), FilesError> {
-        let here = self.operations.all().get(id).cloned();
-        let (job_id, user_id) = match &here {
-            Some(running) => (running.job_id.clone(), running.user_id.clone()),
-            None => self.elsewhere(id).await?,
-        };
-        let own = user_id.as_deref() == Some(&*caller.principal.user_id);
+        let jobs = &self.operations.jobs;
+        let found = jobs
+            .find_hosted(work::MODULE, |job| work::operation_id(job) == id)
+            .await?;
+        let job = found.ok_or(FilesError::NoSuchOperation)?;
+        let own = job.created_by.as_deref() == Some(&*caller.principal.user_id);
         if !own && !caller.principal.may(Permission::FilesDelete) {
             return Err(FilesError::MissingPermission(Permission::FilesDelete.key()));
         }
-        let told = self.operations.jobs.cancel_hosted(&job_id).await;
-        let Some(running) = here else {
-            return Ok(told.map(drop)?);
-        };
-        // Of this server it stops whatever the database says.
-        running.cancel.cancel();
-        if let Err(error) = told {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(
-                error,
-                job.id = job_id,
-                "that an operation was cancelled is not stored"
-            );
-        }
+        // One that has ended meanwhile has nothing to stop.
+        jobs.cancel_hosted(&job.id).await?;
         Ok(())
-    }
-
-    /// The job and the user of an operation of another server.
-    async fn elsewhere(&self, id: &str) -> Result<(String, Option<String>), FilesError> {
-        let jobs = self.operations.jobs.hosted_of(work::MODULE).await?;
-        let found = jobs
-            .into_iter()
-            .find(|job| !job.is_held_here && job.resource_id.as_deref().unwrap_or(&job.id) == id);
-        let job = found.ok_or(FilesError::NoSuchOperation)?;
-        Ok((job.id, job.created_by))
     }
 }
 
@@ -491,6 +380,13 @@ mod tests {
         operations.begin(&caller(), subject).await
     }
 
+    /// The only operation, as it is listed.
+    async fn only_view(operations: &Operations) -> OperationView {
+        let mut views = operations.list().await.unwrap();
+        assert_eq!(views.len(), 1, "{views:?}");
+        views.remove(0)
+    }
+
     db_test! {
         async fn controls_of_one_operation_count_together_and_stop_together(db: Db) {
             let operations = operations(&db);
@@ -502,15 +398,16 @@ mod tests {
                 control.bytes_done(40);
                 assert!(control.check().is_ok());
             }
-            let view = operation.running.view();
+            let view = only_view(&operations).await;
+            assert_eq!((view.id.as_str(), view.operation, view.user_id.as_deref()), (operation.id(), "bulk", Some("u")));
             assert_eq!((view.done_items, view.done_bytes), (2, 80));
             assert_eq!((view.total_items, view.total_bytes), (Some(4), Some(200)));
             let control = operation.control();
             operations.cancel_all();
             assert!(matches!(control.check(), Err(FsError::Cancelled)));
-            assert!(operation.running.view().cancelling);
+            assert!(only_view(&operations).await.cancelling);
             operation.end(&Outcome::default());
-            assert!(operations.all().is_empty());
+            assert_eq!(operations.list().await.unwrap().len(), 0);
         }
 
         async fn of_an_endless_path_only_the_beginning_is_told(db: Db) {
@@ -519,8 +416,9 @@ mod tests {
                 source: Some("/short".into()),
                 destination: Some(format!("x{}", "é".repeat(1_000_000))),
             };
-            let operation = operations(&db).begin(&caller(), subject).await.unwrap();
-            let view = operation.running.view();
+            let operations = operations(&db);
+            let _operation = operations.begin(&caller(), subject).await.unwrap();
+            let view = only_view(&operations).await;
             assert_eq!(view.source.as_deref(), Some("/short"));
             assert_eq!(view.destination, Some(format!("x{}", "é".repeat(2047))));
         }
@@ -547,7 +445,7 @@ mod tests {
                 operation.end(&Outcome::default());
             });
             operations.stop_all().await;
-            assert!(operations.all().is_empty());
+            assert_eq!(operations.list().await.unwrap().len(), 0);
             working.await.unwrap();
         }
     }

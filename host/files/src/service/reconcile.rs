@@ -15,10 +15,10 @@ use serde_json::json;
 
 use super::Files;
 use crate::error::FilesError;
-use crate::ops::{self, Lane};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
 use qm_confined::{FsError, Meta};
+use qm_file_operations::{self as ops, Lane};
 
 /// Time for which a start waits until all is settled; a hung disk does not hold the start up for longer.
 const PATIENCE: Duration = Duration::from_secs(5);

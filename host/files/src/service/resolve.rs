@@ -21,8 +21,8 @@ use crate::dto::choices::{ResolveConflicts, ResolveItem};
 use crate::dto::requests::{TransferKind, WirePath};
 use crate::error::FilesError;
 use crate::model::conflict::{Resolution, free_names};
-use crate::ops::{Lane, Staged};
 use qm_confined::{Component, FsError, Intent, RelPath};
+use qm_file_operations::{Lane, Staged};
 
 const REASON: &str = "conflict_resolution";
 

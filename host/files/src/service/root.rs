@@ -9,9 +9,9 @@ use super::{Caller, Files};
 use crate::dto::answers::RootInfo;
 use crate::dto::requests::shorten;
 use crate::error::FilesError;
-use crate::ops::Lane;
 use crate::settings::DEFAULT_ROOT_PATH;
 use qm_confined::FsError;
+use qm_file_operations::Lane;
 
 const ACTION: &str = "settings.update_root_path";
 

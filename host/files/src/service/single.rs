@@ -8,8 +8,8 @@ use super::{Caller, Files};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{CreateFolder, Rename};
 use crate::error::FilesError;
-use crate::ops::{self, Lane};
 use qm_confined::{Component, Intent, RelPath};
+use qm_file_operations::{self as ops, Lane};
 
 impl Files {
     pub async fn create_folder(&self, caller: &Caller, body: CreateFolder) -> Result<OpResult, FilesError> {
@@ -40,7 +40,7 @@ impl Files {
             }
             Err(error) => Err(error),
         };
-        operation.end(&Outcome::of(&made, |_| Outcome::default()));
+        operation.end(&Outcome::from_result(&made, |_| Outcome::default()));
         Ok(done("create_folder", &made?))
     }
 
@@ -77,14 +77,14 @@ impl Files {
             }
             Err(error) => Err(error),
         };
-        operation.end(&Outcome::of(&renamed, |_| Outcome::default()));
+        operation.end(&Outcome::from_result(&renamed, |_| Outcome::default()));
         Ok(done("rename", &renamed?))
     }
 }
 
 impl Outcome {
     /// Outcome of a result: from `describe` for a success, else from the error's text and code.
-    pub fn of<T>(result: &Result<T, FilesError>, describe: impl FnOnce(&T) -> Outcome) -> Outcome {
+    pub fn from_result<T>(result: &Result<T, FilesError>, describe: impl FnOnce(&T) -> Outcome) -> Outcome {
         match result {
             Ok(value) => describe(value),
             Err(error) => Outcome {

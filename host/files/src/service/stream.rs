@@ -3,12 +3,13 @@
 use qm_confined::{FsError, Intent, RelPath};
 use qm_kernel::Permission;
 
+use super::preview::preview;
 use super::{Caller, Files};
 use crate::dto::answers::{Preview, TicketView};
 use crate::dto::requests::{PathQuery, PreviewQuery, StreamQuery, WirePath};
 use crate::error::FilesError;
-use crate::ops::Lane;
-use crate::stream::{Media, bound_to, preview};
+use qm_file_contents::{Media, bound_to};
+use qm_file_operations::Lane;
 
 impl Files {
     /// A ticket for a file that is there.

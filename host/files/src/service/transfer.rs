@@ -11,8 +11,8 @@ use super::{Caller, Files};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{Transfer, TransferKind, WirePath};
 use crate::error::FilesError;
-use crate::ops::{self, Lane, Staged, Transferred};
 use qm_confined::{Component, ConfinedPath, Destination, Intent, Kind};
+use qm_file_operations::{self as ops, Lane, Staged, Transferred};
 
 /// A copy no larger than this does not wait for a place among the long operations.
 const SMALL: u64 = 16 * 1024 * 1024;
@@ -84,7 +84,7 @@ impl Files {
         let result = self
             .transfer_item(caller, kind, &body.source, &body.destination, how, &operation)
             .await;
-        operation.end(&Outcome::of(&result, |done| Outcome {
+        operation.end(&Outcome::from_result(&result, |done| Outcome {
             item_count: Some(items(done)),
             bytes: Some(done.usage.bytes),
             ..Outcome::default()

@@ -16,11 +16,11 @@ use super::{Caller, Files, lane_of};
 use crate::dto::answers::{Removed, Restored, TrashItem};
 use crate::dto::requests::Restore;
 use crate::error::FilesError;
-use crate::ops::{self, Control, Lane};
 use crate::repo;
 use crate::repo::trash::TrashRecord;
 use crate::settings::TRASH_RETENTION_DAYS;
 use qm_confined::{FsError, RelPath, TrashedItem};
+use qm_file_operations::{self as ops, Control, Lane};
 
 const SWEEP_EVERY: Duration = Duration::from_hours(1);
 const DAY_MS: f64 = 24.0 * 3600.0 * 1000.0;
@@ -33,7 +33,7 @@ struct Retention {
 }
 
 impl Retention {
-    fn of(days: f64) -> Self {
+    fn from_days(days: f64) -> Self {
         Self {
             days: (days > 0.0).then_some(days),
         }
@@ -114,7 +114,7 @@ impl Files {
                 FsError::Outside | FsError::Escapes => FilesError::OriginalOutside,
                 other => other.into(),
             });
-        operation.end(&Outcome::of(&restored, |done| Outcome {
+        operation.end(&Outcome::from_result(&restored, |done| Outcome {
             bytes: Some(done.usage.bytes),
             ..Outcome::default()
         }));
@@ -333,7 +333,7 @@ impl Files {
 
     async fn retention(&self, tx: &mut qm_db::Tx) -> Result<Retention, FilesError> {
         let days = self.settings.get(tx, &TRASH_RETENTION_DAYS).await?;
-        Ok(Retention::of(days))
+        Ok(Retention::from_days(days))
     }
 }
 
@@ -370,10 +370,13 @@ mod tests {
     #[test]
     fn retention_is_counted_in_days_and_zero_is_for_ever() {
         let at = Timestamp::from_ms;
-        assert_eq!(Retention::of(1.5).expiry(at(0)), Some(at(36 * 3600 * 1000)));
-        assert_eq!(Retention::of(1.5).limit(at(36 * 3600 * 1000)), Some(at(0)));
-        assert_eq!(Retention::of(0.0).expiry(at(0)), None);
-        assert_eq!(Retention::of(0.0).limit(at(0)), None);
-        assert_eq!(Retention::of(1e300).expiry(at(5)), Some(at(i64::MAX)));
+        assert_eq!(
+            Retention::from_days(1.5).expiry(at(0)),
+            Some(at(36 * 3600 * 1000))
+        );
+        assert_eq!(Retention::from_days(1.5).limit(at(36 * 3600 * 1000)), Some(at(0)));
+        assert_eq!(Retention::from_days(0.0).expiry(at(0)), None);
+        assert_eq!(Retention::from_days(0.0).limit(at(0)), None);
+        assert_eq!(Retention::from_days(1e300).expiry(at(5)), Some(at(i64::MAX)));
     }
 }

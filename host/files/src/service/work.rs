@@ -1,13 +1,13 @@
-//! Operations as jobs: their stored form, and the progress that another server reports of its own.
+//! Operations as jobs: the job of an operation, the report of its progress, and the operation that a job tells of.
 
-use qm_jobs::{Done, HostedView, JobContext, JobError, JobType, Jobs, NewJob, Progress as Told, Visibility};
+use qm_jobs::{Done, HostedView, JobError, JobType, Jobs, NewJob, Progress as Reported, Visibility};
 use qm_kernel::Permission as P;
 use serde_json::{Value, json};
 
 use super::Caller;
 use super::operations::{Outcome, Subject};
 use crate::dto::answers::OperationView;
-use crate::ops::Progress;
+use qm_file_operations::Progress;
 
 /// The module of these jobs.
 pub const MODULE: &str = "files";
@@ -71,12 +71,12 @@ pub fn done(outcome: &Outcome) -> Done {
     Done::result(json!({ "itemCount": outcome.item_count, "bytes": outcome.bytes }))
 }
 
-/// Stores how far an operation is.
-pub async fn tell(context: &JobContext, progress: Progress) -> Result<(), JobError> {
+/// Progress of an operation, as that of its job.
+pub fn reported(progress: Progress) -> Reported {
     let share = |done: u64, of: u64| (of > 0).then(|| done as f64 * 100.0 / of as f64);
     let by_bytes = progress.total_bytes.and_then(|of| share(progress.bytes, of));
     let by_items = progress.total_items.and_then(|of| share(progress.items, of));
-    let told = Told {
+    Reported {
         // 100 is told by the end, which may still be far when the last byte is written.
         percent: by_bytes.or(by_items).map(|percent| percent.min(99.0)),
         current: Some(progress.bytes),
@@ -86,17 +86,22 @@ pub async fn tell(context: &JobContext, progress: Progress) -> Result<(), JobErr
             "jobs.files.progress",
             json!({ "doneItems": progress.items, "totalItems": progress.total_items }),
         )),
-        ..Told::default()
-    };
-    context.progress(told).await
+        ..Reported::default()
+    }
+}
+
+/// Id of the operation that a job does: one that was chosen before, else that of the job.
+pub fn operation_id(job: &HostedView) -> &str {
+    job.resource_id.as_deref().unwrap_or(&job.id)
 }
 
 impl OperationView {
-    /// An operation of another server, as its job tells of it; `None` for a job of none that is known here.
-    pub(super) fn of_job(job: HostedView) -> Option<Self> {
+    /// Operation that a job does; `None` for a job of a type that is not known here.
+    pub(super) fn from_job(job: HostedView) -> Option<Self> {
         let (operation, ..) = ALL.iter().find(|(_, key, ..)| *key == job.type_key)?;
         let text = |name: &str| job.input_summary.as_ref()?[name].as_str().map(str::to_owned);
         let count = |name: &str| job.message_params.as_ref()?[name].as_u64();
+        let id = operation_id(&job).to_owned();
         let bytes = |told: Option<i64>| told.and_then(|bytes| u64::try_from(bytes).ok());
         Some(Self {
             operation,
@@ -109,7 +114,7 @@ impl OperationView {
             started_at: job.started_at,
             cancelling: job.is_cancelling,
             user_id: job.created_by,
-            id: job.resource_id.unwrap_or(job.id),
+            id,
         })
     }
 }

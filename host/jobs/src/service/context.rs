@@ -32,7 +32,7 @@ pub struct JobContext {
 }
 
 /// Progress report of a handler. Fields left out keep their last value.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// 0 to 100; computed from `current` and `total` when left out.
     pub percent: Option<f64>,

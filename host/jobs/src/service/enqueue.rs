@@ -30,7 +30,7 @@ const TRIES: usize = 5;
 #[must_use = "hand it to Jobs::announce after the commit, or nobody who watches hears of it"]
 #[derive(Clone, Debug)]
 pub struct Enqueued {
-    job: Job,
+    pub(super) job: Job,
     fresh: bool,
 }
 

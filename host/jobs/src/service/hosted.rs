@@ -3,7 +3,9 @@
 //!
 //! Such a job has a row, a lease, events and an end like any other. It is never queued and takes no place of
 //! a worker. Its input is not stored, so nobody can repeat it with permissions that its creator may have
-//! lost.
+//! lost. While it runs, this server knows it in memory ([`HostedJobs`](super::hosted_jobs::HostedJobs)), with the progress of
+//! that moment, whether or not it is stored yet; the progress is stored at most once in
+//! [`Pace::progress_gap`](crate::Pace).
 //!
 //! On SQLite, work that a caller waits for and that ends within [`Pace::unstored_limit`](crate::Pace) is stored once,
 //! at its end: most operations take a few milliseconds, less than an extra write at their begin. On
@@ -14,15 +16,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_db::{Backend, Tx};
-use qm_kernel::{Permission, Timestamp};
-use serde_json::Value;
+use qm_kernel::Permission;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::Jobs;
-use super::context::JobContext;
+use super::context::{JobContext, Progress};
 use super::enqueue::CREATION_EVENTS;
+use super::hosted_jobs::{Entry, HostedView};
 use super::messages::Message;
 use super::running_jobs::RunningJob;
 use super::settle::{Ended, Outcome};
@@ -43,6 +45,7 @@ const MOST_LISTED: i64 = 1000;
 #[must_use = "the job fails when this is dropped"]
 pub struct Hosted {
     context: Arc<JobContext>,
+    entry: Entry,
     end: oneshot::Sender<Ending>,
 }
 
@@ -50,27 +53,6 @@ pub struct Hosted {
 struct Ending {
     warning: Option<String>,
     outcome: Outcome,
-}
-
-/// A running hosted job, on any server.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HostedView {
-    pub id: String,
-    pub type_key: String,
-    /// Id of its resource, if any.
-    pub resource_id: Option<String>,
-    pub created_by: Option<String>,
-    /// Summary of the input, bounded and without secrets.
-    pub input_summary: Option<Value>,
-    pub started_at: Timestamp,
-    /// True when this server does the work.
-    pub is_held_here: bool,
-    /// True when it was asked to end and has not ended yet.
-    pub is_cancelling: bool,
-    pub progress_current: Option<i64>,
-    pub progress_total: Option<i64>,
-    /// Parameters of the last message.
-    pub message_params: Option<Value>,
 }
 
 impl JobType {
@@ -116,6 +98,7 @@ impl Jobs {
     /// idempotency key in use is an error.
     pub async fn begin_hosted(&self, new: NewJob) -> Result<Hosted, JobsError> {
         let now = self.0.ctx.now();
+        let summary = new.input_summary.clone();
         let mut tx = self.0.db.begin_write().await?;
         let enqueued = self.enqueue_without_input(&mut tx, new).await?;
         if !enqueued.is_fresh() {
@@ -129,13 +112,14 @@ impl Jobs {
         self.announce(&enqueued);
         let context = Arc::new(self.context(claimed, true));
         self.take_in_hand(&context);
+        let entry = Entry::new(self, &enqueued.job, summary, &context.hand);
         let (end, ending) = oneshot::channel();
         let span = span_of(&context);
         let kept = self
             .clone()
             .keep(context.clone(), async { ending.await.ok() }, None);
         self.0.runs.spawn(kept.instrument(span));
-        Ok(Hosted { context, end })
+        Ok(Hosted { context, entry, end })
     }
 
     /// As [`Jobs::begin_hosted`], for work whose caller waits for its end: on SQLite it may be stored only at
@@ -153,6 +137,7 @@ impl Jobs {
     /// Begins a job that is stored when its work ends, or when it takes longer than
     /// [`Pace::unstored_limit`](crate::Pace).
     fn begin_unstored(&self, new: NewJob) -> Result<Hosted, JobsError> {
+        let summary = new.input_summary.clone();
         let (job, ..) = self.make(new, None)?;
         let claim = 1;
         let claimed = Claimed {
@@ -171,11 +156,12 @@ impl Jobs {
         if self.is_draining() {
             context.hand.stop();
         }
+        let entry = Entry::new(self, &job, summary, &context.hand);
         let (end, ending) = oneshot::channel();
         let span = span_of(&context);
         let kept = self.clone().keep_unstored(context.clone(), ending, job);
         self.0.runs.spawn(kept.instrument(span));
-        Ok(Hosted { context, end })
+        Ok(Hosted { context, entry, end })
     }
 
     async fn keep_unstored(self, context: Arc<JobContext>, mut ending: oneshot::Receiver<Ending>, job: Job) {
@@ -250,10 +236,17 @@ impl Jobs {
         unstored: Option<Job>,
     ) {
         let hand = context.hand.clone();
-        let outcome = tokio::select! {
-            ending = ending => outcome(&context, &hand, ending).await,
-            () = hand.lost.cancelled() => Outcome::Lost,
-            () = self.0.abandoned.cancelled() => Outcome::Interrupted,
+        let mut ending = std::pin::pin!(ending);
+        let outcome = loop {
+            tokio::select! {
+                ending = &mut ending => break outcome(&context, &hand, ending).await,
+                () = hand.lost.cancelled() => break Outcome::Lost,
+                () = self.0.abandoned.cancelled() => break Outcome::Interrupted,
+                // Progress of a job without a row has no place.
+                () = tokio::time::sleep(self.0.pace.progress_gap), if unstored.is_none() => {
+                    self.store_progress(&context).await;
+                }
+            }
         };
         let lease = hand.lease.clone();
         self.settle(Ended {
@@ -264,9 +257,43 @@ impl Jobs {
         .await;
     }
 
-    /// Asks a hosted job to end, on any server; `true` when there was one to end. The caller has checked the
-    /// permission.
+    /// Stores the present progress of hosted work if it has changed.
+    async fn store_progress(&self, context: &JobContext) {
+        let hosted = self.0.hosted_jobs.get(context.id());
+        let Some(progress) = hosted.and_then(|hosted| hosted.take_new_progress()) else {
+            return;
+        };
+        if let Err(error) = context.progress(progress).await {
+            tracing::debug!(%error, "the progress of a hosted job was not stored");
+        }
+    }
+
+    /// Asks a hosted job to end, on any server; `true` when there was one to ask. One of this server hears of it whatever the
+    /// database says, another server when it next prolongs its leases. The caller has checked the permission.
     pub async fn cancel_hosted(&self, id: &str) -> Result<bool, JobsError> {
+        let here = self.0.hosted_jobs.get(id);
+        let was_asked = here
+            .as_ref()
+            .is_none_or(|hosted| hosted.hand.cancelled.is_cancelled());
+        let moved = self.store_cancelling(id).await;
+        let Some(here) = here else {
+            return moved;
+        };
+        here.hand.cancelled.cancel();
+        let moved = moved.unwrap_or_else(|error| {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                job.id = id,
+                "the cancellation of a hosted job was not stored"
+            );
+            false
+        });
+        Ok(moved || !was_asked)
+    }
+
+    /// Moves a running job to `cancelling`; `false` when none is stored as running.
+    async fn store_cancelling(&self, id: &str) -> Result<bool, JobsError> {
         let mut tx = self.0.db.begin_write().await?;
         let Some(mut job) = repo::jobs::find(&mut tx, id).await? else {
             return Ok(false);
@@ -283,15 +310,52 @@ impl Jobs {
         Ok(moved)
     }
 
-    /// The running jobs of a module, the oldest first; at most 1,000.
+    /// The hosted jobs of a module, the oldest first: those of this server as they are now, and those of others on the same
+    /// database, of which at most 1,000, as they were when that was last stored.
     pub async fn hosted_of(&self, module: &str) -> Result<Vec<HostedView>, JobsError> {
+        let elsewhere = self.hosted_elsewhere(module).await?;
+        let mut views = self.0.hosted_jobs.views(module);
+        let elsewhere: Vec<_> = elsewhere
+            .into_iter()
+            .filter(|job| views.iter().all(|here| here.id != job.id))
+            .collect();
+        views.extend(elsewhere);
+        views.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
+        Ok(views)
+    }
+
+    /// The first hosted job of a module that is wanted. One of this server is found without the database.
+    pub async fn find_hosted(
+        &self,
+        module: &str,
+        is_wanted: impl Fn(&HostedView) -> bool,
+    ) -> Result<Option<HostedView>, JobsError> {
+        let here = self.0.hosted_jobs.views(module);
+        if let Some(found) = here.into_iter().find(&is_wanted) {
+            return Ok(Some(found));
+        }
+        let elsewhere = self.hosted_elsewhere(module).await?;
+        Ok(elsewhere.into_iter().find(is_wanted))
+    }
+
+    /// The running jobs of a module that other servers hold, the oldest first.
+    async fn hosted_elsewhere(&self, module: &str) -> Result<Vec<HostedView>, JobsError> {
         let mut tx = self.0.db.begin_read().await?;
         let jobs = repo::moves::held_of_module(&mut tx, module, MOST_LISTED).await?;
-        let owner = &self.0.worker.owner;
-        Ok(jobs
-            .into_iter()
-            .map(|job| HostedView::from_job(job, owner))
-            .collect())
+        // A job that has just ended here may still be stored as running for a moment.
+        let here = Some(self.0.worker.owner.as_str());
+        let elsewhere = jobs.into_iter().filter(|job| job.lease_owner.as_deref() != here);
+        Ok(elsewhere.map(HostedView::from_job).collect())
+    }
+
+    /// Asks the hosted jobs of a module on this server to end, without waiting for them.
+    pub fn cancel_all_hosted(&self, module: &str) {
+        self.0.hosted_jobs.cancel(module);
+    }
+
+    /// Asks the hosted jobs of a module on this server to end, and waits until they have; also those that begin meanwhile.
+    pub async fn end_all_hosted(&self, module: &str) {
+        self.0.hosted_jobs.end(module).await;
     }
 }
 
@@ -331,12 +395,13 @@ impl Hosted {
         self.context.hand.cancelled.clone()
     }
 
-    /// Context for progress reports; without effect once the job has ended.
-    pub fn context(&self) -> Arc<JobContext> {
-        self.context.clone()
+    /// Sets the source of the present progress, once: it is asked when the job is listed, and when its progress is stored. It
+    /// must not block.
+    pub fn follow_progress(&self, source: impl Fn() -> Progress + Send + Sync + 'static) {
+        self.entry.hosted.follow(Box::new(source));
     }
 
-    /// Ends the work with its result; with a warning, the job ends as `completed_with_warnings`. It is
+    /// Ends the work with its result, and its listing here; with a warning, the job ends as `completed_with_warnings`. It is
     /// written as soon as the database accepts it.
     pub fn end(self, warning: Option<String>, result: Result<Done, JobError>) {
         let outcome = match result {
@@ -345,23 +410,5 @@ impl Hosted {
         };
         // No receiver is left when the lease was lost or the server has stopped: the end is written there.
         let _ = self.end.send(Ending { warning, outcome });
-    }
-}
-
-impl HostedView {
-    fn from_job(job: Job, here: &str) -> Self {
-        Self {
-            is_held_here: job.lease_owner.as_deref() == Some(here),
-            started_at: job.started_at.unwrap_or(job.created_at),
-            is_cancelling: job.status == Status::Cancelling,
-            id: job.id,
-            type_key: job.type_key,
-            resource_id: job.resource_id,
-            created_by: job.created_by_id,
-            input_summary: job.input_summary,
-            progress_current: job.progress_current,
-            progress_total: job.progress_total,
-            message_params: job.status_message_params,
-        }
     }
 }

@@ -5,6 +5,7 @@ pub mod bulk;
 pub mod context;
 mod enqueue;
 pub mod hosted;
+pub mod hosted_jobs;
 mod messages;
 mod recover;
 pub mod retention;
@@ -36,6 +37,7 @@ pub use enqueue::Enqueued;
 
 use crate::model::cron::Cron;
 use crate::model::pace::Pace;
+use hosted_jobs::HostedJobs;
 use running_jobs::RunningJobs;
 use settle::Ended;
 use types::Types;
@@ -66,6 +68,7 @@ struct Inner {
     /// Cron schedules by name.
     crons: Mutex<BTreeMap<&'static str, Cron>>,
     running_jobs: RunningJobs,
+    hosted_jobs: HostedJobs,
     worker: Worker,
     /// Wakes the dispatcher: a job may be ready to begin.
     wake: Notify,
@@ -154,6 +157,7 @@ impl Jobs {
             types: Types::default(),
             crons: Mutex::default(),
             running_jobs: RunningJobs::default(),
+            hosted_jobs: HostedJobs::default(),
             worker,
             wake: Notify::new(),
             ended: Mutex::default(),

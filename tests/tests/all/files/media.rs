@@ -499,7 +499,7 @@ both_databases! {
         let (site, dir) = (Site::new(), tempfile::tempdir().expect("a temporary directory"));
         site.write("film.mkv", "content");
         let roots = site.roots();
-        let filter = "debug,quartermaster=trace,qm_server=trace,qm_web=trace,qm_files=trace,qm_platform=trace,qm_realtime=trace,hyper=trace";
+        let filter = "debug,quartermaster=trace,qm_server=trace,qm_web=trace,qm_files=trace,qm_file_contents=trace,qm_file_operations=trace,qm_platform=trace,qm_realtime=trace,hyper=trace";
         let env = [("FILE_MANAGER_ROOTS", roots.as_str()), ("RUST_LOG", filter)];
         let mut binary = Binary::start_with(dir.path(), db.url(), &env).await;
         let (api, anybody) = (binary.admin().await, binary.anonymous());

@@ -12,9 +12,9 @@ db_test! {
         for name in ["b.txt", "B2.txt", "a.txt", ".dot"] {
             site.put(name, "12345");
         }
-        std::fs::create_dir(site.at("zebra")).unwrap();
-        symlink("a.txt", site.at("link")).unwrap();
-        symlink("nowhere", site.at("dangling")).unwrap();
+        std::fs::create_dir(site.path_to("zebra")).unwrap();
+        symlink("a.txt", site.path_to("link")).unwrap();
+        symlink("nowhere", site.path_to("dangling")).unwrap();
         let listing = site.get("/api/files").await.json();
         assert_eq!(names(&listing)[0], "zebra", "directories first");
         assert!(names(&listing).contains(&".dot"));
@@ -35,7 +35,7 @@ db_test! {
     async fn names_that_are_not_utf_8_are_shown_and_found_by_their_bytes(db: Db) {
         let site = Site::new(&db).await;
         let name = std::ffi::OsStr::from_bytes(b"caf\xe9.txt");
-        std::fs::write(site.at("x").with_file_name(name), "12345").unwrap();
+        std::fs::write(site.path_to("x").with_file_name(name), "12345").unwrap();
         let listing = site.get("/api/files").await.json();
         let item = &listing["items"][0];
         assert_eq!(item["name"], "caf\u{fffd}.txt");
@@ -44,12 +44,12 @@ db_test! {
         assert_eq!(site.get(&query).await.json()["size"], 5);
         let renamed = site.done("/api/files/rename", json!({ "pathRaw": raw, "newName": "plain.txt" })).await;
         assert_eq!(renamed["path"], "/plain.txt");
-        std::fs::rename(site.at("plain.txt"), site.at("x").with_file_name(name)).unwrap();
+        std::fs::rename(site.path_to("plain.txt"), site.path_to("x").with_file_name(name)).unwrap();
         site.done("/api/files/delete", json!({ "pathRaw": raw })).await;
         let trash = site.trash().await;
         assert_eq!((trash[0]["name"].as_str(), trash[0]["originalPathRaw"].as_str()), (Some("caf\u{fffd}.txt"), Some(raw.as_str())));
         site.done("/api/files/trash/restore", json!({ "id": trash[0]["id"] })).await;
-        assert!(site.at("x").with_file_name(name).exists(), "restored to the same bytes");
+        assert!(site.path_to("x").with_file_name(name).exists(), "restored to the same bytes");
     }
 
     async fn properties_measure_and_hash(db: Db) {
@@ -59,7 +59,7 @@ db_test! {
         let file = site.get("/api/files/properties?path=show/a.MKV").await.json();
         assert_eq!(file["hash"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!((&file["extension"], &file["media"], file.get("itemCount")), (&json!("mkv"), &Value::Null, None));
-        assert_eq!(file["absolutePath"].as_str(), site.at("show/a.MKV").canonicalize().unwrap().to_str());
+        assert_eq!(file["absolutePath"].as_str(), site.path_to("show/a.MKV").canonicalize().unwrap().to_str());
         let folder = site.get("/api/files/properties?path=/show/").await.json();
         assert_eq!((&folder["size"], &folder["itemCount"], &folder["hash"]), (&json!(5), &json!(3), &Value::Null));
         assert_eq!(site.get("/api/files/properties?path=/none").await.status, 404);
@@ -95,7 +95,7 @@ db_test! {
     async fn the_default_root_narrows_and_is_audited(db: Db) {
         let site = Site::new(&db).await;
         site.put("tv/a.txt", "a");
-        let hard = site.at("").canonicalize().unwrap().to_str().unwrap().trim_end_matches('/').to_owned();
+        let hard = site.path_to("").canonicalize().unwrap().to_str().unwrap().trim_end_matches('/').to_owned();
         let before = site.get("/api/files/root").await.json();
         assert_eq!((&before["root"], &before["configured"], &before["writable"]), (&json!(hard), &Value::Null, &json!(true)));
         let put = |path: String| request("ADMINISTRATOR", "PUT", "/api/files/root", Some(json!({ "path": path })));
@@ -118,21 +118,21 @@ db_test! {
     async fn absolute_paths_are_inspected_and_made(db: Db) {
         let site = Site::new(&db).await;
         let inspect = async |path: &str| site.get(&format!("/api/files/inspect?path={path}")).await;
-        let inside = inspect(site.at("").to_str().unwrap()).await.json();
+        let inside = inspect(site.path_to("").to_str().unwrap()).await.json();
         assert_eq!((&inside["withinHardRoots"], &inside["isDirectory"], &inside["writable"]), (&json!(true), &json!(true), &json!(true)));
         let outside = inspect(site.outside("secret.txt").to_str().unwrap()).await.json();
         assert_eq!((&outside["withinHardRoots"], &outside["exists"]), (&json!(false), &json!(false)));
         assert_eq!(inspect("/etc").await.json()["isSystemDir"], true);
         assert_eq!(inspect("").await.status, 400);
-        let wanted = site.at("new/deep");
+        let wanted = site.path_to("new/deep");
         let made = site.done("/api/files/ensure-dir", path(wanted.to_str().unwrap())).await;
         assert!(made["exists"] == true && wanted.is_dir());
         site.done("/api/files/ensure-dir", path(wanted.to_str().unwrap())).await;
         site.put("file", "x");
         for (place, status) in [
             (String::new(), 400),
-            (site.at("file").to_str().unwrap().to_owned(), 400),
-            (site.at("file/below").to_str().unwrap().to_owned(), 400),
+            (site.path_to("file").to_str().unwrap().to_owned(), 400),
+            (site.path_to("file/below").to_str().unwrap().to_owned(), 400),
             (site.outside("new").to_str().unwrap().to_owned(), 403),
             ("/etc".into(), 403),
         ] {

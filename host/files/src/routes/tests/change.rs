@@ -53,7 +53,7 @@ db_test! {
         let rename = |from: &str, to: &str, overwrite: bool| json!({ "path": from, "newName": to, "overwrite": overwrite });
         let done = site.done("/api/files/rename", rename("/a/one.txt", "three.txt", false)).await;
         assert_eq!((&done["operation"], &done["path"]), (&json!("rename"), &json!("/a/three.txt")));
-        let root = site.at("").canonicalize().unwrap();
+        let root = site.path_to("").canonicalize().unwrap();
         let moved = json!({ "from": root.join("a/one.txt"), "to": root.join("a/three.txt") });
         assert_eq!(site.heard.take_payloads(), [("file.moved", moved)]);
         site.done("/api/files/rename", rename("/a/three.txt", "three.txt", false)).await;
@@ -119,9 +119,9 @@ db_test! {
     async fn a_link_is_changed_itself_and_never_leads_out(db: Db) {
         let site = Site::new(&db).await;
         site.put("inside.txt", "in");
-        symlink(site.outside(""), site.at("out")).unwrap();
-        symlink(site.outside("secret.txt"), site.at("leak.txt")).unwrap();
-        symlink("inside.txt", site.at("near.txt")).unwrap();
+        symlink(site.outside(""), site.path_to("out")).unwrap();
+        symlink(site.outside("secret.txt"), site.path_to("leak.txt")).unwrap();
+        symlink("inside.txt", site.path_to("near.txt")).unwrap();
         let escapes = (403, "Resolved path escapes the allowed roots".to_owned());
         for query in ["preview?path=leak.txt", "download?path=out/secret.txt", "properties?path=leak.txt"] {
             assert_eq!(site.get(&format!("/api/files/{query}")).await.refusal(), escapes, "{query}");
@@ -144,11 +144,11 @@ db_test! {
         site.put("b.txt", "1");
         let trashed = site.done("/api/files/delete", json!({ "path": "/show" })).await;
         assert_eq!(trashed, json!({ "operation": "delete", "ok": true, "path": "/show", "bytes": 5, "message": "moved to trash" }));
-        assert!(!site.at("show").exists());
+        assert!(!site.path_to("show").exists());
         let gone = site.done("/api/files/delete", json!({ "path": "/b.txt", "permanent": true })).await;
         assert_eq!((&gone["message"], &gone["bytes"]), (&json!("permanently deleted"), &json!(1)));
         assert_eq!(site.payloads().len(), 1);
-        let root = site.at("").canonicalize().unwrap();
+        let root = site.path_to("").canonicalize().unwrap();
         let paths: Vec<Value> = site.heard.take_payloads().into_iter().map(|(_, payload)| payload["path"].clone()).collect();
         assert_eq!(paths, [json!(root.join("show")), json!(root.join("b.txt"))]);
         for (path, status, message) in [
@@ -173,7 +173,7 @@ db_test! {
         let site = Site::new(&db).await;
         site.put("show/a.mkv", "1");
         site.put("other.mkv", "1");
-        let root = site.at("").canonicalize().unwrap();
+        let root = site.path_to("").canonicalize().unwrap();
         site.torrents.all.lock().unwrap().extend([
             payload("aa", &root.join("show/a.mkv")),
             payload("bb", &root.join("other.mkv")),
@@ -184,7 +184,7 @@ db_test! {
         };
         let refused = site.send(delete("POWER_USER", "stop_and_delete")).await;
         assert_eq!(refused.refusal(), (403, "Deleting the source payload requires torrents.delete_data".into()));
-        assert!(site.at("show").exists() && site.torrents.removed.lock().unwrap().is_empty());
+        assert!(site.path_to("show").exists() && site.torrents.removed.lock().unwrap().is_empty());
         assert_eq!(site.send(delete("POWER_USER", "explode")).await.status, 400);
         let deleted = site.send(delete("POWER_USER", "stop")).await;
         assert_eq!(deleted.status, 201, "what the engine says changes nothing");
@@ -194,14 +194,14 @@ db_test! {
     async fn an_item_stays_whose_torrents_share_other_data(db: Db) {
         let site = Site::new(&db).await;
         site.put("show/a.mkv", "1");
-        let root = site.at("").canonicalize().unwrap();
+        let root = site.path_to("").canonicalize().unwrap();
         site.torrents.all.lock().unwrap().push(payload("aa", &root.join("show")));
         let why = "Other torrents use the data too: b (second)".to_owned();
         site.torrents.shared.lock().unwrap().insert("aa".into(), why.clone());
         let mut body = json!({ "path": "/show/a.mkv", "torrentAction": "stop_and_delete" });
         let refused = site.post("/api/files/delete", body.clone()).await;
         assert_eq!(refused.refusal(), (409, why));
-        assert!(site.at("show/a.mkv").exists() && site.torrents.removed.lock().unwrap().is_empty());
+        assert!(site.path_to("show/a.mkv").exists() && site.torrents.removed.lock().unwrap().is_empty());
         body["keepShared"] = true.into();
         assert_eq!(site.post("/api/files/delete", body).await.status, 201);
         assert_eq!(*site.torrents.removed.lock().unwrap(), [("aa".to_owned(), true)]);
@@ -212,7 +212,7 @@ db_test! {
         for name in ["a", "b", "c"] {
             site.put(name, "1");
         }
-        std::fs::create_dir(site.at("to")).unwrap();
+        std::fs::create_dir(site.path_to("to")).unwrap();
         let moved = site.done("/api/files/bulk", json!({ "operation": "move", "paths": ["/a", "/none", "/b"], "destination": "/to" })).await;
         assert_eq!((&moved["total"], &moved["succeeded"], &moved["failed"]), (&json!(3), &json!(2), &json!(1)));
         assert_eq!((&moved["results"][0], &moved["results"][1]["ok"]), (&json!({ "path": "/a", "ok": true }), &json!(false)));

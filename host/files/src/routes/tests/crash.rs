@@ -74,7 +74,7 @@ impl Site {
         self.put("show/a.txt", "123");
         self.done("/api/files/delete", json!({ "path": "/show/a.txt" }))
             .await;
-        self.at(".quartermaster-trash").join(&self.payloads()[0])
+        self.path_to(".quartermaster-trash").join(&self.payloads()[0])
     }
 }
 
@@ -92,7 +92,7 @@ db_test! {
         assert_eq!(site.read("show/a.txt").as_deref(), Some("123"));
         assert!(site.audit().await.iter().any(|row| row.metadata()["recovered"] == true));
         let told = site.heard.take_payloads();
-        let place = site.at("show/a.txt").canonicalize().unwrap();
+        let place = site.path_to("show/a.txt").canonicalize().unwrap();
         assert_eq!(told[0], ("file.deleted", json!({ "path": place })), "subscribers hear of it at last");
     }
 
@@ -100,7 +100,7 @@ db_test! {
         let site = Site::new(&db).await;
         let payload = site.delete_one().await;
         site.run(MARK_PENDING).await;
-        std::fs::rename(payload, site.at("show/a.txt")).unwrap();
+        std::fs::rename(payload, site.path_to("show/a.txt")).unwrap();
         let site = site.restarted();
         site.files.recover().await.unwrap();
         assert!(site.trash().await.is_empty());
@@ -112,7 +112,7 @@ db_test! {
     async fn after_a_restore_and_before_its_record_went(db: Db) {
         let site = Site::new(&db).await;
         let payload = site.delete_one().await;
-        std::fs::rename(payload, site.at("show/a.txt")).unwrap();
+        std::fs::rename(payload, site.path_to("show/a.txt")).unwrap();
         let site = site.restarted();
         site.files.recover().await.unwrap();
         assert!(site.trash().await.is_empty());
@@ -133,7 +133,7 @@ db_test! {
     async fn an_item_without_a_record_is_found_below_a_default_root_too(db: Db) {
         let site = Site::new(&db).await;
         site.put("films/b.txt", "12345");
-        let films = site.at("films").canonicalize().unwrap();
+        let films = site.path_to("films").canonicalize().unwrap();
         site.set("fileManager.defaultRootPath", json!(films)).await;
         site.done("/api/files/delete", json!({ "path": "/b.txt" })).await;
         site.run(FORGET).await;
@@ -152,7 +152,7 @@ db_test! {
             site.put(&format!("{directory}/{left}"), "half a copy");
             site.put(&format!("{directory}/kept"), "kept");
         }
-        let root = site.at("").canonicalize().unwrap();
+        let root = site.path_to("").canonicalize().unwrap();
         let root = root.to_str().unwrap().trim_end_matches('/');
         site.note(root, "/a", false).await;
         site.note(root, "/b", true).await;
@@ -160,16 +160,16 @@ db_test! {
         site.note(root, "/away", false).await;
         site.note("/nobody/knows", "/", false).await;
         // As a mount point looks whose disk is away.
-        std::fs::rename(site.at("away"), site.outside("disk")).unwrap();
-        std::fs::create_dir(site.at("away")).unwrap();
+        std::fs::rename(site.path_to("away"), site.outside("disk")).unwrap();
+        std::fs::create_dir(site.path_to("away")).unwrap();
         let site = site.restarted();
         assert_eq!(site.sweep().await, 2);
         assert_eq!(site.read(&format!("a/{left}")), None);
         assert_eq!(site.read(&format!("b/c/{left}")), None);
         assert!(site.read(&format!("not noted/{left}")).is_some());
         assert_eq!(site.noted().await, ["/", "/away"]);
-        std::fs::remove_dir(site.at("away")).unwrap();
-        std::fs::rename(site.outside("disk"), site.at("away")).unwrap();
+        std::fs::remove_dir(site.path_to("away")).unwrap();
+        std::fs::rename(site.outside("disk"), site.path_to("away")).unwrap();
         assert_eq!(site.sweep().await, 1);
         assert_eq!(site.noted().await, ["/"]);
         site.clock.advance(Duration::from_hours(90 * 24));
@@ -205,13 +205,13 @@ db_test! {
         let (answer, ()) = tokio::join!(site.done("/api/files/resolve-conflicts", body.clone()), stopped);
         assert_eq!((&answer["failed"], &answer["results"][0]["message"]), (&json!(1), &json!("Cancelled")));
         assert_eq!((old().as_str(), temporaries()), ("old", 0));
-        assert_eq!(site.at("film.mkv").metadata().unwrap().len(), size as u64);
+        assert_eq!(site.path_to("film.mkv").metadata().unwrap().len(), size as u64);
         assert!(site.trash().await.is_empty());
         site.until_nothing_is_noted().await;
         let answer = site.done("/api/files/resolve-conflicts", body).await;
         assert_eq!(answer["succeeded"], 1, "{answer}");
         assert_eq!(far.join("film.mkv").metadata().unwrap().len(), size as u64);
-        assert!(!site.at("film.mkv").exists());
+        assert!(!site.path_to("film.mkv").exists());
         let trashed = site.trash().await;
         assert_eq!((trashed.len(), &trashed[0]["size"]), (1, &json!(3)));
         site.until_nothing_is_noted().await;
@@ -220,7 +220,7 @@ db_test! {
     async fn a_disk_that_is_not_there_loses_no_record(db: Db) {
         let site = Site::new(&db).await;
         site.delete_one().await;
-        let trash = site.at(".quartermaster-trash");
+        let trash = site.path_to(".quartermaster-trash");
         let elsewhere = site.outside("unplugged");
         std::fs::rename(&trash, &elsewhere).unwrap();
         let site = site.restarted();
@@ -236,7 +236,7 @@ db_test! {
     async fn a_trash_that_was_removed_by_hand_gives_its_records_up(db: Db) {
         let site = Site::new(&db).await;
         site.delete_one().await;
-        std::fs::remove_dir_all(site.at(".quartermaster-trash")).unwrap();
+        std::fs::remove_dir_all(site.path_to(".quartermaster-trash")).unwrap();
         let id = site.trash().await[0]["id"].clone();
         assert_eq!(site.post("/api/files/trash/purge", json!({ "id": id })).await.status, 404);
         assert!(site.trash().await.is_empty());

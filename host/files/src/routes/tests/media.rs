@@ -70,7 +70,7 @@ db_test! {
         site.put("a.mkv", "content");
         let ticket = site.ticket("a.mkv").await;
         site.put("b.mkv", "other content");
-        std::fs::rename(site.at("b.mkv"), site.at("a.mkv")).unwrap();
+        std::fs::rename(site.path_to("b.mkv"), site.path_to("a.mkv")).unwrap();
         let (status, message) = site.stream("a.mkv", &ticket, &[]).await.refusal();
         assert_eq!((status, message.contains("ask for a new ticket")), (403, true), "{message}");
     }
@@ -93,7 +93,7 @@ db_test! {
         }
         assert_eq!(site.post("/api/files/media-ticket", json!({ "path": {} })).await.status, 400);
         let ticket = site.ticket("b.mkv").await;
-        std::fs::remove_file(site.at("b.mkv")).unwrap();
+        std::fs::remove_file(site.path_to("b.mkv")).unwrap();
         assert_eq!(site.stream("b.mkv", &ticket, &[]).await.status, 404);
     }
 
@@ -184,7 +184,7 @@ db_test! {
         let mut body = response.into_body();
         let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
         assert!(first.len() < 1_000_000);
-        std::fs::OpenOptions::new().write(true).open(site.at("a.mkv")).unwrap().set_len(300_000).unwrap();
+        std::fs::OpenOptions::new().write(true).open(site.path_to("a.mkv")).unwrap().set_len(300_000).unwrap();
         let mut ended = None;
         while let Some(frame) = body.frame().await {
             ended = Some(frame.is_err());
@@ -201,7 +201,7 @@ db_test! {
         assert!(answer.headers["content-disposition"].to_str().unwrap().starts_with("attachment; filename=\"a.mkv\""));
         assert_eq!(site.get("/api/files/download?path=/").await.refusal(), (400, "Cannot download a directory".into()));
         assert_eq!(site.get("/api/files/download?path=/none").await.status, 404);
-        rustix::fs::mknodat(rustix::fs::CWD, site.at("fifo"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, site.path_to("fifo"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
         let fifo = tokio::time::timeout(Duration::from_mins(1), site.get("/api/files/download?path=/fifo")).await;
         assert_eq!(fifo.expect("never opened").status, 400);
     }

@@ -164,7 +164,7 @@ impl Site {
     pub async fn spanning(db: &Db) -> Self {
         let site = Self::new(db).await;
         let far = tempfile::tempdir_in("/dev/shm").unwrap();
-        std::os::unix::fs::symlink(far.path(), site.at("far")).unwrap();
+        std::os::unix::fs::symlink(far.path(), site.path_to("far")).unwrap();
         Self::over(db, site.dir, Some(far))
     }
 
@@ -216,7 +216,7 @@ impl Site {
     }
 
     /// Absolute path of a path below the root.
-    pub fn at(&self, path: &str) -> PathBuf {
+    pub fn path_to(&self, path: &str) -> PathBuf {
         self.dir.path().join("root").join(path)
     }
 
@@ -226,13 +226,13 @@ impl Site {
 
     /// Makes a file with the directories above it.
     pub fn put(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.at(path);
+        let path = self.path_to(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
 
     pub fn read(&self, path: &str) -> Option<String> {
-        std::fs::read_to_string(self.at(path)).ok()
+        std::fs::read_to_string(self.path_to(path)).ok()
     }
 
     /// Sends a GET request as an administrator.
@@ -301,7 +301,7 @@ impl Site {
 
     /// Names in the trash directory.
     pub fn payloads(&self) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.at(".quartermaster-trash")) else {
+        let Ok(entries) = std::fs::read_dir(self.path_to(".quartermaster-trash")) else {
             return Vec::new();
         };
         let mut names: Vec<String> = entries

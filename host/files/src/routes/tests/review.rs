@@ -17,8 +17,8 @@ db_test! {
         let site = Site::new(&db).await;
         site.put("show/a.mkv", "12345");
         site.put("show/b.mkv", "678");
-        std::fs::hard_link(site.at("show/b.mkv"), site.at("copy.mkv")).unwrap();
-        let root = site.at("").canonicalize().unwrap();
+        std::fs::hard_link(site.path_to("show/b.mkv"), site.path_to("copy.mkv")).unwrap();
+        let root = site.path_to("").canonicalize().unwrap();
         site.torrents.all.lock().unwrap().push(payload("aa", &root.join("show")));
         let preview = async |path: &str| site.done("/api/files/delete/preview", json!({ "path": path, "permanent": true })).await;
         let folder = preview("/show").await;
@@ -38,7 +38,7 @@ db_test! {
         let bulk = site.done("/api/files/bulk/delete-preview", paths).await;
         assert_eq!((&bulk["paths"], &bulk["sizeBytes"], &bulk["freesBytes"]), (&json!(3), &json!(8), &json!(8)));
         assert_eq!(bulk["torrents"].as_array().map(Vec::len), Some(1));
-        assert!(site.at("show/a.mkv").exists());
+        assert!(site.path_to("show/a.mkv").exists());
     }
 
     async fn conflicts_are_told_by_content_release_and_name(db: Db) {
@@ -76,9 +76,9 @@ db_test! {
         ] {
             site.put(path, content);
         }
-        std::fs::hard_link(site.at("in/twin"), site.at("tv/twin")).unwrap();
+        std::fs::hard_link(site.path_to("in/twin"), site.path_to("tv/twin")).unwrap();
         for name in ["in/dangling", "tv/dangling", "tv/over a link"] {
-            std::os::unix::fs::symlink("nowhere", site.at(name)).unwrap();
+            std::os::unix::fs::symlink("nowhere", site.path_to(name)).unwrap();
         }
         let sources = [
             "/in/folder", "/in/file", "/in/over a folder", "/in/over a link", "/in/twin", "/in/free", "/in/dangling", "/tv/own", "/tv/own folder", "/in/none",
@@ -208,8 +208,8 @@ db_test! {
 
     async fn a_cleanup_of_a_very_deep_tree_is_bounded(db: Db) {
         let site = Site::new(&db).await;
-        std::fs::create_dir_all(site.at(&format!("deep{}", "/d".repeat(1500)))).unwrap();
-        std::fs::create_dir_all(site.at(&format!("flat{}", "/d".repeat(200)))).unwrap();
+        std::fs::create_dir_all(site.path_to(&format!("deep{}", "/d".repeat(1500)))).unwrap();
+        std::fs::create_dir_all(site.path_to(&format!("flat{}", "/d".repeat(200)))).unwrap();
         let preview = site.done("/api/files/cleanup-preview", json!({ "path": "/" })).await;
         let empty = preview["categories"][0]["items"].as_array().unwrap();
         assert_eq!((empty.len(), preview["totalItems"].as_u64()), (201, Some(201)), "what is not looked into stays");
@@ -221,7 +221,7 @@ db_test! {
         let site = Site::new(&db).await;
         for permanent in [false, true] {
             site.put("dl/show/poster.jpg", "p");
-            std::fs::create_dir_all(site.at("dl/show/extras")).unwrap();
+            std::fs::create_dir_all(site.path_to("dl/show/extras")).unwrap();
             let preview = site.done("/api/files/cleanup-preview", json!({ "path": "/dl" })).await;
             let empty = &preview["categories"].as_array().unwrap().iter().find(|group| group["category"] == "empty_folders").unwrap()["items"];
             assert_eq!(
@@ -232,11 +232,11 @@ db_test! {
             for chosen in [&["/dl/show"][..], &["/dl/show", "/dl/show/poster.jpg"], &["/dl/show"]] {
                 let alone = run(chosen).await;
                 assert_eq!(alone["failed"], 1, "{chosen:?}");
-                assert!(site.at("dl/show/extras").is_dir(), "{chosen:?}");
+                assert!(site.path_to("dl/show/extras").is_dir(), "{chosen:?}");
             }
             let all = run(&["/dl/show", "/dl/show/extras"]).await;
             assert_eq!((&all["removed"], &all["failed"]), (&json!(2), &json!(0)));
-            assert!(!site.at("dl/show").exists());
+            assert!(!site.path_to("dl/show").exists());
         }
     }
 
@@ -249,10 +249,10 @@ db_test! {
         site.put("dl/art/poster.jpg", "p");
         site.put("dl/art/deep/zero.bin", "");
         site.put("dl/keep/readme.md", "m");
-        std::fs::create_dir(site.at("dl/hollow")).unwrap();
+        std::fs::create_dir(site.path_to("dl/hollow")).unwrap();
         // The trash of another root: its folder only looks empty.
         site.put("dl/was-a-root/.quartermaster-trash/x__y", "y");
-        std::os::unix::fs::symlink("nowhere", site.at("dl/keep/link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", site.path_to("dl/keep/link")).unwrap();
         let preview = site.done("/api/files/cleanup-preview", json!({ "path": "/dl" })).await;
         let found = |category: &str| -> Vec<String> {
             let groups = preview["categories"].as_array().unwrap();

@@ -28,7 +28,7 @@ db_test! {
         });
         assert_eq!(listed, [expected]);
         assert!(site.payloads()[0].starts_with(&format!("{id}__a.mkv")));
-        std::fs::remove_dir_all(site.at("show")).unwrap();
+        std::fs::remove_dir_all(site.path_to("show")).unwrap();
         site.heard.take_payloads();
         let restored = site.done("/api/files/trash/restore", json!({ "id": id })).await;
         assert_eq!(restored, json!({ "path": "/show/s1/a.mkv" }));
@@ -114,10 +114,10 @@ db_test! {
     async fn items_of_another_root_are_still_restored(db: Db) {
         let site = Site::new(&db).await;
         site.put("tv/a.txt", "1");
-        let root = site.at("tv").canonicalize().unwrap();
+        let root = site.path_to("tv").canonicalize().unwrap();
         site.set("fileManager.defaultRootPath", json!(root)).await;
         let id = site.trashed("/a.txt").await;
-        assert!(site.at("tv/.quartermaster-trash").is_dir(), "the trash of the root in effect");
+        assert!(site.path_to("tv/.quartermaster-trash").is_dir(), "the trash of the root in effect");
         site.set("fileManager.defaultRootPath", json!("")).await;
         let restored = site.done("/api/files/trash/restore", json!({ "id": id })).await;
         assert_eq!((restored["path"].as_str(), site.read("tv/a.txt").as_deref()), (Some("/a.txt"), Some("1")));

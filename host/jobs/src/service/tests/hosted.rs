@@ -1,5 +1,7 @@
 //! Tests of hosted jobs.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use qm_db::{Db, db_test};
 
 use super::*;
@@ -24,9 +26,33 @@ async fn begin(house: &House) -> Hosted {
     house.jobs.begin_awaited(new).await.unwrap()
 }
 
+/// Count of what is done, of four, which is the progress of the job.
+fn count_done(hosted: &Hosted) -> Arc<AtomicU64> {
+    let done = Arc::new(AtomicU64::new(0));
+    let counted = done.clone();
+    hosted.follow_progress(move || Progress::from_counts(counted.load(Ordering::SeqCst), 4));
+    done
+}
+
+/// Waits until a job has this event.
+async fn wait_for_event(house: &House, id: &str, event_type: &str) {
+    let waiting = async {
+        while !house
+            .event_types(id)
+            .await
+            .iter()
+            .any(|stored| stored == event_type)
+        {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_mins(1), waiting).await;
+    waited.unwrap_or_else(|_| panic!("waited in vain for the event {event_type}"));
+}
+
 db_test! {
     async fn a_hosted_job_runs_at_once_and_takes_no_place(db: Db) {
-        let house = House::new(&db).await.at_pace(Pace { places: Some(1), ..pace() });
+        let house = House::new(&db).await.at_pace(Pace { places: Some(1), progress_gap: Duration::from_millis(5), ..pace() });
         let hosted = begin(&house).await;
         let id = hosted.id().to_owned();
         assert_eq!(house.status(&id).await, "running");
@@ -41,10 +67,13 @@ db_test! {
             house.jobs.tend().await;
             other.jobs.tend().await;
         }
-        hosted.context().progress(Progress::from_counts(1, 4)).await.unwrap();
+        let done = count_done(&hosted);
+        done.store(1, Ordering::SeqCst);
+        wait_for_event(&house, &id, "progress").await;
         let listed = other.jobs.hosted_of("files").await.unwrap();
         assert_eq!((listed.len(), listed[0].id.as_str(), listed[0].created_by.as_deref()), (1, id.as_str(), Some("u")));
         assert_eq!((listed[0].progress_current, listed[0].is_cancelling), (Some(1), false));
+        assert_eq!(house.jobs.hosted_of("files").await.unwrap(), listed, "stored, and as it is now");
         hosted.end(Some("one was left".into()), Ok(Done::result(json!({ "bytes": 3 }))));
         house.settled().await;
         let job = house.job(&id).await;
@@ -89,7 +118,7 @@ db_test! {
         let house = House::new(&db).await.at_pace(Pace { unstored_limit: Duration::from_mins(10), ..pace() });
         let (done, failed, dropped) = (begin(&house).await, begin(&house).await, begin(&house).await);
         let ids = [done.id().to_owned(), failed.id().to_owned(), dropped.id().to_owned()];
-        let stored = house.jobs.hosted_of("files").await.unwrap().len();
+        let stored = house.all().await.len();
         // On PostgreSQL the write is also what tells a server that it is the active one no more.
         assert_eq!(stored, if db.backend() == qm_db::Backend::Sqlite { 0 } else { 3 });
         done.end(None, Ok(Done::result(json!({ "bytes": 3 }))));
@@ -156,17 +185,86 @@ db_test! {
     }
 
     async fn work_that_takes_longer_is_stored_while_it_goes_on(db: Db) {
-        let house = House::new(&db).await.at_pace(Pace { unstored_limit: Duration::from_millis(20), ..pace() });
+        let house = House::new(&db).await.at_pace(Pace {
+            unstored_limit: Duration::from_millis(20),
+            progress_gap: Duration::from_millis(5),
+            ..pace()
+        });
         let hosted = begin(&house).await;
         let id = hosted.id().to_owned();
         until("the job to be stored", || house.jobs.0.running_jobs.get(&id).is_some()).await;
         assert_eq!(house.status(&id).await, "running");
-        hosted.context().progress(Progress::from_counts(1, 4)).await.unwrap();
+        let done = count_done(&hosted);
+        done.store(1, Ordering::SeqCst);
+        wait_for_event(&house, &id, "progress").await;
         assert!(house.jobs.cancel_hosted(&id).await.unwrap());
         assert!(hosted.cancellation().is_cancelled());
         hosted.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));
         house.settled().await;
         assert_eq!(house.event_types(&id).await, ["created", "queued", "started", "progress", "cancelling", "cancelled"]);
+    }
+
+    async fn work_of_this_server_is_known_before_it_is_stored(db: Db) {
+        let house = House::new(&db).await.at_pace(Pace { unstored_limit: Duration::from_mins(10), ..pace() });
+        house.jobs.register(JobType::hosted(HOSTED, "files", "jobs.test", None));
+        let summary = json!({ "source": format!("/{}", "x".repeat(3000)) });
+        let new = NewJob {
+            created_by: Some("u".into()),
+            input_summary: Some(summary.clone()),
+            resource: Some(("data_move".into(), "m1".into())),
+            ..NewJob::new(HOSTED, json!({}))
+        };
+        let hosted = house.jobs.begin_awaited(new).await.unwrap();
+        let done = Arc::new(AtomicU64::new(0));
+        let counted = done.clone();
+        hosted.follow_progress(move || Progress {
+            message: Some(("jobs.test", json!({ "doneItems": 2 }))),
+            ..Progress::from_counts(counted.load(Ordering::SeqCst), 9)
+        });
+        for count in [3, 4] {
+            done.store(count, Ordering::SeqCst);
+            let listed = house.jobs.hosted_of("files").await.unwrap();
+            assert_eq!(listed.len(), 1);
+            assert_eq!((listed[0].progress_current, listed[0].progress_total), (Some(count as i64), Some(9)));
+            assert_eq!(listed[0].message_params, Some(json!({ "doneItems": 2 })));
+            assert_eq!(listed[0].input_summary, Some(summary.clone()), "as it was given");
+        }
+        let found = house.jobs.find_hosted("files", |job| job.resource_id.as_deref() == Some("m1")).await.unwrap();
+        let found = found.expect("it is found by its resource");
+        assert_eq!((found.id.as_str(), found.created_by.as_deref(), found.is_cancelling), (hosted.id(), Some("u"), false));
+        assert_eq!(house.jobs.find_hosted("torrents", |_| true).await.unwrap(), None);
+        assert!(house.jobs.cancel_hosted(hosted.id()).await.unwrap());
+        assert!(!house.jobs.cancel_hosted(hosted.id()).await.unwrap(), "it was asked already");
+        assert!(hosted.cancellation().is_cancelled() && house.jobs.hosted_of("files").await.unwrap()[0].is_cancelling);
+        hosted.end(None, Err(JobError::new("cancelled", "it was stopped").permanent()));
+        assert_eq!(house.jobs.hosted_of("files").await.unwrap(), [], "it has ended, if perhaps not yet in the database");
+        house.settled().await;
+    }
+
+    async fn all_work_of_a_module_here_is_ended(db: Db) {
+        let house = House::new(&db).await;
+        let other = house.beside();
+        let (here, elsewhere) = (begin(&house).await, begin(&other).await);
+        house.jobs.cancel_all_hosted("torrents");
+        assert!(!here.cancellation().is_cancelled());
+        house.jobs.cancel_all_hosted("files");
+        assert!(here.cancellation().is_cancelled() && !elsewhere.cancellation().is_cancelled());
+        let ended = Arc::new(AtomicU64::new(0));
+        let (working, counted) = (begin(&house).await, ended.clone());
+        let work = tokio::spawn(async move {
+            working.cancellation().cancelled().await;
+            counted.fetch_add(1, Ordering::SeqCst);
+            drop(here);
+            counted.fetch_add(1, Ordering::SeqCst);
+            working.end(None, Ok(Done::nothing()));
+        });
+        house.jobs.end_all_hosted("files").await;
+        assert_eq!(ended.load(Ordering::SeqCst), 2);
+        work.await.unwrap();
+        house.jobs.end_all_hosted("files").await;
+        elsewhere.end(None, Ok(Done::nothing()));
+        house.settled().await;
+        other.settled().await;
     }
 
     async fn what_nobody_ends_has_failed(db: Db) {

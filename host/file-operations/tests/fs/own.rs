@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use qm_confined::{FsError, Intent, OwnKind, OwnPlace, Roots};
-use qm_files::ops::{self, Page, Transfer};
+use qm_file_operations::{self as ops, Page, Transfer};
 
 use crate::{Scratch, name, quiet, rel_path, tree};
 

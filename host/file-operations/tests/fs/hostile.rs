@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
 use qm_confined::{Base, FsError, Intent, Kind, RelPath, Roots, SYSTEM_DIRECTORIES};
-use qm_files::ops::{self, Page, Transfer};
+use qm_file_operations::{self as ops, Page, Transfer};
 use qm_kernel::ErrorKind;
 
 use crate::{Scratch, name, quiet, rel_path, tree};
 
 /// Short word for a result: `ok`, or the kind of error that reading or changing a path gave.
-fn said<T>(result: Result<T, FsError>) -> String {
+fn short_word<T>(result: Result<T, FsError>) -> String {
     match result {
         Ok(_) => "ok".into(),
         Err(FsError::NotFound(_)) => "not found".into(),
@@ -25,7 +25,7 @@ fn said<T>(result: Result<T, FsError>) -> String {
 }
 
 fn resolve(base: &Base, text: &str, intent: Intent) -> String {
-    said(RelPath::from_text(text).and_then(|path| base.resolve(&path, intent)))
+    short_word(RelPath::from_text(text).and_then(|path| base.resolve(&path, intent)))
 }
 
 const OUTSIDE: &str = "Path is outside the allowed roots";
@@ -154,7 +154,7 @@ fn every_hostile_path_is_refused_or_stays_inside() {
         ("folder/.quartermaster-trash", "protected"),
     ] {
         let destination = RelPath::from_text(path).and_then(|path| base.destination(&path));
-        assert_eq!(said(destination), expected, "into {path:?}");
+        assert_eq!(short_word(destination), expected, "into {path:?}");
     }
     assert_eq!(tree(&scratch.canary), before);
 }
@@ -170,12 +170,15 @@ fn a_path_of_the_raw_form_is_judged_by_its_bytes() {
         ("%2fa%2fb", "ok"),
         ("%c0%ae%c0%ae/canary", "ok"),
     ] {
-        assert_eq!(said(RelPath::from_raw(raw)), expected, "{raw}");
+        assert_eq!(short_word(RelPath::from_raw(raw)), expected, "{raw}");
     }
     // Overlong dots are bytes of a name, nothing more.
     let overlong = RelPath::from_raw("%c0%ae%c0%ae/canary").unwrap();
     let scratch = Scratch::on_disk();
-    assert_eq!(said(scratch.base().resolve(&overlong, Intent::Read)), "not found");
+    assert_eq!(
+        short_word(scratch.base().resolve(&overlong, Intent::Read)),
+        "not found"
+    );
     assert_eq!(RelPath::from_raw(&overlong.encoded()).unwrap(), overlong);
 }
 
@@ -207,7 +210,7 @@ fn a_mutation_acts_on_the_link_and_never_on_what_it_points_to() {
     assert!(!is_link("folder/renamed"));
     fresh();
     let item = scratch.item("link").unwrap();
-    let place = ops::TrashPlace::of(&item, "id").unwrap();
+    let place = ops::TrashPlace::for_item(&item, "id").unwrap();
     ops::trash(&item, &place, &quiet()).unwrap();
     let trashed = scratch
         .roots
@@ -324,8 +327,11 @@ fn roots_their_ancestors_and_system_directories_are_protected() {
     };
     let item = base.resolve(&rel_path("b"), Intent::Change).unwrap();
     let top = base.destination(&RelPath::root()).unwrap();
-    assert_eq!(said(ops::move_to(&item, &top, &over, &quiet())), "protected");
-    assert_eq!(said(ops::rename(&item, &name("a"), true)), "protected");
+    assert_eq!(
+        short_word(ops::move_to(&item, &top, &over, &quiet())),
+        "protected"
+    );
+    assert_eq!(short_word(ops::rename(&item, &name("a"), true)), "protected");
     // The whole system as a root: its directories stay.
     let system = Roots::open(&["/"]).whole();
     for directory in SYSTEM_DIRECTORIES {
@@ -473,7 +479,7 @@ fn names_that_are_not_utf8_are_listed_renamed_and_deleted() {
     assert_eq!(content, "odd");
 
     let item = base.resolve(&path, Intent::Change).unwrap();
-    let place = ops::TrashPlace::of(&item, "id").unwrap();
+    let place = ops::TrashPlace::for_item(&item, "id").unwrap();
     assert_eq!(RelPath::from_raw(&place.original.encoded()).unwrap(), path);
     ops::trash(&item, &place, &quiet()).unwrap();
     let trashed = scratch
@@ -505,7 +511,7 @@ fn names_of_255_bytes_work_in_every_operation() {
     scratch.write("file", "x");
     ops::rename(&scratch.item("file").unwrap(), &name(&long), false).unwrap();
     let item = scratch.item(&long).unwrap();
-    let place = ops::TrashPlace::of(&item, "0b0e7f9a-5a3c-4a53-9d0f-1d2f3a4b5c6d").unwrap();
+    let place = ops::TrashPlace::for_item(&item, "0b0e7f9a-5a3c-4a53-9d0f-1d2f3a4b5c6d").unwrap();
     ops::trash(&item, &place, &quiet()).unwrap();
     let trashed = scratch
         .roots
@@ -563,7 +569,7 @@ fn a_trash_under_a_link_or_a_file_is_refused() {
     scratch.write("file", "x");
     symlink(&scratch.canary, &trash).unwrap();
     let item = scratch.item("file").unwrap();
-    let place = ops::TrashPlace::of(&item, "id").unwrap();
+    let place = ops::TrashPlace::for_item(&item, "id").unwrap();
     assert!(matches!(
         ops::trash(&item, &place, &quiet()),
         Err(FsError::TrashUnusable(_))

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use qm_confined::FsError;
-use qm_files::ops::{self, Page, Transfer, TrashPlace};
+use qm_file_operations::{self as ops, Page, Transfer, TrashPlace};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::{Scratch, name, quiet, rel_path, tree};
@@ -55,7 +55,7 @@ fn mutate(scratch: &Scratch, round: u64) -> u64 {
             .and_then(|item| ops::move_to(&item, &scratch.to("elsewhere")?, &overwrite, &quiet()).map(drop)),
     );
     count(scratch.item("victim/folder").and_then(|item| {
-        let place = TrashPlace::of(&item, &id)?;
+        let place = TrashPlace::for_item(&item, &id)?;
         ops::trash(&item, &place, &quiet())?;
         let trashed = scratch.roots.trashed(&place.storage_root, &place.trash_path)?;
         ops::untrash(&trashed, &rel_path("victim/folder"), true, &quiet())

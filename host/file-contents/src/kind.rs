@@ -22,7 +22,7 @@ pub enum Kind {
 
 impl Kind {
     /// The kind of an [`extension`].
-    pub fn of(extension: Option<&str>) -> Kind {
+    pub fn from_extension(extension: Option<&str>) -> Kind {
         match extension.unwrap_or_default() {
             "jpg" | "jpeg" | "jfif" | "png" | "gif" | "webp" | "bmp" | "avif" | "svg" | "ico" | "tif"
             | "tiff" | "heic" | "heif" => Kind::Image,
@@ -120,7 +120,11 @@ mod tests {
             ("info.NFO", "nfo", "application/octet-stream"),
         ] {
             let extension = extension(name);
-            assert_eq!(Kind::of(extension.as_deref()).as_str(), kind, "{name}");
+            assert_eq!(
+                Kind::from_extension(extension.as_deref()).as_str(),
+                kind,
+                "{name}"
+            );
             assert_eq!(mime(extension.as_deref()), media, "{name}");
         }
     }

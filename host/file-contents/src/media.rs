@@ -14,13 +14,13 @@ use std::time::UNIX_EPOCH;
 use bytes::Bytes;
 use futures_util::Stream;
 use qm_confined::{ConfinedPath, FsError, Identity};
+use qm_file_operations::{Lane, Workers, shown_name};
 use qm_kernel::Timestamp;
 use qm_lanes::{Who, for_whom, on_behalf};
 
+use super::kind::{extension, mime};
 use super::range::{Span, Validators};
 use super::ticket::mark;
-use crate::model::kind::{extension, mime};
-use crate::ops::{Lane, Workers, shown_name};
 
 const CHUNK: u64 = 256 * 1024;
 

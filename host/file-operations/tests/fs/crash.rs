@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use qm_confined::{Base, FsError, Intent, Place, RelPath, Roots};
-use qm_files::ops::{self, Control, Notes, Transfer, TrashPlace};
+use qm_file_operations::{self as ops, Control, Notes, Transfer, TrashPlace};
 
 use crate::{Scratch, name, quiet, rel_path};
 
@@ -143,7 +143,7 @@ fn act(roots: &Roots, base: &Base, notes: &Path, dice: &mut Dice, step: u64) -> 
         }
         _ => {
             let item = item()?;
-            let trash = TrashPlace::of(&item, &format!("{step}"))?;
+            let trash = TrashPlace::for_item(&item, &format!("{step}"))?;
             ops::trash(&item, &trash, &noting(notes))?;
             let trashed = roots.trashed(&trash.storage_root, &trash.trash_path)?;
             ops::untrash(&trashed, &trash.original, false, &noting(notes)).map(drop)

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use qm_files::ops::{self, Control, Page, Transfer};
+use qm_file_operations::{self as ops, Control, Page, Transfer};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use tokio_util::sync::CancellationToken;
 
@@ -82,7 +82,7 @@ fn a_tree_ten_thousand_deep_is_measured_copied_listed_trashed_and_removed() {
             .unwrap();
             assert_eq!(bottom.items[0].name.text(), "file");
             let item = scratch.item("deep").unwrap();
-            let place = ops::TrashPlace::of(&item, "id").unwrap();
+            let place = ops::TrashPlace::for_item(&item, "id").unwrap();
             ops::trash(&item, &place, &control).unwrap();
             let trashed = scratch
                 .roots

@@ -16,7 +16,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use qm_confined::{Base, Component, ConfinedPath, Destination, FsError, Intent, RelPath, Roots};
-use qm_files::ops::Control;
+use qm_file_operations::Control;
 use tokio_util::sync::CancellationToken;
 
 /// A root with nothing in it, beside a canary nobody may touch or read.

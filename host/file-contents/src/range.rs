@@ -19,7 +19,7 @@ pub struct Span {
 }
 
 impl Span {
-    pub fn len(self) -> u64 {
+    pub(crate) fn len(self) -> u64 {
         self.end - self.start
     }
 
@@ -157,24 +157,24 @@ mod tests {
         Validators::new(7, 1000, 1_800_000_000_000_000_000, NOW)
     }
 
-    fn of(range: &str, size: u64) -> Asked {
+    fn ask(range: &str, size: u64) -> Asked {
         asked(Some(range), None, &validators(), size)
     }
 
-    fn one(start: u64, end: u64) -> Asked {
+    fn single_span(start: u64, end: u64) -> Asked {
         Asked::One(Span { start, end })
     }
 
     #[test]
     fn single_ranges() {
         for (range, expected) in [
-            ("bytes=0-99", one(0, 100)),
-            ("bytes=900-", one(900, 1000)),
-            ("bytes=-100", one(900, 1000)),
-            ("bytes=-5000", one(0, 1000)),
-            ("bytes=990-5000", one(990, 1000)),
-            ("Bytes = 0-0", one(0, 1)),
-            ("bytes=0-99999999999999999999999", one(0, 1000)),
+            ("bytes=0-99", single_span(0, 100)),
+            ("bytes=900-", single_span(900, 1000)),
+            ("bytes=-100", single_span(900, 1000)),
+            ("bytes=-5000", single_span(0, 1000)),
+            ("bytes=990-5000", single_span(990, 1000)),
+            ("Bytes = 0-0", single_span(0, 1)),
+            ("bytes=0-99999999999999999999999", single_span(0, 1000)),
             ("bytes=1000-", Asked::Nothing),
             ("bytes=99999999999999999999999-", Asked::Nothing),
             ("bytes=5-4", Asked::Nothing),
@@ -188,10 +188,10 @@ mod tests {
             ("bytes=0x1-2", Asked::Whole),
             ("items=0-1", Asked::Whole),
         ] {
-            assert_eq!(of(range, 1000), expected, "{range}");
+            assert_eq!(ask(range, 1000), expected, "{range}");
         }
         for range in ["bytes=0-0", "bytes=0-", "bytes=-1"] {
-            assert_eq!(of(range, 0), Asked::Nothing, "{range} of an empty file");
+            assert_eq!(ask(range, 0), Asked::Nothing, "{range} of an empty file");
         }
         assert_eq!(asked(None, None, &validators(), 1000), Asked::Whole);
     }
@@ -200,17 +200,25 @@ mod tests {
     fn several_ranges_are_sorted_and_joined() {
         let span = |start, end| Span { start, end };
         assert_eq!(
-            of("bytes=800-899, 0-9", 1000),
+            ask("bytes=800-899, 0-9", 1000),
             Asked::Several(vec![span(0, 10), span(800, 900)])
         );
-        assert_eq!(of("bytes=0-99,50-149,140-", 1000), one(0, 1000));
-        assert_eq!(of("bytes=0-9,100-109", 1000), one(0, 110), "nearly touching");
-        assert_eq!(of("bytes=2000-,0-9", 1000), one(0, 10), "one of them exists");
-        assert_eq!(of("bytes=2000-,3000-", 1000), Asked::Nothing);
-        assert_eq!(of("bytes=0-9,x", 1000), Asked::Whole);
+        assert_eq!(ask("bytes=0-99,50-149,140-", 1000), single_span(0, 1000));
+        assert_eq!(
+            ask("bytes=0-9,100-109", 1000),
+            single_span(0, 110),
+            "nearly touching"
+        );
+        assert_eq!(
+            ask("bytes=2000-,0-9", 1000),
+            single_span(0, 10),
+            "one of them exists"
+        );
+        assert_eq!(ask("bytes=2000-,3000-", 1000), Asked::Nothing);
+        assert_eq!(ask("bytes=0-9,x", 1000), Asked::Whole);
         let many = |count: u64| {
             let items: Vec<String> = (0..count).map(|n| format!("{}-{}", n * 1000, n * 1000)).collect();
-            of(&format!("bytes={}", items.join(",")), 1_000_000)
+            ask(&format!("bytes={}", items.join(",")), 1_000_000)
         };
         assert!(matches!(many(MAX_PARTS as u64), Asked::Several(spans) if spans.len() == MAX_PARTS));
         assert_eq!(many(MAX_PARTS as u64 + 1), Asked::Whole);
@@ -220,8 +228,8 @@ mod tests {
     fn a_range_of_another_version_is_the_whole_file() {
         let current = validators();
         let with = |if_range: &str| asked(Some("bytes=0-0"), Some(if_range), &current, 1000);
-        assert_eq!(with(&current.etag), one(0, 1));
-        assert_eq!(with(&current.last_modified), one(0, 1));
+        assert_eq!(with(&current.etag), single_span(0, 1));
+        assert_eq!(with(&current.last_modified), single_span(0, 1));
         for stale in [
             format!("W/{}", current.etag),
             "\"x\"".into(),
@@ -241,7 +249,7 @@ mod tests {
     proptest! {
         #[test]
         fn spans_lie_in_the_file_and_apart(range in "bytes=[0-9, -]{0,40}", size in 0u64..2000) {
-            let spans = match of(&range, size) {
+            let spans = match ask(&range, size) {
                 Asked::One(span) => vec![span],
                 Asked::Several(spans) => { prop_assert!(spans.len() > 1); spans }
                 Asked::Whole | Asked::Nothing => vec![],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use qm_confined::FsError;
-use qm_files::ops::{self, Transfer, TrashPlace};
+use qm_file_operations::{self as ops, Transfer, TrashPlace};
 
 use crate::{Scratch, name, quiet};
 
@@ -246,7 +246,7 @@ impl Disk {
             Step::Trash(path) => {
                 let item = scratch.item(&text(path))?;
                 self.next += 1;
-                let place = TrashPlace::of(&item, &self.next.to_string())?;
+                let place = TrashPlace::for_item(&item, &self.next.to_string())?;
                 ops::trash(&item, &place, &quiet())?;
                 self.trash.push(place);
                 Ok(())

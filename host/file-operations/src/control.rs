@@ -73,25 +73,28 @@ impl Control {
     }
 
     /// Ends the operation if it was cancelled; to be called between items and between chunks.
-    pub(crate) fn check(&self) -> Result<(), FsError> {
+    pub fn check(&self) -> Result<(), FsError> {
         if self.cancel.is_cancelled() {
             return Err(FsError::Cancelled);
         }
         Ok(())
     }
 
-    pub(crate) fn expect(&self, items: u64, bytes: u64) {
+    /// Adds to the totals of the operation.
+    pub fn expect(&self, items: u64, bytes: u64) {
         self.report(|done| {
             done.total_items = Some(done.total_items.unwrap_or(0) + items);
             done.total_bytes = Some(done.total_bytes.unwrap_or(0) + bytes);
         });
     }
 
-    pub(crate) fn item_done(&self) {
+    /// Counts an item as done.
+    pub fn item_done(&self) {
         self.report(|done| done.items += 1);
     }
 
-    pub(crate) fn bytes_done(&self, bytes: u64) {
+    /// Counts bytes as done.
+    pub fn bytes_done(&self, bytes: u64) {
         self.report(|done| done.bytes += bytes);
     }
 

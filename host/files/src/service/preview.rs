@@ -5,11 +5,10 @@ use std::io::Read;
 
 use qm_confined::{ConfinedPath, FsError};
 
-use super::encoding::{Encoding, is_binary};
 use crate::dto::answers::Preview;
 use crate::error::FilesError;
-use crate::model::kind::{Kind, extension, mime};
-use crate::ops::shown_name;
+use qm_file_contents::{Encoding, Kind, extension, is_binary, mime};
+use qm_file_operations::shown_name;
 
 const MAX_READ: u64 = 1024 * 1024;
 
@@ -22,7 +21,7 @@ pub fn preview(item: &ConfinedPath, encoding: Option<&str>) -> Result<Preview, F
     let (file, meta) = item.open_file()?;
     let name = shown_name(item);
     let extension = extension(&name);
-    let kind = Kind::of(extension.as_deref());
+    let kind = Kind::from_extension(extension.as_deref());
     let mut preview = Preview {
         path: item.rel().text(),
         path_raw: item.rel().raw(),

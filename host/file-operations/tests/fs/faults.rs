@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use qm_confined::{FsError, Intent, Roots};
-use qm_files::ops::{self, Transfer};
+use qm_file_operations::{self as ops, Transfer};
 
 use crate::{Scratch, name, quiet, rel_path, tree};
 
@@ -135,7 +135,7 @@ fn task_mounts() {
     let item = base
         .resolve(&rel_path("tree/mounted/file"), Intent::Change)
         .unwrap();
-    let place = ops::TrashPlace::of(&item, "id").unwrap();
+    let place = ops::TrashPlace::for_item(&item, "id").unwrap();
     ops::trash(&item, &place, &quiet()).unwrap();
     assert!(root.join(".quartermaster-trash/id__file").exists());
     let trashed = roots.trashed(&place.storage_root, &place.trash_path).unwrap();
@@ -211,7 +211,7 @@ fn attempts(scratch: &Scratch) -> [(&'static str, Result<(), FsError>); 9] {
         |from: &str, to: &str| ops::move_to(&item(from)?, &scratch.to(to)?, &plain, &quiet()).map(drop);
     let trash = |rel: &str| {
         let item = item(rel)?;
-        ops::trash(&item, &ops::TrashPlace::of(&item, "id")?, &quiet()).map(drop)
+        ops::trash(&item, &ops::TrashPlace::for_item(&item, "id")?, &quiet()).map(drop)
     };
     [
         ("list", list("unreadable")),

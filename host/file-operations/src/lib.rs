@@ -1,9 +1,11 @@
-//! Operations on a confined path. Blocking functions: run them through [`Workers`].
+//! Operations on confined paths. Blocking functions: run them through [`Workers`]. Who may ask for one, and what is recorded
+//! of it, is the affair of the area of files.
 //!
 //! Every change leaves the old state or the new one. What takes long is prepared under a temporary name
 //! ([`TEMP_PREFIX`](qm_confined::TEMP_PREFIX)) beside its place, synced and renamed into place; what is to vanish is
 //! renamed away first. A temporary never holds the only copy of anything, and where one is made is noted before
-//! ([`Notes`]), so that [`sweep`](mod@sweep) finds and removes those of a killed process. Trees are walked with a bounded number of handles, at any depth, without recursion and without following links.
+//! ([`Notes`]), so that [`sweep`](mod@sweep) finds and removes those of a killed process. Trees are walked with a bounded
+//! number of handles, at any depth, without recursion and without following links.
 //!
 //! Progress and cancellation: [`Control`].
 

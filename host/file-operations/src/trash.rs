@@ -33,7 +33,7 @@ pub struct TrashPlace {
 
 impl TrashPlace {
     /// `id` is the record's, a UUID.
-    pub fn of(item: &ConfinedPath, id: &str) -> Result<Self, FsError> {
+    pub fn for_item(item: &ConfinedPath, id: &str) -> Result<Self, FsError> {
         let storage_root = item
             .storage_root()
             .to_str()

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use qm_confined::{FsError, Place};
-use qm_files::ops::{self, Control, Page, Transfer, Visit};
+use qm_file_operations::{self as ops, Control, Page, Transfer, Visit};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Scratch, name, quiet, rel_path};
@@ -379,7 +379,7 @@ fn trash_takes_and_gives_back() {
     let scratch = Scratch::on_disk();
     scratch.write("films/a/x", "x");
     let item = scratch.item("films/a").unwrap();
-    let place = ops::TrashPlace::of(&item, "id-1").unwrap();
+    let place = ops::TrashPlace::for_item(&item, "id-1").unwrap();
     assert_eq!(place.storage_root, scratch.root.to_str().unwrap());
     assert_eq!(
         place.trash_path,
@@ -418,7 +418,7 @@ fn trash_takes_and_gives_back() {
     let item = base
         .resolve(&crate::rel_path("b"), qm_confined::Intent::Change)
         .unwrap();
-    let place = ops::TrashPlace::of(&item, "id-2").unwrap();
+    let place = ops::TrashPlace::for_item(&item, "id-2").unwrap();
     ops::trash(&item, &place, &quiet()).unwrap();
     assert!(scratch.path("films/.quartermaster-trash/id-2__b").exists());
     let trashed = scratch
@@ -607,7 +607,7 @@ fn what_users_noted_on_a_file_comes_along_and_setuid_does_not() {
 
 #[tokio::test]
 async fn a_hung_file_system_takes_only_its_share_of_the_threads() {
-    use qm_files::ops::{Lane, Workers};
+    use qm_file_operations::{Lane, Workers};
     let workers = Workers::default();
     let (release, held) = std::sync::mpsc::channel::<()>();
     let held = Arc::new(std::sync::Mutex::new(held));

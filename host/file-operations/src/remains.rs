@@ -288,18 +288,18 @@ mod tests {
             Self { dir, roots }
         }
 
-        fn at(&self, path: &[u8]) -> std::path::PathBuf {
+        fn path_to(&self, path: &[u8]) -> std::path::PathBuf {
             self.dir.path().join(path_of(path))
         }
 
         fn put(&self, path: &[u8]) {
-            fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
-            fs::write(self.at(path), "12345").unwrap();
+            fs::create_dir_all(self.path_to(path).parent().unwrap()).unwrap();
+            fs::write(self.path_to(path), "12345").unwrap();
         }
 
         fn place(&self, top: &[u8], files: &[&[u8]], is_told: bool) -> DataPlace {
             DataPlace {
-                top: self.at(top).as_os_str().as_bytes().to_vec(),
+                top: self.path_to(top).as_os_str().as_bytes().to_vec(),
                 files: files.iter().map(|file| file.to_vec()).collect(),
                 sizes: vec![5; files.len().max(1)],
                 is_told,
@@ -327,11 +327,11 @@ mod tests {
         assert_eq!(count_remains(&site.roots, &seen).unwrap(), 3);
         assert_eq!(remove_remains(&site.roots, &seen).unwrap(), []);
         assert_eq!(count_remains(&site.roots, &seen).unwrap(), 0);
-        assert!(site.at(b"Show/notes.txt").exists() && !site.at(b"Show/sub").exists());
+        assert!(site.path_to(b"Show/notes.txt").exists() && !site.path_to(b"Show/sub").exists());
         site.put(b"film");
         let seen = site.see(b"film", &[], false);
         assert_eq!(remove_remains(&site.roots, &seen).unwrap(), []);
-        assert!(!site.at(b"film").exists());
+        assert!(!site.path_to(b"film").exists());
     }
 
     #[test]
@@ -355,8 +355,8 @@ mod tests {
     fn links_are_not_followed_and_what_took_a_file_s_place_stays() {
         let site = Site::new();
         site.put(b"other/e1");
-        fs::create_dir(site.at(b"Show")).unwrap();
-        std::os::unix::fs::symlink(site.at(b"other"), site.at(b"Show/sub")).unwrap();
+        fs::create_dir(site.path_to(b"Show")).unwrap();
+        std::os::unix::fs::symlink(site.path_to(b"other"), site.path_to(b"Show/sub")).unwrap();
         assert_eq!(
             site.see(b"Show", &[b"sub/e1", b"../other/e1", b"/e1"], true)
                 .files,
@@ -364,11 +364,11 @@ mod tests {
         );
         site.put(b"Show/e2");
         let seen = site.see(b"Show", &[b"e2"], false);
-        fs::rename(site.at(b"Show/e2"), site.at(b"Show/kept")).unwrap();
+        fs::rename(site.path_to(b"Show/e2"), site.path_to(b"Show/kept")).unwrap();
         site.put(b"Show/e2");
         assert_eq!(count_remains(&site.roots, &seen).unwrap(), 0);
         assert_eq!(remove_remains(&site.roots, &seen).unwrap(), []);
-        assert!(site.at(b"Show/e2").exists() && site.at(b"other/e1").exists());
+        assert!(site.path_to(b"Show/e2").exists() && site.path_to(b"other/e1").exists());
         let outside = tempfile::tempdir().unwrap();
         let place = DataPlace {
             top: outside.path().join("x").as_os_str().as_bytes().to_vec(),
