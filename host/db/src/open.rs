@@ -7,10 +7,11 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use qm_kernel::event::{DomainEvent, EventSink, Plan};
+use qm_lanes::IgnorePoison;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, SqlitePool};
@@ -363,7 +364,7 @@ impl Health {
     }
 
     fn proved(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.proved.lock().unwrap_or_else(PoisonError::into_inner)
+        self.proved.lock().ignore_poison()
     }
 
     pub(crate) fn note(&self, committed: Result<(), DbError>) -> Result<(), DbError> {

@@ -21,10 +21,11 @@ pub mod imports;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_kernel::Ctx;
+use qm_lanes::IgnorePoison;
 use qm_net::Net;
 use qm_ports::action::{MediaHands, TorrentHands};
 use qm_ports::mail::Mailer;
@@ -220,7 +221,7 @@ impl PluginHost {
 
     /// Stops watching the directory and compiling. Drivers are closed by their owners.
     pub async fn shutdown(&self) {
-        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let tasks = std::mem::take(&mut *self.tasks.lock().ignore_poison());
         for task in tasks {
             task.abort();
             // Cancelled or ended: both are what was asked for.
@@ -231,7 +232,7 @@ impl PluginHost {
 
 impl Drop for PluginHost {
     fn drop(&mut self) {
-        for task in &*self.tasks.lock().unwrap_or_else(PoisonError::into_inner) {
+        for task in &*self.tasks.lock().ignore_poison() {
             task.abort();
         }
     }

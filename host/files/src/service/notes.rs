@@ -5,7 +5,7 @@
 //! Bounds: a note whose disk does not come back is kept for [`KEEP_MS`].
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use qm_db::{Db, DbError};
 use qm_kernel::Ctx;
@@ -19,6 +19,7 @@ use crate::ops::{self, Control, Lane, Notes, Swept};
 use crate::repo;
 use crate::repo::notes::Note;
 use qm_confined::{FsError, Place, RelPath};
+use qm_lanes::IgnorePoison;
 
 const KEEP_MS: i64 = 90 * 24 * 3600 * 1000;
 
@@ -40,7 +41,7 @@ impl Journal {
     }
 
     fn standing(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.standing.lock().ignore_poison()
     }
 }
 
@@ -91,7 +92,7 @@ impl Notes for Journal {
                     "a note of temporaries that are gone stays until the next sweep"
                 );
             }
-            let mut standing = standing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut standing = standing.lock().ignore_poison();
             standing.remove(&id);
         });
     }

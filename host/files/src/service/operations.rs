@@ -9,11 +9,12 @@
 //! [`MAX_TOLD`] bytes of a path, and one stored a second.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use qm_jobs::{Hosted, Jobs};
 use qm_kernel::{Ctx, Permission, Timestamp};
+use qm_lanes::IgnorePoison;
 use qm_realtime::{Hub, Room};
 use serde::Serialize;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -207,13 +208,13 @@ impl Operations {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Running>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock().ignore_poison()
     }
 }
 
 impl Running {
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock().ignore_poison()
     }
 
     fn view(&self) -> OperationView {

@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use qm_lanes::IgnorePoison;
 use qm_net::Grants;
 use qm_ports::Settling;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock, watch};
@@ -104,7 +105,7 @@ impl Catalog {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().ignore_poison()
     }
 
     /// The files as they were last read.

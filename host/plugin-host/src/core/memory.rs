@@ -7,8 +7,9 @@
 //! Bounds: 128 MiB an account; 1 GiB over all, a quarter of it for first-party plugins alone.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use qm_lanes::IgnorePoison;
 use wasmtime::{Error, ResourceLimiter, Result};
 
 use crate::core::system;
@@ -76,7 +77,7 @@ impl MemoryBudget {
     }
 
     fn accounts(&self) -> MutexGuard<'_, Vec<Weak<Account>>> {
-        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.accounts.lock().ignore_poison()
     }
 
     /// A sentence on the plugins that hold the most, for the one that got nothing.
@@ -173,7 +174,7 @@ impl Account {
     }
 
     fn refusal(&self) -> MutexGuard<'_, Option<String>> {
-        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+        self.refusal.lock().ignore_poison()
     }
 
     fn take(&self, bytes: usize) -> bool {

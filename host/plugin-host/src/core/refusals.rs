@@ -1,9 +1,10 @@
 //! Requests of a plugin that nobody granted: kept for the administrator, and said once an origin in the log.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
 use serde::Serialize;
 
 use crate::core::voice::one_line;
@@ -34,7 +35,7 @@ struct Inner {
 
 impl Refusals {
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 
     /// Notes that `plugin` was refused `what`.

@@ -2,8 +2,10 @@
 
 #![expect(unsafe_code, reason = "calls of the C library")]
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
+
+use qm_lanes::IgnorePoison;
 
 /// Gives free memory of the heap back to the system, soon and on a thread of its own. The allocator keeps what is freed
 /// between blocks that live: without this, what a guest made the host hold once would stay with the process.
@@ -51,7 +53,7 @@ impl Trims {
     }
 
     fn state(&self) -> MutexGuard<'_, TrimState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
     fn ask(&'static self) {
@@ -92,7 +94,7 @@ impl Trims {
     fn is_quiet_for(&self, time: Duration) -> bool {
         self.asked
             .wait_timeout_while(self.state(), time, |state| !state.is_asked)
-            .unwrap_or_else(PoisonError::into_inner)
+            .ignore_poison()
             .1
             .timed_out()
     }

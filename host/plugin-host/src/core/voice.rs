@@ -6,12 +6,13 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use qm_lanes::IgnorePoison;
 use serde_json::{Map, Value};
 use tokio::io::AsyncWrite;
 use tracing::Level;
@@ -114,7 +115,7 @@ impl Voice {
     }
 
     fn flow(&self) -> MutexGuard<'_, Flow> {
-        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+        self.flow.lock().ignore_poison()
     }
 
     /// One line of the plugin's.

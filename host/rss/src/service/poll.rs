@@ -4,13 +4,14 @@
 //! the loop; [`DUE`] feeds per round. One document per feed is in memory, and beyond it one chunk of items.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use qm_feeds::{Document, Item};
 use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
 use qm_ports::feed::{Fetched, Validators};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +47,7 @@ pub struct Sites(Mutex<HashMap<String, Weak<Turn<()>>>>);
 impl Sites {
     async fn take(&self, host: &str) -> OwnedMutexGuard<()> {
         let turn = {
-            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = self.0.lock().ignore_poison();
             match turns.get(host).and_then(Weak::upgrade) {
                 Some(turn) => turn,
                 None => {

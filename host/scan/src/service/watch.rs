@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use qm_jobs::Ending;
+use qm_lanes::IgnorePoison;
 use qm_media::LibraryError;
 use qm_media::lanes::WATCHES;
 use qm_media::model::library::MediaLibrary;
@@ -46,7 +47,7 @@ pub(super) struct Watching {
 
 impl Watching {
     fn states(&self) -> MutexGuard<'_, BTreeMap<String, WatchState>> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+        self.states.lock().ignore_poison()
     }
 
     fn set(&self, id: &str, state: WatchState) {
