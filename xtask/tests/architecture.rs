@@ -2,6 +2,8 @@
 
 #[path = "architecture/opening.rs"]
 mod opening;
+#[path = "architecture/spelling.rs"]
+mod spelling;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use qm_kernel::as_error;
 use qm_kernel::event::{DomainEvent, EventSink, Plan};
 use qm_lanes::IgnorePoison;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -187,7 +188,7 @@ impl Db {
                 Err(error) => tracing::error!(
                     event.key = &*event.event_key,
                     event.id = event.id,
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "an event was told to this process only: the database refused it"
                 ),
             }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use qm_db::Db;
+use qm_kernel::as_error;
 use qm_lanes::IgnorePoison;
 use qm_media::LibraryError;
 use qm_media::model::item::{Filter, Sort};
@@ -72,7 +73,7 @@ impl Shelf {
         tokio::spawn(async move {
             if let Err(error) = reading.0.read(&db).await {
                 tracing::debug!(
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "the items of the libraries could not be read for their lists"
                 );
             }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use qm_db::{Db, DbError};
-use qm_kernel::Ctx;
+use qm_kernel::{Ctx, as_error};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -65,7 +65,7 @@ impl Notes for Journal {
         match written.blocking_recv() {
             Ok(Ok(())) => return Ok(id),
             Ok(Err(error)) => {
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(error, "an operation was not begun: it could not be noted");
             }
             Err(_) => {}
@@ -86,7 +86,7 @@ impl Notes for Journal {
         let (db, standing, id) = (self.db.clone(), Arc::clone(&self.standing), id.to_owned());
         runtime.spawn(async move {
             if let Err(error) = remove(&db, &id).await {
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(
                     error,
                     "a note of temporaries that are gone stays until the next sweep"
@@ -132,7 +132,7 @@ impl Files {
                     swept.settled
                 }
                 Err(error) => {
-                    let (root, error) = (&note.storage_root, &error as &dyn std::error::Error);
+                    let (root, error) = (&note.storage_root, as_error(&error));
                     tracing::info!(
                         root,
                         error,

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use qm_jobs::{Hosted, Jobs};
-use qm_kernel::{Ctx, Permission, Timestamp};
+use qm_kernel::{Ctx, Permission, Timestamp, as_error};
 use qm_lanes::IgnorePoison;
 use qm_realtime::{Hub, Room};
 use serde::Serialize;
@@ -430,7 +430,7 @@ impl Files {
         // Of this server it stops whatever the database says.
         running.cancel.cancel();
         if let Err(error) = told {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(
                 error,
                 job.id = job_id,

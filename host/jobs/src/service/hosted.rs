@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_db::{Backend, Tx};
-use qm_kernel::{Permission, Timestamp};
+use qm_kernel::{Permission, Timestamp, as_error};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -197,7 +197,7 @@ impl Jobs {
             }
             Err(error) => {
                 // The work goes on; storing is tried again at its end.
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(error, "work that has begun was not stored");
                 Some(job)
             }

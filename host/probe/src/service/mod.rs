@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use qm_db::Db;
-use qm_kernel::Ctx;
+use qm_kernel::{Ctx, as_error};
 use qm_lanes::{IgnorePoison, LaneError};
 use qm_media::LibraryError;
 use qm_media::lanes::{COMPUTE, LOOKS};
@@ -93,7 +93,7 @@ impl Probing {
         while stop.run_until_cancelled(beats.next()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.probe_some()).await {
                 tracing::warn!(
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "files of libraries could not be looked into"
                 );
             }

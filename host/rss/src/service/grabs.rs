@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use qm_db::Db;
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
 use qm_lanes::IgnorePoison;
 use qm_platform::ActingError;
 use qm_ports::intake::{HashJudge, IntakeError, NewTorrent, TakenTorrent};
@@ -111,10 +111,7 @@ impl Rss {
                 Some(Ok(true)) => changes.forget(),
                 Some(Err(error)) => {
                     changes.forget();
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "what was decided cannot be read"
-                    );
+                    tracing::warn!(error = as_error(&error), "what was decided cannot be read");
                 }
             }
             // While no grab is open, an unchanged database is not queried.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use qm_jobs::Ending;
+use qm_kernel::as_error;
 use qm_lanes::IgnorePoison;
 use qm_media::LibraryError;
 use qm_media::lanes::WATCHES;
@@ -75,7 +76,7 @@ impl Scanner {
                 Ok(libraries) => self.follow(libraries, &mut watched, &stop).await,
                 Err(error) => {
                     tracing::warn!(
-                        error = &error as &dyn std::error::Error,
+                        error = as_error(&error),
                         "which libraries are to be watched could not be read"
                     );
                 }
@@ -256,7 +257,7 @@ impl Scanner {
                 }
                 Err(error) => {
                     tracing::warn!(
-                        error = &error as &dyn std::error::Error,
+                        error = as_error(&error),
                         library = library.name,
                         "a scan of what changed could not be asked for"
                     );

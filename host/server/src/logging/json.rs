@@ -176,6 +176,7 @@ pub mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
 
+    use qm_kernel::as_error;
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
@@ -224,7 +225,7 @@ pub mod tests {
             let _inner = tracing::info_span!("inner", size = 2_u64, name = "deep").entered();
             outer.record("late", true);
             let error = io::Error::other("the cause");
-            tracing::warn!(target: "there", size = 3_i64, ratio = 0.5, error = &error as &dyn std::error::Error, "two\nlines");
+            tracing::warn!(target: "there", size = 3_i64, ratio = 0.5, error = as_error(&error), "two\nlines");
             tracing::info!(size = ?Some("x"));
         });
         let mut first = lines[0].clone();

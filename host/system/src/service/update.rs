@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use qm_db::DbError;
-use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
+use qm_kernel::{ClientInfo, Permission, Principal, Timestamp, as_error};
 use qm_lanes::IgnorePoison;
 use qm_net::{Grants, HttpRequest, Net, Progress};
 use qm_platform::{ActingError, AuditEntry, Background, Ground};
@@ -112,7 +112,7 @@ impl Updates {
                     Ok(true) => self.look().await,
                     Ok(false) => {}
                     Err(error) => {
-                        let error = &error as &dyn std::error::Error;
+                        let error = as_error(&error);
                         tracing::warn!(error, "it is not known whether to look for updates");
                     }
                 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_db::{Access, Backend, Beside, Db, DbError, Tx};
+use qm_kernel::as_error;
 use qm_lanes::IgnorePoison;
 
 use crate::lanes::FILES;
@@ -122,7 +123,7 @@ impl Store {
             (Err(error), Backend::Sqlite) => {
                 tracing::error!(
                     file = %file.display(),
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "the titledb data set cannot be read: import it again"
                 );
                 Ok(None)

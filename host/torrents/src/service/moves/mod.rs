@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
+use qm_kernel::{ClientInfo, Permission, Principal, Timestamp, as_error};
 use qm_lanes::IgnorePoison;
 use qm_platform::Beats;
 use qm_ports::carry::{DataMove, DataMover};
@@ -310,7 +310,7 @@ impl Torrents {
                 Ok(some) => waiting = some,
                 Err(error) => {
                     changes.forget();
-                    let error = &error as &dyn std::error::Error;
+                    let error = as_error(&error);
                     tracing::warn!(error, "interrupted moves of torrents cannot be looked for");
                 }
             }
