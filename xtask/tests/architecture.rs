@@ -411,7 +411,6 @@ const MOST_LINES: usize = 8_000;
 const LARGER: &[(&str, usize)] = &[
     ("host/files", 11_400),
     ("host/plugin-host", 9_400),
-    ("host/rss", 8_300),
     ("host/torrents", 14_500),
 ];
 
