@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use qm_lanes::IgnorePoison;
 use qm_net::Grants;
+use qm_plugin_guest::voice::one_line;
 use qm_ports::Settling;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock, watch};
 
@@ -22,7 +23,6 @@ use crate::core::role::About;
 use crate::core::scan::{Signature, scan};
 use crate::core::slot::Slot;
 use crate::core::status::{PluginState, PluginStatus};
-use crate::core::voice::one_line;
 use crate::error::PluginHostError;
 
 /// The most of an unknown plugin's id that is repeated.

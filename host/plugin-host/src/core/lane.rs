@@ -14,6 +14,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use qm_lanes::IgnorePoison;
+use qm_plugin_guest::limits::Limits;
+use qm_plugin_guest::services::CallContext;
+use qm_plugin_guest::state::State;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -23,12 +26,9 @@ use wasmtime::Store;
 
 use crate::core::call::{End, LaneRecord, QUEUED, Traces, Witness, drive};
 use crate::core::fault::Fault;
-use crate::core::limits::Limits;
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
-use crate::core::services::CallContext;
 use crate::core::slot::Slot;
-use crate::core::state::State;
 
 /// Time limit on a plugin's destructor.
 const CLOSE: Duration = Duration::from_secs(1);

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use qm_lanes::IgnorePoison;
+use qm_plugin_guest::services::CallContext;
+use qm_plugin_guest::state::State;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 use wasmtime::Store;
@@ -19,9 +21,7 @@ use crate::core::fault::Fault;
 use crate::core::lane::Answer;
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
-use crate::core::services::CallContext;
 use crate::core::slot::Slot;
-use crate::core::state::State;
 
 /// Calls of one plugin at a time, unless its role has others.
 const AT_ONCE: usize = 4;

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use qm_lanes::IgnorePoison;
+use qm_plugin_guest::refusals::Refusals;
 use tokio::sync::watch;
 
 use crate::core::load::Loaded;
 use crate::core::pins::Granted;
-use crate::core::refusals::Refusals;
 use crate::core::status::{LaneState, LaneStatus};
 
 /// Counters of what happened since the host, or the lane, was started.

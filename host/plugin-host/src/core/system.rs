@@ -1,4 +1,4 @@
-//! Three things of the operating system that the standard library does not offer.
+//! Two things of the C library that the standard library does not offer.
 
 #![expect(unsafe_code, reason = "calls of the C library")]
 
@@ -134,21 +134,6 @@ pub(crate) fn bound_heap() {
 /// Other allocators than glibc's have bounds of their own.
 #[cfg(not(target_env = "gnu"))]
 pub(crate) fn bound_heap() {}
-
-/// Computing time of the calling thread since it began.
-pub(crate) fn thread_time() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: it writes to `time`, which lives through the call.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) } != 0;
-    if failed {
-        return Duration::ZERO;
-    }
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
-}
 
 #[cfg(test)]
 mod tests {

@@ -18,8 +18,8 @@ use wasmtime_wasi::runtime::poll_noop;
 use super::code_of;
 use super::fields::Fields;
 use super::types::{self, ErrorCode};
-use crate::core::memory::{Account, Charge, HANDLE, OutOfMemory};
-use crate::core::state::{Open, State};
+use crate::memory::{Account, Charge, HANDLE, OutOfMemory};
+use crate::state::{Open, State};
 
 /// The most of one write.
 const WRITE: usize = 64 << 10;

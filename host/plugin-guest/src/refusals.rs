@@ -7,7 +7,7 @@ use qm_kernel::Timestamp;
 use qm_lanes::IgnorePoison;
 use serde::Serialize;
 
-use crate::core::voice::one_line;
+use crate::voice::one_line;
 
 /// Texts that are remembered as said; a plugin that asks for more has said enough.
 const SAID: usize = 64;
@@ -25,7 +25,7 @@ pub struct Refusal {
 
 /// The refusals of one plugin.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(Mutex<Inner>);
+pub struct Refusals(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -39,7 +39,7 @@ impl Refusals {
     }
 
     /// Notes that `plugin` was refused `what`.
-    pub(crate) fn note(&self, plugin: &str, what: &str, at: Timestamp) {
+    pub fn note(&self, plugin: &str, what: &str, at: Timestamp) {
         let what = one_line(what, TEXT);
         let is_new = {
             let mut inner = self.inner();
@@ -55,12 +55,12 @@ impl Refusals {
         }
     }
 
-    pub(crate) fn last(&self) -> Option<Refusal> {
+    pub fn last(&self) -> Option<Refusal> {
         self.inner().last.clone()
     }
 
     /// Other grants: what is refused under them is said anew.
-    pub(crate) fn begin_anew(&self) {
+    pub fn begin_anew(&self) {
         self.inner().said.clear();
     }
 }
