@@ -1,5 +1,8 @@
 //! Lines of JSON: one flat object an event. First `timestamp`, `level`, `target` and `message`, then the event's own
 //! fields, then those of the spans it happened in, innermost first; of fields with one name the first stays.
+//!
+//! Not the `json` layer of `tracing-subscriber`, also not flattened: there the request's id stands in a list below `spans`, the
+//! causes of an error are left out, and a field called `level` or `target` makes a second key of that name.
 
 use std::fmt::{self, Debug, Display};
 use std::io::Write as _;
