@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use serde::Deserialize;
@@ -184,18 +184,18 @@ fn side_by_side(command: &impl Fn(&[&str]) -> Command, programs: Vec<Program>, l
         .collect();
     let queue = Mutex::new(VecDeque::from(programs));
     let tally = Mutex::new(Tally::default());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let next = || queue.lock().expect("a panic ends the scope").pop_front();
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
                 while let Some(program) = next() {
                     let came_to = run_one(&program, &environment, lanes > 1);
-                    tally.lock().unwrap_or_else(PoisonError::into_inner).add(came_to);
+                    tally.lock().expect("a panic ends the scope").add(came_to);
                 }
             });
         }
     });
-    tally.into_inner().unwrap_or_else(PoisonError::into_inner)
+    tally.into_inner().expect("a panic ends the scope")
 }
 
 impl Program {

@@ -2,6 +2,8 @@
 
 #[path = "architecture/opening.rs"]
 mod opening;
+#[path = "architecture/spelling.rs"]
+mod spelling;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +40,10 @@ fn crates_depend_on_lower_tiers_only() {
 /// Words that only some paths may contain: (word, those paths).
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("sqlx::", &["host/db/", "/repo", "host/server/src/error"]),
-    ("wasmtime::", &["host/plugin-host/", "host/plugin-roles/"]),
+    (
+        "wasmtime::",
+        &["host/plugin-guest/", "host/plugin-host/", "host/plugin-roles/"],
+    ),
     ("lettre::", &["host/net/"]),
     ("reqwest::", &["host/net/", "host/testkit/", "tests/"]),
     (
@@ -406,11 +411,7 @@ fn files_can_be_read_in_one_sitting() {
 /// Lines of source that a crate has at most, its tests left out: what is larger is two subjects, or more.
 const MOST_LINES: usize = 8_000;
 /// Crates that are still larger, with a bound that only shrinks until they are split.
-const LARGER: &[(&str, usize)] = &[
-    ("host/plugin-host", 9_400),
-    ("host/rss", 8_300),
-    ("host/torrents", 14_500),
-];
+const LARGER: &[(&str, usize)] = &[("host/torrents", 14_500)];
 
 #[test]
 fn crates_are_of_one_subject() {

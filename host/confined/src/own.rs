@@ -11,8 +11,9 @@ use std::ffi::OsString;
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
+use qm_lanes::IgnorePoison;
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 
 use super::{Identity, Meta};
@@ -139,13 +140,13 @@ impl Own {
         found.sort_unstable();
         found.dedup();
         if *self.hidden() != *found {
-            *self.now.write().unwrap_or_else(PoisonError::into_inner) = found.into();
+            *self.now.write().ignore_poison() = found.into();
         }
     }
 
     /// Identities that are hidden, as of the last look.
     pub fn hidden(&self) -> Hidden {
-        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.now.read().ignore_poison())
     }
 
     /// The directories above the places, wherever those are now: whoever moved or removed one would take them along.

@@ -7,10 +7,12 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use qm_kernel::as_error;
 use qm_kernel::event::{DomainEvent, EventSink, Plan};
+use qm_lanes::IgnorePoison;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _, Executor as _, PgPool, SqlitePool};
@@ -186,7 +188,7 @@ impl Db {
                 Err(error) => tracing::error!(
                     event.key = &*event.event_key,
                     event.id = event.id,
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "an event was told to this process only: the database refused it"
                 ),
             }
@@ -363,7 +365,7 @@ impl Health {
     }
 
     fn proved(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.proved.lock().unwrap_or_else(PoisonError::into_inner)
+        self.proved.lock().ignore_poison()
     }
 
     pub(crate) fn note(&self, committed: Result<(), DbError>) -> Result<(), DbError> {

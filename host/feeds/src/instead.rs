@@ -4,7 +4,7 @@ use memchr::memmem;
 use qm_loose_xml::{Element, Node, clip};
 
 use crate::FeedError;
-use crate::text::{address, line, said, unescape};
+use crate::text::{address, line, readable_line, unescape};
 use crate::xml::Walk;
 
 /// Bytes of a page that are looked at.
@@ -92,7 +92,7 @@ pub fn of_text(text: &str) -> Option<FeedError> {
         return Some(page(text));
     }
     if !begins.contains('<') {
-        return Some(FeedError::PlainText(said(text, 200)));
+        return Some(FeedError::PlainText(readable_line(text, 200)));
     }
     None
 }
@@ -197,7 +197,7 @@ fn title(text: &str, low: &str) -> Option<String> {
     let start = low.find("<title")?;
     let start = start + low[start..].find('>')? + 1;
     let end = start + low[start..].find('<')?;
-    let title = said(&unescape(text.get(start..end)?), MAX_NAME);
+    let title = readable_line(&unescape(text.get(start..end)?), MAX_NAME);
     (!title.is_empty()).then_some(title)
 }
 
@@ -219,7 +219,7 @@ fn named_feed(text: &str, low: &str) -> Option<String> {
             };
             let value = address(value);
             let plain = value.split(['?', '#']).next()?;
-            let plain = said(clip(plain, 200), 200);
+            let plain = readable_line(clip(plain, 200), 200);
             return (!plain.is_empty() && !plain.contains('@')).then_some(plain);
         }
     }
@@ -227,8 +227,8 @@ fn named_feed(text: &str, low: &str) -> Option<String> {
 }
 
 /// The error of an `<error>` document.
-pub fn told(element: &Element) -> FeedError {
-    let part = |name: &str, most: usize| said(element.attribute(name).unwrap_or_default(), most);
+pub fn error_of_attributes(element: &Element) -> FeedError {
+    let part = |name: &str, most: usize| readable_line(element.attribute(name).unwrap_or_default(), most);
     let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
     FeedError::Told {
         code: or(part("code", 40), "without a code"),
@@ -236,10 +236,10 @@ pub fn told(element: &Element) -> FeedError {
     }
 }
 
-/// Same as [`told`], for an error given in child elements or text: `<error><code>…`.
-pub fn told_in(walk: &mut Walk<'_>, element: &Element) -> FeedError {
+/// Same as [`error_of_attributes`], for an error given in child elements or text: `<error><code>…`.
+pub fn nested_error(walk: &mut Walk<'_>, element: &Element) -> FeedError {
     if element.attribute("code").is_some() || element.attribute("description").is_some() {
-        return told(element);
+        return error_of_attributes(element);
     }
     let level = walk.depth();
     let mut name = String::new();
@@ -260,7 +260,10 @@ pub fn told_in(walk: &mut Walk<'_>, element: &Element) -> FeedError {
             Node::Close => name.clear(),
         }
     }
-    let (code, description) = (said(&line(&code, 40), 40), said(&description, 300));
+    let (code, description) = (
+        readable_line(&line(&code, 40), 40),
+        readable_line(&description, 300),
+    );
     FeedError::Told {
         code: if code.is_empty() {
             "without a code".to_owned()

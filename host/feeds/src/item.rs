@@ -94,7 +94,7 @@ enum Name {
 }
 
 impl Name {
-    fn of(element: &Element, prefix: &str) -> Option<Self> {
+    fn of_element(element: &Element, prefix: &str) -> Option<Self> {
         // These mean the same whatever vocabulary they are of.
         let any = match element.name.as_str() {
             "magneturi" | "magneturl" | "magnet" => Some(Name::Magnet),
@@ -154,7 +154,7 @@ pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Item> {
     while let Some(node) = walk.next() {
         match (node, &mut field) {
             (Node::Open(element), open) => {
-                let name = Name::of(&element, prefix);
+                let name = Name::of_element(&element, prefix);
                 match open.as_ref().map(|field| field.name) {
                     // Markup in a text: what it links to counts as mentioned.
                     Some(Some(Name::Body)) => {
@@ -208,7 +208,7 @@ pub fn item(walk: &mut Walk<'_>, prefix: &str) -> Option<Item> {
             MAX_URL >> 10
         ));
     }
-    draft.told()
+    draft.into_item()
 }
 
 impl Draft {
@@ -410,7 +410,7 @@ impl Draft {
             .or_else(|| all.find(|enclosure| !is_shown(enclosure)))
     }
 
-    fn told(mut self) -> Option<Item> {
+    fn into_item(mut self) -> Option<Item> {
         let enclosure = self.enclosure();
         let length = enclosure.and_then(|enclosure| enclosure.length);
         let link = enclosure.map(|enclosure| enclosure.url.clone());

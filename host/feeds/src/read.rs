@@ -4,7 +4,7 @@ use qm_loose_xml::{Node, clip};
 use url::Url;
 
 use crate::charset::decode;
-use crate::instead::{instead_of_feed, of_text, told_in};
+use crate::instead::{instead_of_feed, nested_error, of_text};
 use crate::item::item;
 use crate::repair::repair;
 use crate::text::title;
@@ -96,7 +96,7 @@ fn root(walk: &mut Walk<'_>, text: &str) -> Result<(String, bool), FeedError> {
                     };
                     return Ok((prefix, is_item(&element)));
                 }
-                "error" if other.is_none() => return Err(told_in(walk, &element)),
+                "error" if other.is_none() => return Err(nested_error(walk, &element)),
                 _ => other = other.or(Some(element.name)),
             },
             Node::Text(text) => before |= !text.trim().is_empty(),
@@ -107,8 +107,8 @@ fn root(walk: &mut Walk<'_>, text: &str) -> Result<(String, bool), FeedError> {
         return Err(unparsable(text, broken.at, reason(&broken)));
     }
     Err(match other {
-        Some(name) => FeedError::OtherDocument(crate::text::said(&name, 40)),
-        None => FeedError::PlainText(crate::text::said(text, 200)),
+        Some(name) => FeedError::OtherDocument(crate::text::readable_line(&name, 40)),
+        None => FeedError::PlainText(crate::text::readable_line(text, 200)),
     })
 }
 
@@ -123,7 +123,7 @@ fn to_item(walk: &mut Walk<'_>, prefix: &str, document: &mut Document) -> Result
             Node::Open(element) if element.name == "error" && document.items.is_empty() => {
                 if element.attribute("code").is_some() {
                     // Some servers wrap it.
-                    return Err(told_in(walk, &element));
+                    return Err(nested_error(walk, &element));
                 }
                 names.push(element.name);
             }

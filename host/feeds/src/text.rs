@@ -43,7 +43,7 @@ pub fn address(text: &str) -> String {
 }
 
 /// A line that people read, without what may be a key: words of 16 and more letters and digits.
-pub fn said(text: &str, most: usize) -> String {
+pub fn readable_line(text: &str, most: usize) -> String {
     let text = line(clip(text, most * 8), most * 4);
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     let mut said = String::new();
@@ -81,9 +81,9 @@ mod tests {
     #[test]
     fn what_people_read_holds_no_key() {
         assert_eq!(
-            said("Passkey 0123456789abcdef0123 is\nwrong", 100),
+            readable_line("Passkey 0123456789abcdef0123 is\nwrong", 100),
             "Passkey … is wrong"
         );
-        assert_eq!(said("internationalization", 100), "internationalization");
+        assert_eq!(readable_line("internationalization", 100), "internationalization");
     }
 }

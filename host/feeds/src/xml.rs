@@ -4,7 +4,7 @@ use qm_loose_xml::{Broken, Element, Fault, LongValue, Node, Oddity, Options, Ref
 use url::Url;
 
 use crate::MAX_DEPTH;
-use crate::text::said;
+use crate::text::readable_line;
 
 /// Feeds are read on wherever they can be.
 const OPTIONS: Options = Options {
@@ -44,7 +44,7 @@ pub fn reason(broken: &Broken) -> String {
     match &broken.fault {
         Fault::EndsInElement => "it ends in the middle".to_owned(),
         Fault::EndsInMarkup(_) => "it ends in the middle of its markup".to_owned(),
-        Fault::Unreadable(words) => said(words, 160),
+        Fault::Unreadable(words) => readable_line(words, 160),
     }
 }
 

@@ -24,7 +24,7 @@ fn feed(items: &str) -> Document {
     read(text.as_bytes(), None).unwrap()
 }
 
-fn one(item: &str) -> Item {
+fn read_item(item: &str) -> Item {
     let document = feed(&format!("<item><title>T</title>{item}</item>"));
     assert_eq!(document.items.len(), 1, "{item}");
     document.items.into_iter().next().unwrap()
@@ -153,11 +153,11 @@ fn digits_of_a_link_are_no_info_hash() {
             format!("<guid>{link}</guid>"),
             format!("<enclosure url='{link}' type='application/x-bittorrent'/>"),
         ] {
-            let read = one(&item);
+            let read = read_item(&item);
             assert_eq!((read.info_hash, read.magnet), (None, None), "{item}");
         }
     }
-    let told = one(&format!(
+    let told = read_item(&format!(
         "<link>http://h/{}</link><x:attr name='infohash' value='{HASH}'/>",
         "0".repeat(40)
     ));
@@ -172,11 +172,11 @@ fn an_info_hash_without_a_link_is_a_magnet_link() {
         format!("<guid>7</guid><x:attr name='infohash' value='{HASH}'/>"),
         format!("<guid>http://h/details/7</guid><infoHash>{HASH}</infoHash>"),
     ] {
-        let read = one(&item);
+        let read = read_item(&item);
         assert_eq!(read.download(), Some(magnet.as_str()), "{item}");
         assert_eq!(read.info_hash.as_deref(), Some(HASH), "{item}");
     }
-    let linked = one(&format!(
+    let linked = read_item(&format!(
         "<link>http://h/7.torrent</link><infoHash>{HASH}</infoHash>"
     ));
     assert_eq!((linked.magnet, linked.link), (None, some("http://h/7.torrent")));
@@ -228,7 +228,7 @@ fn a_guid_that_is_a_permalink_is_a_link() {
             some("http://h/2"),
         ),
     ] {
-        assert_eq!(one(guid).link, link, "{guid}");
+        assert_eq!(read_item(guid).link, link, "{guid}");
     }
 }
 
@@ -500,7 +500,7 @@ fn a_page_within_a_feed_does_not_make_it_one() {
         "<description><![CDATA[<!DOCTYPE html><html><input type='password'></html>]]></description>",
         "<description><html><head><title>Other</title></head><body>captcha</body></html></description>",
     ] {
-        assert_eq!(one(item).title, "T", "{item}");
+        assert_eq!(read_item(item).title, "T", "{item}");
     }
 }
 
@@ -525,12 +525,12 @@ fn magnets_go_first_wherever_they_stand() {
         ),
         format!("<link>http://i/f</link><summary>get {raw} now</summary>"),
     ] {
-        let item_read = one(&item);
+        let item_read = read_item(&item);
         assert_eq!(item_read.magnet.as_ref(), Some(&magnet), "{item}");
         assert_eq!(item_read.download(), Some(magnet.as_str()), "{item}");
         assert_eq!(item_read.info_hash.as_deref(), Some(HASH), "{item}");
     }
-    let both = one(&format!(
+    let both = read_item(&format!(
         "<description>magnet:?xt=urn:btih:{}</description><link>{raw}</link>",
         "0".repeat(40)
     ));
@@ -550,15 +550,15 @@ fn what_an_item_is_known_by() {
         ("<link>/relative</link>", "T"),
         ("", "T"),
     ] {
-        assert_eq!(one(item).guid, guid, "{item}");
+        assert_eq!(read_item(item).guid, guid, "{item}");
     }
-    assert_eq!(one("<link>ftp://h/f</link>").link, None);
+    assert_eq!(read_item("<link>ftp://h/f</link>").link, None);
     assert_eq!(
-        one("<enclosure url='http://h/x.jpg' type='image/jpeg'/><link>http://h/l</link>").link,
+        read_item("<enclosure url='http://h/x.jpg' type='image/jpeg'/><link>http://h/l</link>").link,
         some("http://h/l")
     );
     assert_eq!(
-        one("<media:title>Other</media:title><media:content url='http://h/v'/>").title,
+        read_item("<media:title>Other</media:title><media:content url='http://h/v'/>").title,
         "T"
     );
 }
@@ -604,15 +604,15 @@ fn numbers() {
         ("<enclosure url='http://h/e' length='9223372036854775808'/>", None),
         ("<x:attr name='size' value='big'/>", None),
     ] {
-        assert_eq!(one(item).size, size, "{item}");
+        assert_eq!(read_item(item).size, size, "{item}");
     }
-    assert_eq!(one("<pubDate>yesterday</pubDate>").published, None);
+    assert_eq!(read_item("<pubDate>yesterday</pubDate>").published, None);
 }
 
 #[test]
 fn texts_and_links_are_bounded() {
     let long = "ä".repeat(2 << 20);
-    let item = one(&format!("<description>{long}</description>"));
+    let item = read_item(&format!("<description>{long}</description>"));
     assert_eq!(item.title, "T");
     let titled = feed(&format!(
         "<item><title>{}</title></item>",
@@ -633,9 +633,9 @@ fn texts_and_links_are_bounded() {
         document.warnings
     );
     let trackers = "&amp;tr=http%3A%2F%2Ftracker.example%2Fannounce".repeat(500);
-    let magnet = one(&format!("<link>magnet:?xt=urn:btih:{HASH}{trackers}</link>"));
+    let magnet = read_item(&format!("<link>magnet:?xt=urn:btih:{HASH}{trackers}</link>"));
     assert!(magnet.magnet.unwrap().len() > MAX_URL);
-    let endless = one(&format!(
+    let endless = read_item(&format!(
         "<link>magnet:?xt=urn:btih:{HASH}&amp;dn={}</link>",
         "a".repeat(MAX_MAGNET)
     ));
@@ -644,7 +644,7 @@ fn texts_and_links_are_bounded() {
         let _ = write!(all, "<category>{n}</category>");
         all
     });
-    assert_eq!(one(&categories).categories.len(), 64);
+    assert_eq!(read_item(&categories).categories.len(), 64);
 }
 
 #[test]

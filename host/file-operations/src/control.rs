@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::Notes;
 use super::notes::Noted;
 use qm_confined::{FsError, Place};
+use qm_lanes::IgnorePoison;
 
 /// Progress of an operation. Totals are of everything it was asked to do, once known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,10 +101,7 @@ impl Control {
 
     fn report(&self, change: impl FnOnce(&mut Progress)) {
         let now = {
-            let mut done = self
-                .done
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut done = self.done.lock().ignore_poison();
             change(&mut done);
             *done
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::proven::said_version;
 use crate::{Generation, Product};
@@ -57,7 +57,7 @@ impl fmt::Display for Program {
 
 pub(crate) fn find(generation: Generation) -> Result<Program, String> {
     static KNOWN: Mutex<BTreeMap<Generation, Result<Program, String>>> = Mutex::new(BTreeMap::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.lock().expect("nobody panics while they look for a program");
     known
         .entry(generation)
         .or_insert_with(|| look(generation))

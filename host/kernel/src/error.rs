@@ -1,4 +1,11 @@
-//! Error kinds: what a failure means to the caller, without HTTP. `web` gives each its status.
+//! Error kinds: what a failure means to the caller, without HTTP. `web` gives each its status. And errors as log lines take them.
+
+use std::error::Error;
+
+/// An error as a field of a log line, which then tells its causes as well: `tracing::warn!(error = as_error(&error), "…")`.
+pub fn as_error<E: Error + 'static>(error: &E) -> &(dyn Error + 'static) {
+    error
+}
 
 /// The class of an expected failure. An area's error enum maps every variant to one kind and one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -20,7 +20,7 @@ pub use address::AddressBlock;
 pub use auth::{ClientInfo, Principal, TokenError, TokenVerifier};
 pub use beat::{BEAT, next_beat};
 pub use context::{Clock, Ctx, Rng};
-pub use error::ErrorKind;
+pub use error::{ErrorKind, as_error};
 pub use mandate::Mandate;
 pub use page::{Page, PageQuery};
 pub use permission::{Permission, PermissionSet, Role};

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use crate::IDLE;
 use crate::cancel::{self, Cancel};
 use crate::places::{Holder, Places, Queued};
 use crate::who::{Who, for_whom};
 use crate::work::{Answer, Work};
+use crate::{IDLE, IgnorePoison};
 
 /// Default waiting time for a place before work is refused.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -220,7 +220,7 @@ pub fn end() {
 static KNOWN: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 
 fn known() -> MutexGuard<'static, Vec<Weak<Shared>>> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    KNOWN.lock().ignore_poison()
 }
 
 /// State shared by a lane and its threads.
@@ -234,7 +234,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock().ignore_poison()
     }
 
     pub(crate) fn full(&self) -> LaneError {
@@ -296,10 +296,7 @@ impl Shared {
                 continue;
             }
             places.idle += 1;
-            let (woken, waited) = self
-                .asked
-                .wait_timeout(places, IDLE)
-                .unwrap_or_else(PoisonError::into_inner);
+            let (woken, waited) = self.asked.wait_timeout(places, IDLE).ignore_poison();
             places = woken;
             places.idle -= 1;
             if waited.timed_out() && places.queue.is_empty() {

@@ -30,11 +30,13 @@
 mod cancel;
 mod lane;
 mod places;
+mod poison;
 mod who;
 mod work;
 
 pub use cancel::Cancel;
 pub use lane::{Bounds, Count, Lane, LaneError, counts, end};
+pub use poison::IgnorePoison;
 pub use who::{Who, for_whom, on_behalf};
 pub use work::Work;
 

@@ -1,13 +1,14 @@
 //! Work with a waiting caller.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::sync::oneshot::{self, Receiver, Sender};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::IgnorePoison;
 use crate::cancel::Cancel;
 use crate::lane::{LaneError, Shared};
 use crate::places::Waiter;
@@ -22,7 +23,7 @@ impl<T: Send + 'static> Answer<T> {
     }
 
     fn take(&self) -> Option<Sender<Result<T, LaneError>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().ignore_poison().take()
     }
 
     pub fn give(&self, done: Result<T, LaneError>) {

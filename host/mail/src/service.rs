@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use qm_db::{Db, DbError};
-use qm_kernel::{ClientInfo, Ctx, Permission, Principal};
+use qm_kernel::{ClientInfo, Ctx, Permission, Principal, as_error};
 use qm_net::{CERTIFICATE, Dialer, Mail as Outgoing, MailFault, MailServer, Net, Trust};
 use qm_platform::origins::complaint;
 use qm_platform::settings::{MAIL, PRODUCT_NAME};
@@ -125,7 +125,7 @@ impl Mail {
     async fn addressed(&self, letter: &Letter) -> Result<(MailServer, Outgoing), MailError> {
         let (server, product) = self.stored().await.map_err(|error| {
             tracing::warn!(
-                error = &error as &dyn std::error::Error,
+                error = as_error(&error),
                 "the mail server's settings cannot be read"
             );
             MailError::Unreachable("its settings cannot be read".to_owned())

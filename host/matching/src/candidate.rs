@@ -212,6 +212,17 @@ impl Candidate {
         self
     }
 
+    /// Key that candidates share which look for the same: one that is imported again is not stored twice.
+    pub fn import_key(&self) -> String {
+        let part = |text: &str| text.trim().to_lowercase();
+        format!(
+            "{}|{}|{}",
+            self.match_type,
+            part(self.pattern.as_deref().unwrap_or_default()),
+            part(&self.name)
+        )
+    }
+
     /// Reason why it can never match; `None` where it may match.
     pub fn complaint(&self) -> Option<String> {
         match Core::compile(self.match_type, self.pattern.as_deref(), &self.quality_rules) {

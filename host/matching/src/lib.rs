@@ -4,7 +4,8 @@
 //! A list is compiled once ([`Compiled`]) and used for any number of names; a name is prepared once
 //! ([`Prepared`]) and used for any number of lists. [`matches()`] returns the matching candidate,
 //! [`evaluate`] also the checks of each candidate. Further: the simple filter of rules without candidates
-//! ([`Filter`]), a pattern from a text ([`convert_to_regex`]) and candidates suggested from a name
+//! ([`Filter`]), both as the conditions of one rule ([`RuleMatcher`]), candidates as a request or an import gives them
+//! ([`CandidateDraft`]), a pattern from a text ([`convert_to_regex`]) and candidates suggested from a name
 //! ([`analyze`]).
 //!
 //! Candidates are tried by priority, the smallest number first; the first match wins, so at most one matches.
@@ -17,9 +18,11 @@
 mod candidate;
 mod compile;
 mod core;
+mod draft;
 mod filter;
 mod judge;
 mod outcome;
+mod rule_matcher;
 mod sample;
 mod smart;
 mod text;
@@ -32,8 +35,10 @@ pub use candidate::{
     QualityRules, Refused, SizeRules,
 };
 pub use compile::{Compiled, MAX_CANDIDATES};
+pub use draft::{CandidateDraft, DraftError, check_list_length};
 pub use filter::{Filter, convert_to_regex};
 pub use judge::{evaluate, matches};
 pub use outcome::{Check, ListResult, Outcome, Verdict, Winner};
+pub use rule_matcher::{Hit, RuleMatcher};
 pub use sample::{Prepared, Sample};
 pub use smart::{Analysis, Confidence, SmartCandidate, analyze};

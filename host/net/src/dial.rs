@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::BufMut as _;
 use qm_kernel::Mandate;
+use qm_lanes::IgnorePoison;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -169,7 +170,7 @@ impl Dialer {
     /// The client that trusts only `trust`; `outward` for a host that must be external.
     pub(crate) fn trusting(&self, trust: &Arc<Trust>, outward: bool) -> Result<reqwest::Client, DialError> {
         let key = (trust.clone(), outward);
-        let mut kept = self.trusting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.trusting.lock().ignore_poison();
         if let Some(client) = kept.get(&key) {
             return Ok(client.clone());
         }

@@ -33,7 +33,7 @@ mod smtp;
 mod trust;
 
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 pub use crate::http::{HttpRequest, HttpResponse};
 pub use dial::{DialError, Dialer, Endpoint, Stream};
@@ -49,6 +49,7 @@ pub use trust::{CERTIFICATE, CERTIFICATE_RULE, MAX_TEXT as MAX_CERTIFICATE, Trus
 use allow::AllowList;
 use nearby::Surroundings;
 use qm_kernel::Mandate;
+use qm_lanes::IgnorePoison;
 use relay::Relays;
 
 /// Configuration of the network.
@@ -85,11 +86,7 @@ pub(crate) struct Outside {
 impl Outside {
     /// True when `host`, which resolved to `ips`, may be dialled for an ordinary user.
     pub(crate) async fn permits(&self, host: &str, ips: &[IpAddr]) -> bool {
-        let surroundings = self
-            .surroundings
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let surroundings = self.surroundings.read().ignore_poison().clone();
         let nearby = surroundings.look().await;
         self.allow.permits(host, ips, &nearby)
     }
@@ -153,11 +150,7 @@ impl Net {
     #[must_use]
     pub fn surrounded_by(self, nearby: Nearby) -> Self {
         let told = Arc::new(Surroundings::Told(Arc::new(nearby)));
-        *self
-            .outside
-            .surroundings
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = told;
+        *self.outside.surroundings.write().ignore_poison() = told;
         self
     }
 

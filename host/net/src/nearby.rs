@@ -7,8 +7,10 @@
 
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use qm_lanes::IgnorePoison;
 
 use crate::address::{in_net_v4, in_net_v6};
 use crate::lanes::MACHINE;
@@ -110,7 +112,7 @@ impl Surroundings {
             Self::Told(nearby) => return nearby.clone(),
             Self::Machine(kept) => kept,
         };
-        let known = kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = kept.lock().ignore_poison().clone();
         if let Some((at, nearby)) = &known
             && at.elapsed() < KEPT
         {
@@ -124,7 +126,7 @@ impl Surroundings {
                 known.map(|(_, nearby)| nearby).unwrap_or_default()
             }
         };
-        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), nearby.clone()));
+        *kept.lock().ignore_poison() = Some((Instant::now(), nearby.clone()));
         nearby
     }
 }

@@ -14,7 +14,7 @@ mod writing_tests;
 
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::event::DomainEvent;
-use qm_kernel::{ClientInfo, Ctx};
+use qm_kernel::{ClientInfo, Ctx, as_error};
 use serde_json::Value;
 
 pub use target::Target;
@@ -99,11 +99,7 @@ impl Audit {
             tx.commit().await
         };
         if let Err(error) = written.await {
-            tracing::error!(
-                action,
-                error = &error as &dyn std::error::Error,
-                "an audit row was not written"
-            );
+            tracing::error!(action, error = as_error(&error), "an audit row was not written");
         }
     }
 
@@ -121,7 +117,7 @@ impl Audit {
         };
         tracing::warn!(
             action = entry.action,
-            error = &error as &dyn std::error::Error,
+            error = as_error(&error),
             "an audit row and its event are written one by one"
         );
         self.record_alone(db, entry).await;

@@ -9,12 +9,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry};
 use qm_kernel::next_beat;
+use qm_lanes::IgnorePoison;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -84,13 +85,13 @@ impl Background {
 
     /// Every loop, by name; several of one name are one.
     pub fn schedules(&self) -> Vec<Listed> {
-        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = self.listed.lock().ignore_poison();
         listed.values().copied().collect()
     }
 
     /// Lists a loop that its owner starts by itself, with [`Background::supervised`].
     pub fn list(&self, name: &'static str, interval: Duration) {
-        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = self.listed.lock().ignore_poison();
         let entry = Listed {
             name,
             interval,

@@ -11,12 +11,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use qm_kernel::event::{DomainEvent, EventSink, EventSpec, Plan};
 use qm_kernel::{Ctx, Timestamp};
+use qm_lanes::IgnorePoison;
 use tokio::sync::{mpsc, watch};
 
 /// Largest number of events waiting for one subscriber.
@@ -139,7 +140,7 @@ impl Bus {
 
     fn state(&self) -> MutexGuard<'_, State> {
         // No holder of the lock can leave the state half changed.
-        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.state.lock().ignore_poison()
     }
 }
 

@@ -1,12 +1,13 @@
 //! Role of this server among the servers of its database: active or standby. Used by routes, status pages and
 //! metrics; `qm_db` and `server` decide which one is active.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{IntGauge, Registry};
 use qm_kernel::Mandate;
+use qm_lanes::IgnorePoison;
 
 /// Word in `code` of a standby's answers, and in `status` of its readiness.
 pub const STANDBY: &str = "standby";
@@ -82,7 +83,7 @@ impl Node {
 
     /// Records that it has become active.
     pub fn note_term(&self, term: i64) {
-        let mut place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.0.place.lock().ignore_poison();
         *place = Place {
             term: Some(term),
             ..Place::default()
@@ -91,14 +92,14 @@ impl Node {
 
     /// Records the active server; `None` when there is none.
     pub fn note_active(&self, name: Option<String>) {
-        let mut place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.0.place.lock().ignore_poison();
         place.active = name;
     }
 
     /// Records that another server has taken over.
     pub fn note_succeeded(&self) {
         self.0.mandate.take_away();
-        let mut place = self.0.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.0.place.lock().ignore_poison();
         place.succeeded = true;
     }
 
@@ -125,11 +126,7 @@ impl Node {
     }
 
     fn place(&self) -> Place {
-        self.0
-            .place
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.place.lock().ignore_poison().clone()
     }
 }
 

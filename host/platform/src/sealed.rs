@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_db::{Db, DbError, Tx};
+use qm_kernel::as_error;
 use serde::Serialize;
 use serde_json::json;
 
@@ -164,7 +165,7 @@ impl Sealed {
         let mut found = Vec::new();
         for area in self.areas.iter() {
             if let Err(error) = self.look(&**area, &mut found).await {
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(area = area.area(), error, "stored secrets were not looked at");
             }
         }

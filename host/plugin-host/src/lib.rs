@@ -21,11 +21,13 @@ pub mod imports;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_kernel::Ctx;
+use qm_lanes::IgnorePoison;
 use qm_net::Net;
+use qm_plugin_guest::services::Services;
 use qm_ports::action::{MediaHands, TorrentHands};
 use qm_ports::mail::Mailer;
 use tokio::task::JoinHandle;
@@ -33,19 +35,18 @@ use tokio::task::JoinHandle;
 pub use crate::core::check::{Check, CheckOptions, CheckReport};
 pub use crate::core::compile::{Compiler, compile_for_parent};
 pub use crate::core::installed::Installed;
-pub use crate::core::limits::Limits;
 pub use crate::core::pins::{Granted, Pin, PinError, Pins, PinsInMemory};
-pub use crate::core::refusals::Refusal;
-pub use crate::core::services::Judge;
 pub use crate::core::status::{LaneState, LaneStatus, PluginState, PluginStatus};
-pub use crate::core::values::{Condition, ValueError, Values, ValuesInMemory, within};
 pub use crate::error::PluginHostError;
+pub use qm_plugin_guest::limits::Limits;
+pub use qm_plugin_guest::refusals::Refusal;
+pub use qm_plugin_guest::services::Judge;
+pub use qm_plugin_guest::values::{Condition, ValueError, Values, ValuesInMemory, within};
 
 use crate::core::cache::CodeCache;
 use crate::core::catalog::Catalog;
 use crate::core::load::Loader;
 use crate::core::runtime::Runtime;
-use crate::core::services::Services;
 use crate::core::{claims, intake, scan};
 use crate::role::Roles;
 
@@ -56,14 +57,14 @@ pub mod role {
     pub use crate::core::fault::Fault;
     pub use crate::core::lane::{Answer, Lane, Open, Owner, Resident};
     pub use crate::core::load::Loaded;
-    pub use crate::core::memory::Charge;
     pub use crate::core::role::{About, Claims, Code, Descriptor, Role, Roles, Version};
     pub use crate::core::role_calls::{CallSpec, PluginCalls, RoleCalls};
-    pub use crate::core::services::{CallContext, capability};
-    pub use crate::core::state::State;
     pub use crate::core::system::trim_soon;
     pub use crate::core::trial::{Heard, SessionTrial, Trial};
-    pub use crate::core::voice::{Voice, one_line};
+    pub use qm_plugin_guest::memory::Charge;
+    pub use qm_plugin_guest::services::{CallContext, capability};
+    pub use qm_plugin_guest::state::State;
+    pub use qm_plugin_guest::voice::{Voice, one_line};
 }
 
 /// Time for which a start waits for the plugins that need no compiling.
@@ -220,7 +221,7 @@ impl PluginHost {
 
     /// Stops watching the directory and compiling. Drivers are closed by their owners.
     pub async fn shutdown(&self) {
-        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let tasks = std::mem::take(&mut *self.tasks.lock().ignore_poison());
         for task in tasks {
             task.abort();
             // Cancelled or ended: both are what was asked for.
@@ -231,7 +232,7 @@ impl PluginHost {
 
 impl Drop for PluginHost {
     fn drop(&mut self) {
-        for task in &*self.tasks.lock().unwrap_or_else(PoisonError::into_inner) {
+        for task in &*self.tasks.lock().ignore_poison() {
             task.abort();
         }
     }

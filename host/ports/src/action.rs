@@ -2,10 +2,11 @@
 //! version of the plugin API that its component was written against. [`TorrentHands`] and [`MediaHands`] are the
 //! operations that an action has on torrents and on media.
 
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, RwLock, Weak};
 
 use async_trait::async_trait;
 use qm_kernel::{ErrorKind, Permission, PermissionSet};
+use qm_lanes::IgnorePoison;
 use serde_json::{Map, Value};
 
 use crate::library::Owned;
@@ -186,7 +187,7 @@ impl HouseFirst {
     /// area whose events run rules needs automation first.
     pub fn add(&self, area: &Arc<impl Actions + 'static>) -> &Self {
         let area: Arc<dyn Actions> = area.clone();
-        let mut house = self.house.write().unwrap_or_else(PoisonError::into_inner);
+        let mut house = self.house.write().ignore_poison();
         house.push(Arc::downgrade(&area));
         drop(house);
         self
@@ -194,7 +195,7 @@ impl HouseFirst {
 
     /// Every provider, in the order in which an id is looked for.
     fn providers(&self) -> Vec<Arc<dyn Actions>> {
-        let house = self.house.read().unwrap_or_else(PoisonError::into_inner);
+        let house = self.house.read().ignore_poison();
         let areas = house.iter().filter_map(Weak::upgrade);
         areas.chain([self.plugins.clone()]).collect()
     }

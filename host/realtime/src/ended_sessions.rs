@@ -4,10 +4,11 @@
 //! Bounds: [`MAX_ENDED`] users, the earliest ends forgotten first.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use qm_kernel::{Principal, Timestamp};
+use qm_lanes::IgnorePoison;
 
 /// Largest number of remembered users, far more than are deactivated in the lifetime of an access token.
 const MAX_ENDED: usize = 10_000;
@@ -51,7 +52,7 @@ impl EndedUsers {
     }
 
     fn users(&self) -> MutexGuard<'_, HashMap<String, SessionsEnded>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 use qm_kernel::{AddressBlock, Ctx, Principal, Timestamp, TokenVerifier};
+use qm_lanes::IgnorePoison;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -361,23 +362,23 @@ impl Hub {
     }
 
     fn sockets(&self) -> RwLockReadGuard<'_, HashMap<SocketId, Arc<Socket>>> {
-        self.0.sockets.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.sockets.read().ignore_poison()
     }
 
     fn sockets_mut(&self) -> RwLockWriteGuard<'_, HashMap<SocketId, Arc<Socket>>> {
-        self.0.sockets.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.sockets.write().ignore_poison()
     }
 
     fn topics(&self) -> RwLockReadGuard<'_, Vec<Arc<Topic>>> {
-        self.0.topics.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.topics.read().ignore_poison()
     }
 
     fn topics_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<Topic>>> {
-        self.0.topics.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.topics.write().ignore_poison()
     }
 
     fn crowd(&self) -> MutexGuard<'_, Crowd> {
-        self.0.crowd.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.crowd.lock().ignore_poison()
     }
 }
 

@@ -7,9 +7,10 @@
 //! deltas are replaced by its full state; a client with 64 unread control frames is closed.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use bytes::Bytes;
+use qm_lanes::IgnorePoison;
 use tokio::sync::Notify;
 
 const MAX_EVENTS: usize = 512;
@@ -93,7 +94,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
     /// Queues a control frame. `false` when too many wait: the client does not read, and must be closed.

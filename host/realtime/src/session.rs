@@ -3,11 +3,12 @@
 
 use std::io::{self, IoSlice};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use qm_kernel::{Principal, Timestamp};
+use qm_lanes::IgnorePoison;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -449,6 +450,6 @@ impl Session<'_> {
     }
 
     fn times(&self) -> MutexGuard<'_, Times> {
-        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+        self.times.lock().ignore_poison()
     }
 }

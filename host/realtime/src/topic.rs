@@ -2,9 +2,10 @@
 //! while any socket still holds it; then it is freed, because it is large.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
+use qm_lanes::IgnorePoison;
 
 use super::message::{self, Protocol};
 use super::outbox::TopicId;
@@ -70,7 +71,7 @@ impl Topic {
         };
         // Held while rendering, so that concurrent clients wait for one rendering instead of each making its
         // own.
-        let mut cache = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.rendered.lock().ignore_poison();
         let version = self.version.load(Ordering::Acquire);
         let cached = &mut cache[slot];
         if cached.version == version

@@ -3,7 +3,7 @@
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
-use qm_matching::MAX_CANDIDATES;
+use qm_matching::DraftError;
 use qm_platform::ActingError;
 use qm_web::{ApiError, lane_code, lane_kind};
 
@@ -43,17 +43,8 @@ pub enum RssError {
     Path(String),
     #[error("Unknown storage profile: {0}. There are none before the media library is set up.")]
     NoSuchProfile(String),
-    #[error("Candidate name is required")]
-    NoCandidateName,
-    #[error("matchType is required")]
-    NoMatchType,
-    #[error("Invalid match type: {0}")]
-    MatchType(String),
-    /// A field of a candidate exceeds its limit.
-    #[error("{0}")]
-    Candidate(String),
-    #[error("A rule has at most {MAX_CANDIDATES} candidates, and this would be {0}")]
-    TooManyCandidates(usize),
+    #[error(transparent)]
+    Candidate(#[from] DraftError),
     #[error("orderedIds must be an array")]
     NoOrder,
     #[error("orderedIds must name each candidate of the rule once: {0}")]
@@ -110,11 +101,7 @@ impl RssError {
             | RssError::PathTaken(_)
             | RssError::Path(_)
             | RssError::NoSuchProfile(_)
-            | RssError::NoCandidateName
-            | RssError::NoMatchType
-            | RssError::MatchType(_)
             | RssError::Candidate(_)
-            | RssError::TooManyCandidates(_)
             | RssError::NoOrder
             | RssError::Order(_)
             | RssError::NoTitles
@@ -148,10 +135,12 @@ impl RssError {
             RssError::PathTaken(_) => "bad_request.rule_path_taken",
             RssError::Path(_) => "bad_request.path",
             RssError::NoSuchProfile(_) => "bad_request.storage_profile",
-            RssError::NoCandidateName => "bad_request.candidate_name",
-            RssError::NoMatchType | RssError::MatchType(_) => "bad_request.match_type",
-            RssError::Candidate(_) => "bad_request.candidate",
-            RssError::TooManyCandidates(_) => "bad_request.too_many_candidates",
+            RssError::Candidate(error) => match error {
+                DraftError::NoName => "bad_request.candidate_name",
+                DraftError::NoMatchType | DraftError::MatchType(_) => "bad_request.match_type",
+                DraftError::Field(_) => "bad_request.candidate",
+                DraftError::TooMany(_) => "bad_request.too_many_candidates",
+            },
             RssError::NoOrder | RssError::Order(_) => "bad_request.candidate_order",
             RssError::NoTitles => "bad_request.titles",
             RssError::NoCandidate => "bad_request.no_candidate",

@@ -7,6 +7,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use qm_db::{Db, Tx, all, sql};
 use qm_kernel::{ClientInfo, Ctx, Permission, PermissionSet, Principal, Role, Timestamp};
+use qm_matching::CandidateDraft;
 use qm_platform::testing::{self, Claims};
 use qm_platform::{Acting, ActingError, Actor};
 use qm_ports::feed::{FeedSource, FetchError, Fetched, Validators};
@@ -16,7 +17,6 @@ use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{Hands, Heard, NoTokens, START_MS, client, principal};
 use serde_json::{Value, json};
 
-use crate::model::candidate::CandidateDraft;
 use crate::model::feed::Feed;
 use crate::model::history::HistoryItem;
 use crate::model::rule::{Rule, RuleChange};

@@ -4,9 +4,10 @@
 //! The first part of the path of its base URL names its behaviour: `http://127.0.0.1:PORT/good`. Its indexers answer
 //! Torznab below that, as `…/good/1/api`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use qm_lanes::IgnorePoison;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -51,12 +52,12 @@ impl FakeAggregator {
 
     /// Has these indexers from now on.
     pub fn has(&self, indexers: Vec<Value>) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).indexers = indexers;
+        self.state.lock().ignore_poison().indexers = indexers;
     }
 
     /// Heads of what was asked since the last look, whole.
     pub fn heard(&self) -> Vec<String> {
-        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).heard)
+        std::mem::take(&mut self.state.lock().ignore_poison().heard)
     }
 }
 
@@ -89,7 +90,7 @@ async fn serve(mut stream: TcpStream, port: u16, state: Arc<Mutex<State>>) {
     }
     let head = String::from_utf8_lossy(&bytes).into_owned();
     let list = {
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = state.lock().ignore_poison();
         state.heard.push(head.clone());
         Value::from(state.indexers.clone())
     };

@@ -1,9 +1,10 @@
 //! Events that a database publishes.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use qm_kernel::event::{DomainEvent, EventSink};
+use qm_lanes::IgnorePoison;
 use serde_json::Value;
 
 /// Keeps every event that it is told, in order.
@@ -18,7 +19,7 @@ impl EventSink for Heard {
 
 impl Heard {
     fn events(&self) -> MutexGuard<'_, Vec<DomainEvent>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 
     /// The keys of the events so far; they stay.

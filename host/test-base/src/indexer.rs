@@ -2,9 +2,10 @@
 //!
 //! The first part of the path of its base URL names its behaviour: `http://127.0.0.1:PORT/good`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use qm_lanes::IgnorePoison;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -56,7 +57,7 @@ impl FakeIndexer {
 
     /// Path and query of what was asked since the last look.
     pub fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.asked.lock().ignore_poison())
     }
 }
 
@@ -70,10 +71,7 @@ async fn serve(mut stream: TcpStream, port: u16, heard: Arc<Mutex<Vec<String>>>)
     }
     let head = String::from_utf8_lossy(&bytes).into_owned();
     let target = head.split_whitespace().nth(1).unwrap_or("/").to_owned();
-    heard
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(target.clone());
+    heard.lock().ignore_poison().push(target.clone());
     let way = target[1..]
         .split(['/', '?'])
         .next()

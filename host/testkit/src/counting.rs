@@ -4,9 +4,10 @@
 //! It outlives the servers that ask it, as a real client would.
 
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use qm_lanes::IgnorePoison;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -102,7 +103,7 @@ impl Drop for CountingClient {
 }
 
 fn lock(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
-    counts.lock().unwrap_or_else(PoisonError::into_inner)
+    counts.lock().ignore_poison()
 }
 
 fn total(counts: &Counts) -> Moved {

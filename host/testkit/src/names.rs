@@ -3,9 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use qm_lanes::IgnorePoison;
 use qm_net::Resolver;
 
 /// Gives the answers of a name in turn, the last one for ever; a name that is not listed is unknown.
@@ -30,7 +31,7 @@ impl Names {
 
     /// The number of times the addresses of a name were asked for.
     pub fn asked(&self, name: &str) -> usize {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = self.asked.lock().ignore_poison();
         asked.get(name).copied().unwrap_or_default()
     }
 }
@@ -38,9 +39,9 @@ impl Names {
 #[async_trait]
 impl Resolver for Names {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.asked.lock().ignore_poison();
         *asked.entry(name.to_owned()).or_default() += 1;
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers.lock().ignore_poison();
         let unknown = || io::Error::new(io::ErrorKind::NotFound, "no such name");
         let turns = answers.get_mut(name).ok_or_else(unknown)?;
         let next = if turns.len() > 1 {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use qm_confined::ServerPlaces;
 use qm_jobs::Jobs;
+use qm_kernel::as_error;
 use qm_net::Net;
 use qm_platform::area::{Area, AreaError, AreaSpec, Make};
 use qm_platform::{Ground, Ports};
@@ -57,10 +58,7 @@ fn area(titledb: &Arc<Titledb>) -> Area {
         async move {
             loop {
                 if let Err(error) = titledb.tick().await {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "titledb cannot look for updates"
-                    );
+                    tracing::warn!(error = as_error(&error), "titledb cannot look for updates");
                 }
                 let pause = tokio::time::sleep(UPDATES.1);
                 if stop.run_until_cancelled(pause).await.is_none() {

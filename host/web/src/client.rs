@@ -1,12 +1,13 @@
 //! Origin of a request: the address for throttling and audit, and the request's id.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderMap, header};
 use qm_kernel::ClientInfo;
+use qm_lanes::IgnorePoison;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ApiError;
@@ -42,7 +43,7 @@ enum Presence {
 
 impl Attendance {
     fn hung_up(&self) -> HungUp {
-        let mut presence = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut presence = self.0.lock().ignore_poison();
         let token = match &*presence {
             Presence::Watched(token) => token.clone(),
             Presence::Waits => {
@@ -66,7 +67,7 @@ pub(crate) struct Attended(pub(crate) Attendance);
 
 impl Drop for Attended {
     fn drop(&mut self) {
-        let mut presence = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut presence = self.0.0.lock().ignore_poison();
         let before = std::mem::replace(&mut *presence, Presence::Gone);
         // A woken task may ask again at once.
         drop(presence);

@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -22,6 +22,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use qm_kernel::AddressBlock;
+use qm_lanes::IgnorePoison;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower::Service;
@@ -137,7 +138,7 @@ impl Crowd {
     /// Takes a place; `None` when the address has its share.
     fn enter(crowd: &Arc<Self>, peer: IpAddr) -> Option<Place> {
         let holders = crowd.holders(peer.to_canonical());
-        let mut counts = crowd.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = crowd.counts.lock().ignore_poison();
         let full = holders.iter().flatten().any(|holder| {
             let share = match holder {
                 Holder::Caller(_) => crowd.limits.all / 4,
@@ -187,7 +188,7 @@ struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut counts = self.crowd.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.crowd.counts.lock().ignore_poison();
         for holder in self.holders.iter().flatten() {
             if let Some(count) = counts.get_mut(holder) {
                 *count -= 1;

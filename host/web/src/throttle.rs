@@ -6,9 +6,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use qm_kernel::{AddressBlock, Timestamp};
+use qm_lanes::IgnorePoison;
 
 const WINDOW_MS: i64 = 60_000;
 const SHARDS: usize = 16;
@@ -70,9 +71,7 @@ impl Throttle {
     }
 
     fn count(&self, key: Key, limit: u32, now: i64) -> Verdict {
-        let mut shard = self.shards[shard_of(key)]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self.shards[shard_of(key)].lock().ignore_poison();
         if shard.len() >= KEYS_PER_SHARD && !shard.contains_key(&key) {
             make_room(&mut shard, now);
         }

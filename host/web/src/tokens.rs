@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use qm_kernel::{Principal, Timestamp, TokenError, TokenVerifier};
+use qm_lanes::IgnorePoison;
 
 const GENERATION: usize = 1024;
 const MAX_TOKEN: usize = 16 * 1024;
@@ -80,7 +81,7 @@ impl Tokens {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Generations> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().ignore_poison()
     }
 }
 

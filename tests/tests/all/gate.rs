@@ -3,8 +3,9 @@
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use qm_lanes::IgnorePoison;
 use qm_testkit::wait::until_true;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -33,15 +34,15 @@ struct Watched {
 
 impl Watched {
     fn trap(&self) -> Trap {
-        *self.trap.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.trap.lock().ignore_poison()
     }
 
     fn catch(&self) {
-        *self.caught.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.caught.lock().ignore_poison() = true;
     }
 
     fn is_caught(&self) -> bool {
-        *self.caught.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.caught.lock().ignore_poison()
     }
 
     /// A client that is asked by name expects its own port in it.
@@ -137,8 +138,8 @@ impl Gate {
     }
 
     pub fn set(&self, trap: Trap) {
-        *self.watched.caught.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        *self.watched.trap.lock().unwrap_or_else(PoisonError::into_inner) = trap;
+        *self.watched.caught.lock().ignore_poison() = false;
+        *self.watched.trap.lock().ignore_poison() = trap;
     }
 
     pub async fn caught(&self) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::DbError;
-use qm_kernel::{BEAT, Timestamp};
+use qm_kernel::{BEAT, Timestamp, as_error};
 use qm_platform::Beats;
 use qm_ports::action::TorrentRef;
 use qm_ports::list::{Listed, TorrentList, TorrentRecord};
@@ -77,7 +77,7 @@ impl Automation {
             match &done {
                 Err(error) if !failing => {
                     tracing::error!(
-                        error = error as &dyn std::error::Error,
+                        error = as_error(error),
                         "rules on completions are not judged; they stay due"
                     );
                 }

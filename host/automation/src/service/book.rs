@@ -4,11 +4,12 @@
 //! run decided before reads its rule again when it begins.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use qm_conditions::Seen;
 use qm_db::{Db, DbError};
+use qm_lanes::IgnorePoison;
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, RuleWatch};
 
@@ -89,7 +90,7 @@ impl RuleBook {
 
     /// Number of a rule, the same for the life of the process.
     pub fn number(&self, rule_id: &str) -> u32 {
-        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut numbers = self.numbers.lock().ignore_poison();
         let next = numbers.len() as u32;
         *numbers.entry(rule_id.to_owned()).or_insert(next)
     }

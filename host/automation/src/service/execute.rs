@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use qm_db::DbError;
-use qm_kernel::PermissionSet;
+use qm_kernel::{PermissionSet, as_error};
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::action::{ActionCall, Occasion, TorrentRef};
 use serde_json::{Map, Value, json};
@@ -39,7 +39,7 @@ impl Automation {
             Err(error) => {
                 tracing::warn!(
                     rule = waiting.rule_id,
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "a rule could not begin"
                 );
                 // The pause prevents an immediate repetition while the database is unreachable.
@@ -142,7 +142,7 @@ impl Automation {
                 Ok(Err(why)) => return Err(Stop::Ended(Outcome::Held(message(&why)))),
                 Err(error) => tracing::warn!(
                     rule = rule.id,
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "a rule waits for the database"
                 ),
             }
@@ -164,7 +164,7 @@ impl Automation {
                 Ok(false) => return Err(Stop::Gone),
                 Err(error) => tracing::warn!(
                     rule = run.rule_id,
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "a rule waits for the database"
                 ),
             }
@@ -199,7 +199,7 @@ impl Automation {
         while let Err(error) = self.end(run, rule, outcome).await {
             tracing::error!(
                 rule = rule.id,
-                error = &error as &dyn std::error::Error,
+                error = as_error(&error),
                 "how a rule ended cannot be stored yet"
             );
             if stop
@@ -262,7 +262,7 @@ impl Automation {
         self.catalogue().await.unwrap_or_else(|error| {
             // Only the names of missing plugins are lost.
             tracing::debug!(
-                error = &error as &dyn std::error::Error,
+                error = as_error(&error),
                 "actions of plugins that are gone cannot be named"
             );
             Catalogue::new(self.actions.actions(), Vec::new())

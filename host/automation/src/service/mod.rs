@@ -19,11 +19,12 @@ pub mod runner;
 mod tests;
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use prometheus::{IntCounterVec, Opts};
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::Ctx;
+use qm_lanes::IgnorePoison;
 pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit, Ground};
 use qm_ports::action::{Actions, TorrentRef};
@@ -168,7 +169,7 @@ impl Automation {
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
         // No holder of the lock can leave the data half changed.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock().ignore_poison()
     }
 }
 

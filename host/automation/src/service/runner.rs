@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::DbError;
+use qm_kernel::as_error;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -61,7 +62,7 @@ impl Automation {
     pub async fn runner_loop(self: Arc<Self>, stop: CancellationToken) {
         while let Err(error) = self.settle(&stop).await {
             tracing::error!(
-                error = &error as &dyn std::error::Error,
+                error = as_error(&error),
                 "runs of rules that were cut off cannot be read"
             );
             if stop
@@ -80,10 +81,7 @@ impl Automation {
             let next = match self.begin(&mut hands, &stop).await {
                 Ok(()) => INTERVAL,
                 Err(error) => {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "waiting runs of rules cannot be read"
-                    );
+                    tracing::warn!(error = as_error(&error), "waiting runs of rules cannot be read");
                     PAUSE
                 }
             };

@@ -7,10 +7,12 @@
 //! unused for 15 minutes is dropped.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use qm_db::Db;
+use qm_kernel::as_error;
+use qm_lanes::IgnorePoison;
 use qm_media::LibraryError;
 use qm_media::model::item::{Filter, Sort};
 use qm_media::model::series::Series;
@@ -49,7 +51,7 @@ struct Kept {
 
 impl Shelf {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 
     /// Catalog for a reader with these stamps and this filter, if it is cached.
@@ -71,7 +73,7 @@ impl Shelf {
         tokio::spawn(async move {
             if let Err(error) = reading.0.read(&db).await {
                 tracing::debug!(
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "the items of the libraries could not be read for their lists"
                 );
             }
@@ -155,7 +157,7 @@ struct KeptSeries {
 
 impl SeriesShelf {
     fn kept(&self) -> MutexGuard<'_, Option<KeptSeries>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 
     /// Cached series for a reader with these stamps.

@@ -21,6 +21,7 @@ use crate::repo;
 use crate::repo::trash::TrashRecord;
 use qm_confined::{Component, ConfinedPath, FsError, Intent, RelPath};
 use qm_file_operations::{self as ops, Lane, TrashPlace, Usage};
+use qm_kernel::as_error;
 
 const OPERATION: &str = "delete";
 const ACTION: &str = "file.deleted";
@@ -311,7 +312,7 @@ impl Files {
             tx.commit().await
         };
         if let Err(error) = dropped.await {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(id, error, "a pending trash record stays until the next start");
         }
     }

@@ -25,7 +25,7 @@ mod trash;
 mod work;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use qm_db::Db;
 use qm_jobs::Jobs;
@@ -46,6 +46,7 @@ use crate::settings::DEFAULT_ROOT_PATH;
 use qm_confined::{Base, OwnPlace, Roots};
 use qm_file_contents::Tickets;
 use qm_file_operations::{Control, Lane, Workers};
+use qm_lanes::IgnorePoison;
 
 /// Configuration of links that stream files.
 #[derive(Clone)]
@@ -210,7 +211,7 @@ impl Files {
             .run(lane, move || {
                 let (base, refusal) = roots.base(configured.as_deref());
                 let refusal = refusal.map(|error| error.to_string());
-                let mut logged = passed_over.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut logged = passed_over.lock().ignore_poison();
                 if let Some(reason) = refusal.as_ref().filter(|_| *logged != refusal) {
                     tracing::warn!(reason, "the Default Root Path is not usable and is passed over");
                 }

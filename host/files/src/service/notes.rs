@@ -5,10 +5,10 @@
 //! Bounds: a note whose disk does not come back is kept for [`KEEP_MS`].
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use qm_db::{Db, DbError};
-use qm_kernel::Ctx;
+use qm_kernel::{Ctx, as_error};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,7 @@ use crate::repo;
 use crate::repo::notes::Note;
 use qm_confined::{FsError, Place, RelPath};
 use qm_file_operations::{self as ops, Control, Lane, Notes, Swept};
+use qm_lanes::IgnorePoison;
 
 const KEEP_MS: i64 = 90 * 24 * 3600 * 1000;
 
@@ -40,7 +41,7 @@ impl Journal {
     }
 
     fn standing(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.standing.lock().ignore_poison()
     }
 }
 
@@ -64,7 +65,7 @@ impl Notes for Journal {
         match written.blocking_recv() {
             Ok(Ok(())) => return Ok(id),
             Ok(Err(error)) => {
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(error, "an operation was not begun: it could not be noted");
             }
             Err(_) => {}
@@ -85,13 +86,13 @@ impl Notes for Journal {
         let (db, standing, id) = (self.db.clone(), Arc::clone(&self.standing), id.to_owned());
         runtime.spawn(async move {
             if let Err(error) = remove(&db, &id).await {
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(
                     error,
                     "a note of temporaries that are gone stays until the next sweep"
                 );
             }
-            let mut standing = standing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut standing = standing.lock().ignore_poison();
             standing.remove(&id);
         });
     }
@@ -131,7 +132,7 @@ impl Files {
                     swept.settled
                 }
                 Err(error) => {
-                    let (root, error) = (&note.storage_root, &error as &dyn std::error::Error);
+                    let (root, error) = (&note.storage_root, as_error(&error));
                     tracing::info!(
                         root,
                         error,

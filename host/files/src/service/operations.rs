@@ -6,11 +6,12 @@
 //! Bounds: [`MAX_RUNNING`] operations at once; of each at most four progress messages a second, which tell
 //! [`MAX_TOLD`] bytes of a path.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use qm_jobs::{Hosted, Jobs};
-use qm_kernel::{Ctx, Permission, Timestamp};
+use qm_kernel::{Ctx, Permission, Timestamp, as_error};
+use qm_lanes::IgnorePoison;
 use qm_realtime::{Hub, Room};
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -197,7 +198,7 @@ impl Operations {
 
 impl Running {
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock().ignore_poison()
     }
 }
 

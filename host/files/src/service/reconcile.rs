@@ -19,6 +19,7 @@ use crate::repo;
 use crate::repo::trash::TrashRecord;
 use qm_confined::{FsError, Meta};
 use qm_file_operations::{self as ops, Lane};
+use qm_kernel::as_error;
 
 /// Time for which a start waits until all is settled; a hung disk does not hold the start up for longer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -43,12 +44,12 @@ impl Files {
     async fn reconcile(&self, records: Vec<TrashRecord>) {
         for record in &records {
             if let Err(error) = self.reconcile_record(record).await {
-                let (id, error) = (&record.id, &error as &dyn std::error::Error);
+                let (id, error) = (&record.id, as_error(&error));
                 tracing::warn!(id, error, "a trash record could not be checked and stays");
             }
         }
         if let Err(error) = self.adopt_strays(&records).await {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(error, "the trash was not searched for items without a record");
         }
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -228,7 +228,7 @@ impl Files {
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             // Again each time: a disk that was away may be back.
             if let Err(error) = self.sweep_temporaries(&stop).await {
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(error, "unfinished copies of an earlier run were not looked for");
             }
             self.sweep_and_log().await;
@@ -237,7 +237,7 @@ impl Files {
 
     async fn sweep_and_log(&self) {
         if let Err(error) = self.sweep_trash().await {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(error, "the trash was not swept");
         }
     }
@@ -259,7 +259,7 @@ impl Files {
                 }
                 Ok(false) => {}
                 Err(error) => {
-                    let (id, error) = (&record.id, &error as &dyn std::error::Error);
+                    let (id, error) = (&record.id, as_error(&error));
                     tracing::warn!(id, error, "an item of the trash was not removed");
                 }
             }

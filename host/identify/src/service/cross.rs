@@ -5,7 +5,7 @@
 //! still has the id that was asked about. They are additions: a provider that cannot be asked leaves the item as it is.
 
 use qm_db::Tx;
-use qm_kernel::Permission;
+use qm_kernel::{Permission, as_error};
 use qm_media::LibraryError;
 use qm_media::model::external::{self, PROVIDER_A, TITLEDB};
 use qm_media::model::item::Item;
@@ -56,7 +56,7 @@ fn told<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &st
             None
         }
         Err(error) => {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(titledb_id, error, "{not_asked}");
             None
         }
@@ -80,7 +80,7 @@ impl Identification {
         let title = match self.titles.title(id).await {
             Ok(title) => title,
             Err(error) => {
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(item = item_id, error, "no rating was looked for");
                 None
             }

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use qm_jobs::{JobContext, JobError};
+use qm_kernel::as_error;
 use qm_media::model::external::{ExternalId, TITLEDB, page};
 use qm_media::model::library::MediaLibrary;
 use qm_media::model::titles::{Suggestion, is_series, picked, suggested};
@@ -99,11 +100,7 @@ impl Identification {
             Ok(()) => Ok(()),
             Err(Unanswered::Database(error)) => Err(error),
             Err(Unanswered::Titles(error)) => {
-                tracing::warn!(
-                    item = id,
-                    error = &error as &dyn std::error::Error,
-                    "an item was not asked about"
-                );
+                tracing::warn!(item = id, error = as_error(&error), "an item was not asked about");
                 Ok(())
             }
         }

@@ -16,10 +16,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use qm_kernel::{Ctx, Timestamp};
+use qm_lanes::IgnorePoison;
 
 use crate::error::IdentityError;
 
@@ -150,7 +151,7 @@ impl Guesses {
     }
 
     fn counts(&self) -> MutexGuard<'_, HashMap<(Door, Box<str>), Count>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().ignore_poison()
     }
 }
 

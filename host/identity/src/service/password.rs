@@ -6,12 +6,12 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
 use qm_kernel::{AddressBlock, Ctx, Secret};
-use qm_lanes::{Bounds, Lane, LaneError};
+use qm_lanes::{Bounds, IgnorePoison, Lane, LaneError};
 use tokio::sync::Semaphore;
 
 use crate::error::IdentityError;
@@ -192,7 +192,7 @@ impl Drop for Share<'_> {
 }
 
 fn lock(shares: &Shares) -> MutexGuard<'_, HashMap<AddressBlock, usize>> {
-    shares.lock().unwrap_or_else(PoisonError::into_inner)
+    shares.lock().ignore_poison()
 }
 
 #[cfg(test)]

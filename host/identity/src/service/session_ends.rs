@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::{BEAT, Timestamp};
+use qm_kernel::{BEAT, Timestamp, as_error};
 use qm_platform::Beats;
 use qm_realtime::{Hub, SessionsEnded};
 use tokio_util::sync::CancellationToken;
@@ -72,7 +72,7 @@ impl Identity {
                     changes.forget();
                     // Logged once: an outage of the database lasts for many rounds.
                     if !std::mem::replace(&mut failing, true) {
-                        let error = &error as &dyn std::error::Error;
+                        let error = as_error(&error);
                         tracing::warn!(error, "it is not known whose sessions have ended");
                     }
                 }

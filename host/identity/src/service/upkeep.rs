@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::IdentityError;
@@ -29,10 +29,7 @@ impl Identity {
             match self.prune().await {
                 Ok(0) => {}
                 Ok(pruned) => tracing::debug!(pruned, "expired refresh tokens removed"),
-                Err(error) => tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "refresh tokens were not pruned"
-                ),
+                Err(error) => tracing::warn!(error = as_error(&error), "refresh tokens were not pruned"),
             }
         }
     }

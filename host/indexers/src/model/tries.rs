@@ -6,10 +6,11 @@
 //! forgets it. Bounds: [`MOST`] origins per user within [`WINDOW`].
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
 
 /// Number of different private origins that one user may name within [`WINDOW`].
 pub const MOST: usize = 10;
@@ -23,7 +24,7 @@ impl Tries {
     /// Records that `user` named `origin`; the error is the time until another origin is allowed. An origin
     /// named within the hour is free.
     pub fn take(&self, user: &str, origin: &str, now: Timestamp) -> Result<(), Duration> {
-        let mut tries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tries = self.0.lock().ignore_poison();
         tries.retain(|_, named| {
             named.retain(|(_, at)| at.plus(WINDOW) > now);
             !named.is_empty()

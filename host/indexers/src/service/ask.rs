@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use qm_db::DbError;
-use qm_kernel::Permission;
+use qm_kernel::{Permission, as_error};
 use qm_platform::origins::{complaint, take_wanted};
 use qm_platform::{AuditResult, judge_alone};
 use qm_ports::indexer::{Found, IndexerConfig, IndexerError, Protocols, Query};
@@ -116,7 +116,7 @@ impl Indexers {
         let begun = Instant::now();
         let answer = call(&*self.protocols, &indexer.implementation, config).await;
         if let Err(error) = self.note(indexer, why, begun.elapsed(), &answer).await {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(error, indexer.id, "how an indexer answered could not be stored");
         }
         answer

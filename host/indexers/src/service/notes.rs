@@ -7,11 +7,12 @@
 //! Bounds: one note per finished request that waits.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use qm_db::{Db, DbError};
 use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
 use tokio::sync::Mutex as Turn;
 
 use crate::model::health::Health;
@@ -96,7 +97,7 @@ impl Notes {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().ignore_poison()
     }
 }
 

@@ -4,10 +4,11 @@
 //! minute, which the limits bound.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
 
 const WINDOW: Duration = Duration::from_mins(1);
 
@@ -17,7 +18,7 @@ pub struct Pace(Mutex<HashMap<String, VecDeque<Timestamp>>>);
 impl Pace {
     /// Takes one request of this minute's budget; the error is the time until one is free.
     pub fn take(&self, id: &str, per_minute: u32, now: Timestamp) -> Result<(), Duration> {
-        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.0.lock().ignore_poison();
         // Deleted indexers leave no entry.
         taken.retain(|_, instants| {
             while instants.front().is_some_and(|first| first.plus(WINDOW) <= now) {

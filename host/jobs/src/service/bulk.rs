@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use qm_kernel::ErrorKind;
+use qm_kernel::{ErrorKind, as_error};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
@@ -48,7 +48,7 @@ impl Jobs {
                     let reason = reason_of(&error);
                     is_away = error.is_passing();
                     if is_away || error.kind() == ErrorKind::Internal {
-                        let error = &error as &dyn std::error::Error;
+                        let error = as_error(&error);
                         tracing::error!(error, job.id = id, "an action on a job failed");
                     }
                     failed.push((id, reason));

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_db::{Backend, Tx};
-use qm_kernel::Permission;
+use qm_kernel::{Permission, as_error};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -183,7 +183,7 @@ impl Jobs {
             }
             Err(error) => {
                 // The work goes on; storing is tried again at its end.
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(error, "work that has begun was not stored");
                 Some(job)
             }

@@ -22,11 +22,12 @@ mod worker;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 use qm_db::Db;
 use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
+use qm_lanes::IgnorePoison;
 use qm_platform::{Audit, Background, Ground, Settings};
 use qm_realtime::Hub;
 use tokio::sync::Notify;
@@ -175,7 +176,7 @@ impl Jobs {
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // No holder of these locks can leave the data half changed.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock().ignore_poison()
 }
 
 /// Host name of the machine.

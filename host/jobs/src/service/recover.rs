@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use qm_db::Backend;
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
 use serde_json::json;
 
 use super::messages::Message;
@@ -63,7 +63,7 @@ impl Jobs {
                 Ok(over) => ended += usize::from(over),
                 Err(error) if error.is_passing() => return Err(error),
                 Err(error) => {
-                    let error = &error as &dyn std::error::Error;
+                    let error = as_error(&error);
                     tracing::error!(error, job.id = left.id, "a job that was left cannot be ended");
                 }
             }
@@ -145,7 +145,7 @@ impl Jobs {
             Ok(true) => log_unreadable(id, cause),
             Ok(false) => {}
             Err(error) => {
-                let (error, cause) = (&error as &dyn std::error::Error, cause as &dyn std::error::Error);
+                let (error, cause) = (as_error(&error), as_error(cause));
                 tracing::error!(
                     error,
                     cause,
@@ -237,7 +237,7 @@ impl Jobs {
             return;
         }
         if let Err(error) = self.tell_stalled().await {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(error, "stalled jobs cannot be looked for at the moment");
         }
     }
@@ -273,6 +273,6 @@ fn unreadable() -> JobError {
 }
 
 fn log_unreadable(id: &str, cause: &JobsError) {
-    let error = cause as &dyn std::error::Error;
+    let error = as_error(cause);
     tracing::error!(error, job.id = id, "a job that cannot be read was ended");
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use qm_db::Tx;
-use qm_kernel::ErrorKind;
+use qm_kernel::{ErrorKind, as_error};
 
 use super::messages::Message;
 use super::transitions::{MoveDetails, completion_event};
@@ -64,7 +64,7 @@ impl Jobs {
             tracing::warn!(%error, jobs = batch.len(), "jobs that ended are written one by one");
             for ended in &batch {
                 if let Err(error) = self.write_patiently(std::slice::from_ref(ended)).await {
-                    let error = &error as &dyn std::error::Error;
+                    let error = as_error(&error);
                     tracing::error!(
                         error,
                         job.id = ended.lease.job_id,

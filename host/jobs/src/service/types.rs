@@ -1,11 +1,12 @@
 //! Registered job types and the handlers that run them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_kernel::Permission;
+use qm_lanes::IgnorePoison;
 use serde_json::Value;
 
 use super::Jobs;
@@ -136,15 +137,11 @@ pub(super) struct Types(RwLock<BTreeMap<&'static str, Arc<JobType>>>);
 
 impl Types {
     pub(super) fn get(&self, key: &str) -> Option<Arc<JobType>> {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(key)
-            .cloned()
+        self.0.read().ignore_poison().get(key).cloned()
     }
 
     pub(super) fn all(&self) -> Vec<Arc<JobType>> {
-        let types = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let types = self.0.read().ignore_poison();
         types.values().cloned().collect()
     }
 }
@@ -153,7 +150,7 @@ impl Jobs {
     /// Registers a type, before [`Jobs::start`], which fails queued jobs of unregistered types. A second
     /// registration of a key replaces the first.
     pub fn register(&self, job_type: JobType) {
-        let mut types = self.0.types.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut types = self.0.types.0.write().ignore_poison();
         types.insert(job_type.key, Arc::new(job_type));
     }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use qm_db::{Backend, Tx};
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
 use qm_platform::panic_text;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -131,7 +131,7 @@ impl Jobs {
             let pause = match self.dispatch().await {
                 Ok(due) => self.pause_until(due),
                 Err(error) => {
-                    let cause = &error as &(dyn std::error::Error + 'static);
+                    let cause = as_error(&error);
                     tracing::warn!(error = cause, "jobs cannot be begun at the moment");
                     self.0.pace.poll
                 }
@@ -396,14 +396,14 @@ impl Jobs {
     /// that are gone.
     pub(super) async fn tend(&self) {
         if let Err(error) = self.renew().await {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(error, "leases of jobs cannot be prolonged at the moment");
         }
         if !self.may_be_left() {
             return;
         }
         if let Err(error) = self.reap().await {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(
                 error,
                 "jobs of workers that are gone cannot be looked for at the moment"

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use qm_db::DbError;
+use qm_kernel::as_error;
 use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +25,7 @@ impl Integrations {
                 None => return,
                 Some(Ok(())) => {}
                 Some(Err(error)) => tracing::warn!(
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "media servers could not be looked after"
                 ),
             }

@@ -1,9 +1,10 @@
 //! Cache of answers, so that the episodes of a season request their show only once.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use qm_lanes::IgnorePoison;
 use qm_ports::metadata::{
     EpisodeDetails, ExternalId, Rated, TitleDetails, TitleHit, TitleQuery, TitleSubject, TitlesFound,
 };
@@ -73,7 +74,7 @@ pub struct Cache(Mutex<Kept>);
 
 impl Cache {
     pub fn get(&self, key: &Key) -> Option<Answer> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock().ignore_poison();
         let entry = kept.entries.get(key)?;
         if entry.until > Instant::now() {
             return Some(entry.answer.clone());
@@ -98,7 +99,7 @@ impl Cache {
         if bytes > BYTES / 8 {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock().ignore_poison();
         kept.remove(&key);
         kept.bytes += bytes;
         let until = Instant::now() + life;

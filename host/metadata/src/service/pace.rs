@@ -1,9 +1,10 @@
 //! Request rate and pauses of a provider.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use qm_lanes::IgnorePoison;
 use qm_ports::metadata::ProviderError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -44,7 +45,7 @@ pub struct Paces(Mutex<HashMap<String, Pace>>);
 
 impl Paces {
     fn with<T>(&self, provider: &str, fingerprint: u64, work: impl FnOnce(&mut Pace) -> T) -> T {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock().ignore_poison();
         let fresh = || Pace {
             fingerprint,
             places: Arc::new(Semaphore::new(AT_ONCE)),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::Secret;
+use qm_kernel::{Secret, as_error};
 use qm_ports::channel::{ChannelConfig, ChannelError, ChannelKind, Message};
 
 use super::Notifications;
@@ -52,10 +52,7 @@ impl Notifications {
         for note in 1.. {
             match self.settle(&delivery, &stored, &sent, &label).await {
                 Err(error) if note < NOTES && !matches!(error, DbError::Succeeded) => {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "how a message went cannot be noted"
-                    );
+                    tracing::warn!(error = as_error(&error), "how a message went cannot be noted");
                     tokio::time::sleep(PAUSE).await;
                 }
                 settled => {

@@ -14,11 +14,12 @@ mod tests;
 mod upkeep;
 pub mod worker;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use prometheus::{IntCounterVec, Opts};
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::{Ctx, Permission, Principal};
+use qm_lanes::IgnorePoison;
 use qm_platform::settings::PRODUCT_NAME;
 use qm_platform::{Acting, ActingError, Actor, Cipher, Ground, People, Settings};
 use qm_ports::channel::{ChannelKind, Channels};
@@ -128,11 +129,11 @@ impl Notifications {
 
     fn proofs(&self) -> MutexGuard<'_, Proofs> {
         // No holder of the lock can leave the data half changed.
-        self.proofs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.proofs.lock().ignore_poison()
     }
 
     fn codes(&self) -> MutexGuard<'_, Codes> {
         // No holder of the lock can leave the data half changed.
-        self.codes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.codes.lock().ignore_poison()
     }
 }

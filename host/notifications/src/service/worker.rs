@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Changes, DbError};
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
 use qm_ports::channel::ChannelError;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -98,7 +98,7 @@ impl Notifications {
     pub async fn worker_loop(self: Arc<Self>, stop: CancellationToken) {
         while let Err(error) = self.recover().await {
             tracing::error!(
-                error = &error as &dyn std::error::Error,
+                error = as_error(&error),
                 "messages that were cut off cannot be settled"
             );
             if stop
@@ -114,10 +114,7 @@ impl Notifications {
             let pause = match self.look(&mut hands, &mut changes).await {
                 Ok(()) => self.until_next(&hands),
                 Err(error) => {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "messages that wait cannot be read"
-                    );
+                    tracing::warn!(error = as_error(&error), "messages that wait cannot be read");
                     changes.forget();
                     PAUSE
                 }
@@ -205,7 +202,7 @@ impl Notifications {
         let sent = self.deliver(&due).await;
         let failed = sent.is_err();
         if let Err(error) = &sent {
-            let error = error as &dyn std::error::Error;
+            let error = as_error(error);
             tracing::warn!(
                 error,
                 delivery = due.id,

@@ -9,10 +9,11 @@
 //! Bounds: [`FILTERS`] actions beside the list of all; one mark per [`STEP`] rows, some hundred bytes each.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use qm_db::{DbError, Tx};
 use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
 
 use super::repo::{count, next};
 
@@ -105,7 +106,7 @@ impl Marks {
     }
 
     fn known(&self, action: Option<&str>, now: Timestamp) -> Arc<[Mark]> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock().ignore_poison();
         if known.at.is_some_and(|at| now < at) {
             known.by_action.clear();
         }
@@ -115,7 +116,7 @@ impl Marks {
     }
 
     fn keep(&self, action: Option<&str>, marks: &Arc<[Mark]>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock().ignore_poison();
         let key = action.map(str::to_owned);
         let full = known.by_action.len() > FILTERS && !known.by_action.contains_key(&key);
         // Another request may have come further meanwhile; a list beyond the limit is surveyed anew each

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use qm_db::{Changes, DbError, Tx};
-use qm_kernel::{ErrorKind, Timestamp};
+use qm_kernel::{ErrorKind, Timestamp, as_error};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -105,7 +105,7 @@ impl Reader {
             }
         }
         if let Err(error) = self.release().await {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::debug!(error, "the lease of a consumer runs out by itself");
         }
     }
@@ -137,7 +137,7 @@ impl Reader {
                 if !std::mem::replace(&mut self.failing, true) {
                     tracing::warn!(
                         consumer = self.consumer.name(),
-                        error = &error as &dyn std::error::Error,
+                        error = as_error(&error),
                         "events wait: the database refuses"
                     );
                 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use qm_db::DbError;
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
 
 use super::{FORGOTTEN, Outbox, PRUNED_AT_ONCE, SEEN_EVERY, repo};
 
@@ -23,10 +23,7 @@ impl Upkeep {
 
     pub async fn run(&self) {
         if let Err(error) = self.once().await {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "the outbox was not pruned"
-            );
+            tracing::warn!(error = as_error(&error), "the outbox was not pruned");
         }
     }
 

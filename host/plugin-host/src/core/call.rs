@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use qm_net::{Grants, unless_silent};
+use qm_plugin_guest::limits::Limits;
+use qm_plugin_guest::memory::Account;
+use qm_plugin_guest::meter::Meter;
+use qm_plugin_guest::services::{CallContext, Rights};
+use qm_plugin_guest::state::{Bounds, State};
+use qm_plugin_guest::voice::{Secrets, Voice, one_line};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use wasmtime::{Store, Trap};
 
 use crate::core::config_backoff::ConfigBackoff;
 use crate::core::fault::Fault;
-use crate::core::limits::Limits;
 use crate::core::load::{Loaded, reason};
-use crate::core::memory::Account;
-use crate::core::meter::Meter;
 use crate::core::runtime::{Runtime, Tenant};
-use crate::core::services::{CallContext, Rights};
 use crate::core::slot::{Counters, LaneStats, Slot};
-use crate::core::state::{Bounds, State};
 use crate::core::status::LaneState;
 use crate::core::supervisor::{Admission, Supervisor};
-use crate::core::voice::{Secrets, Voice, one_line};
 
 /// Time limit on a call's waiting for its turn.
 pub(crate) const QUEUED: Duration = Duration::from_secs(30);

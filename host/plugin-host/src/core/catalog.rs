@@ -6,9 +6,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use qm_lanes::IgnorePoison;
 use qm_net::Grants;
+use qm_plugin_guest::voice::one_line;
 use qm_ports::Settling;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock, watch};
 
@@ -21,7 +23,6 @@ use crate::core::role::About;
 use crate::core::scan::{Signature, scan};
 use crate::core::slot::Slot;
 use crate::core::status::{PluginState, PluginStatus};
-use crate::core::voice::one_line;
 use crate::error::PluginHostError;
 
 /// The most of an unknown plugin's id that is repeated.
@@ -104,7 +105,7 @@ impl Catalog {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().ignore_poison()
     }
 
     /// The files as they were last read.

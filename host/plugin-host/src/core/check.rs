@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use qm_kernel::Ctx;
 use qm_net::Net;
+use qm_plugin_guest::limits::Limits;
+use qm_plugin_guest::services::{Judge, Services};
+use qm_plugin_guest::values::ValuesInMemory;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::core::cache::CodeCache;
 use crate::core::compile::Compiler;
-use crate::core::limits::Limits;
 use crate::core::listing::{described, refused};
 use crate::core::load::{Effort, Loader};
 use crate::core::role::Roles;
 use crate::core::runtime::Runtime;
-use crate::core::services::{Judge, Services};
 use crate::core::status::{PluginState, PluginStatus};
 use crate::core::trial::Trial;
-use crate::core::values::ValuesInMemory;
 use crate::error::PluginHostError;
 
 /// One contract test.

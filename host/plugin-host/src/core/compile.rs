@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use qm_plugin_guest::limits::Limits;
+use qm_plugin_guest::voice::one_line;
 use rustix::process::{Resource, Rlimit, Signal};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -23,10 +25,8 @@ use tokio::process::{Child, Command};
 use wasmtime::Engine;
 
 use crate::core::blocking::COMPILING;
-use crate::core::limits::Limits;
 use crate::core::load::reason;
 use crate::core::runtime;
-use crate::core::voice::one_line;
 
 /// Compiler of plugins: this process, or a child.
 #[derive(Clone, Debug)]

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use qm_plugin_guest::limits::Limits;
+use qm_plugin_guest::values::ValueError;
+use qm_plugin_guest::voice::one_line;
 use qm_ports::Settling;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -9,13 +12,10 @@ use tokio::sync::watch;
 use crate::core::catalog::{Catalog, SHOWN};
 use crate::core::claims;
 use crate::core::lane::Owner;
-use crate::core::limits::Limits;
 use crate::core::load::Loaded;
 use crate::core::role::About;
 use crate::core::role_calls::RoleCalls;
 use crate::core::runtime::Runtime;
-use crate::core::values::ValueError;
-use crate::core::voice::one_line;
 
 /// The installed plugins; clones are the same ones.
 #[derive(Clone)]

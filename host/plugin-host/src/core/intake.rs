@@ -4,9 +4,10 @@
 //! Bounds: a file waits once, however often it changes; nothing is read before its turn.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::future::{BoxFuture, join, join_all};
+use qm_lanes::IgnorePoison;
 use tokio::sync::{Notify, OwnedRwLockReadGuard, watch};
 
 use crate::core::catalog::Catalog;
@@ -41,7 +42,7 @@ impl Intake {
     }
 
     fn waiting(&self) -> MutexGuard<'_, BTreeMap<String, Signature>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().ignore_poison()
     }
 
     /// Brings files to be loaded.

@@ -13,6 +13,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use qm_lanes::IgnorePoison;
+use qm_plugin_guest::limits::Limits;
+use qm_plugin_guest::services::CallContext;
+use qm_plugin_guest::state::State;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -22,12 +26,9 @@ use wasmtime::Store;
 
 use crate::core::call::{End, LaneRecord, QUEUED, Traces, Witness, drive};
 use crate::core::fault::Fault;
-use crate::core::limits::Limits;
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
-use crate::core::services::CallContext;
 use crate::core::slot::Slot;
-use crate::core::state::State;
 
 /// Time limit on a plugin's destructor.
 const CLOSE: Duration = Duration::from_secs(1);
@@ -148,11 +149,7 @@ impl<S: Resident + ?Sized + 'static> Lane<S> {
 
     /// Ends the lane now, the call under way included.
     pub async fn close(&self) {
-        let task = self
-            .task
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .take();
+        let task = self.task.lock().ignore_poison().take();
         if let Some(task) = task {
             task.abort();
             // Either it was cancelled or it had ended; afterwards its store is gone.
@@ -163,12 +160,7 @@ impl<S: Resident + ?Sized + 'static> Lane<S> {
 
 impl<S: Resident + ?Sized> Drop for Lane<S> {
     fn drop(&mut self) {
-        if let Some(task) = self
-            .task
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .take()
-        {
+        if let Some(task) = self.task.lock().ignore_poison().take() {
             task.abort();
         }
     }

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use qm_net::Grants;
+use qm_plugin_guest::services::Rights;
+use qm_plugin_guest::voice::{Secrets, one_line};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
@@ -23,10 +25,8 @@ use crate::core::certificate::with_certificate;
 use crate::core::compile::{Compiler, Failure};
 use crate::core::role::{About, Code, Descriptor, NAMESPACE, Role, Roles, Version, spoken};
 use crate::core::runtime::{Runtime, Tenant};
-use crate::core::services::Rights;
 use crate::core::status::PluginState;
 use crate::core::surface::Surface;
-use crate::core::voice::{Secrets, one_line};
 
 /// The most of a wasmtime error that is shown.
 const REASON: usize = 600;

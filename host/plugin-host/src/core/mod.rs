@@ -2,7 +2,7 @@
 //!
 //! A file becomes code in `load` (its outside read by `surface`, compiled by `compile` or mapped by `cache`, tried once);
 //! `catalog` knows which file provides which id, `intake` brings it what there is to load, and `scan` notices changes. What is configured holds on to a `slot` and works through `lane`s, each a task that
-//! owns one instance (a `state` in a store of the `runtime`) under a `supervisor`. A role joins by [`role::Role`].
+//! owns one instance (a state, of `qm-plugin-guest`, in a store of the `runtime`) under a `supervisor`. A role joins by [`role::Role`].
 
 pub(crate) mod blocking;
 pub(crate) mod cache;
@@ -17,20 +17,14 @@ pub(crate) mod fault;
 pub(crate) mod installed;
 pub(crate) mod intake;
 pub(crate) mod lane;
-pub(crate) mod limits;
 pub(crate) mod listing;
 pub(crate) mod load;
-pub(crate) mod memory;
-pub(crate) mod meter;
 pub(crate) mod pins;
-pub(crate) mod refusals;
 pub(crate) mod role;
 pub(crate) mod role_calls;
 pub(crate) mod runtime;
 pub(crate) mod scan;
-pub(crate) mod services;
 pub(crate) mod slot;
-pub(crate) mod state;
 pub(crate) mod status;
 pub(crate) mod supervisor;
 pub(crate) mod surface;
@@ -38,5 +32,3 @@ pub(crate) mod system;
 #[cfg(test)]
 pub(crate) mod test_role;
 pub(crate) mod trial;
-pub(crate) mod values;
-pub(crate) mod voice;

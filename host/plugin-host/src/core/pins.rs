@@ -2,9 +2,10 @@
 //! passwords among it) is handed to the plugin that provides it, so an id must not change hands by dropping a file.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
+use qm_lanes::IgnorePoison;
 
 /// The file that an id belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +49,11 @@ pub struct PinsInMemory {
 
 impl PinsInMemory {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Pin>> {
-        self.pins.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pins.lock().ignore_poison()
     }
 
     fn granted(&self) -> MutexGuard<'_, HashMap<String, Granted>> {
-        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
+        self.grants.lock().ignore_poison()
     }
 
     /// Grants these hosts, and no others, to `id`, as an administrator does.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use qm_plugin_guest::state::State;
 use serde_json::{Map, Value};
 use wasmtime::Store;
 use wasmtime::component::{InstancePre, Linker};
 
 use super::check::Check;
-use super::state::State;
 use super::trial::Trial;
 use crate::imports::wit::common;
 

@@ -4,10 +4,13 @@
 //! Bounds: four calls of a plugin at a time, or as many as its role says, and 32 that wait (one more is answered "busy"); a wait of 30 s; per call the same silence and computing time as in a lane.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use qm_lanes::IgnorePoison;
+use qm_plugin_guest::services::CallContext;
+use qm_plugin_guest::state::State;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 use wasmtime::Store;
@@ -18,9 +21,7 @@ use crate::core::fault::Fault;
 use crate::core::lane::Answer;
 use crate::core::load::Loaded;
 use crate::core::runtime::Runtime;
-use crate::core::services::CallContext;
 use crate::core::slot::Slot;
-use crate::core::state::State;
 
 /// Calls of one plugin at a time, unless its role has others.
 const AT_ONCE: usize = 4;
@@ -77,7 +78,7 @@ impl RoleCalls {
             .catalog
             .slot(id)
             .filter(|slot| slot.code().is_some_and(|code| code.is_of(self.role)));
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = self.calls.lock().ignore_poison();
         let Some(slot) = slot else {
             calls.remove(id);
             return None;
@@ -118,12 +119,12 @@ impl PluginCalls {
     }
 
     fn record(&self) -> MutexGuard<'_, LaneRecord> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+        self.record.lock().ignore_poison()
     }
 
     /// The code in use; when it is another than before, what was held against the old one is forgotten.
     fn code(&self) -> Result<Arc<Loaded>, Fault> {
-        let mut code = self.code.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut code = self.code.lock().ignore_poison();
         if code.has_changed().unwrap_or(false) {
             self.record().revive();
         }

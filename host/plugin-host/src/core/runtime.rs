@@ -6,18 +6,18 @@ use std::thread::Thread;
 
 use qm_kernel::Ctx;
 use qm_net::{Dialer, Grants};
+use qm_plugin_guest::limits::Limits;
+use qm_plugin_guest::memory::{Account, Holder, MemoryBudget};
+use qm_plugin_guest::meter::{SHORT_TICK, TICK};
+use qm_plugin_guest::refusals::Refusals;
+use qm_plugin_guest::services::{Rights, Services};
+use qm_plugin_guest::state::{Errands, Network, Refused, State};
+use qm_plugin_guest::voice::{Secrets, Voice};
 use wasmtime::component::Linker;
 use wasmtime::{CallHook, Config, Engine, EngineWeak, OptLevel, Store, StoreContextMut, UpdateDeadline};
 
-use crate::core::limits::Limits;
-use crate::core::memory::{Account, Holder, MemoryBudget};
-use crate::core::meter::{SHORT_TICK, TICK};
-use crate::core::refusals::Refusals;
 use crate::core::role::Roles;
-use crate::core::services::{Rights, Services};
-use crate::core::state::{Errands, Network, Refused, State};
 use crate::core::system;
-use crate::core::voice::{Secrets, Voice};
 use crate::error::PluginHostError;
 use crate::imports;
 
@@ -77,7 +77,7 @@ impl Runtime {
         }
         let ticker =
             Ticker::start(engine.weak()).map_err(|error| PluginHostError::Sandbox(error.to_string()))?;
-        let budget = MemoryBudget::new(limits.memory_total_bytes);
+        let budget = MemoryBudget::new(limits.memory_total_bytes, system::trim_soon);
         Ok(Arc::new(Self {
             engine,
             linker,
@@ -162,9 +162,10 @@ impl Runtime {
     /// The roles of tests and the system's network, for tests of what a guest does to the host.
     pub(crate) fn of_test(limits: Limits) -> Arc<Self> {
         let net = qm_net::Net::new(qm_net::NetConfig::default()).unwrap();
-        let services = Services::new(Arc::<crate::core::values::ValuesInMemory>::default(), |_, _| {
-            Ok(())
-        });
+        let services = Services::new(
+            Arc::<qm_plugin_guest::values::ValuesInMemory>::default(),
+            |_, _| Ok(()),
+        );
         let roles = crate::core::test_role::ROLES;
         Self::new(limits, net.dialer().clone(), services, Ctx::system(), roles).unwrap()
     }

@@ -4,13 +4,14 @@
 //! idle lets go of the old code at once, so that it is freed deterministically.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use qm_lanes::IgnorePoison;
+use qm_plugin_guest::refusals::Refusals;
 use tokio::sync::watch;
 
 use crate::core::load::Loaded;
 use crate::core::pins::Granted;
-use crate::core::refusals::Refusals;
 use crate::core::status::{LaneState, LaneStatus};
 
 /// Counters of what happened since the host, or the lane, was started.
@@ -72,7 +73,7 @@ impl Slot {
     /// The part that `code` may use of what it asks for: what was granted, and all when it was built together with the server,
     /// which grants it by its hash.
     pub(crate) fn granted_to(&self, code: &Loaded) -> Granted {
-        let granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+        let granted = self.granted.lock().ignore_poison();
         let cut = |asked: &[String], granted: &[String]| {
             let kept = asked
                 .iter()
@@ -87,7 +88,7 @@ impl Slot {
 
     /// Other things are granted; calls that run end with what they began with.
     pub(crate) fn grant(&self, now: Granted) {
-        let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut granted = self.granted.lock().ignore_poison();
         if *granted != now {
             *granted = now;
             self.refusals.begin_anew();
@@ -105,7 +106,7 @@ impl Slot {
     }
 
     fn lanes(&self) -> MutexGuard<'_, Vec<Weak<LaneStats>>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lanes.lock().ignore_poison()
     }
 
     pub(crate) fn add_lane(&self, stats: &Arc<LaneStats>) {
@@ -153,11 +154,11 @@ impl LaneStats {
     }
 
     pub(crate) fn set(&self, state: LaneState, reason: Option<&str>) {
-        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = (state, reason.map(str::to_owned));
+        *self.phase.lock().ignore_poison() = (state, reason.map(str::to_owned));
     }
 
     fn status(&self) -> LaneStatus {
-        let (state, reason) = self.phase.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (state, reason) = self.phase.lock().ignore_poison().clone();
         LaneStatus {
             owner: self.owner.clone(),
             lane: self.lane.to_owned(),

@@ -1,8 +1,7 @@
 //! Status of a plugin, as `GET /api/plugins` and `quartermaster plugin check` show it.
 
+use qm_plugin_guest::refusals::Refusal;
 use serde::Serialize;
-
-use crate::core::refusals::Refusal;
 
 /// State of a file in the plugins directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,9 +1,11 @@
-//! Three things of the operating system that the standard library does not offer.
+//! Two things of the C library that the standard library does not offer.
 
 #![expect(unsafe_code, reason = "calls of the C library")]
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
+
+use qm_lanes::IgnorePoison;
 
 /// Gives free memory of the heap back to the system, soon and on a thread of its own. The allocator keeps what is freed
 /// between blocks that live: without this, what a guest made the host hold once would stay with the process.
@@ -51,7 +53,7 @@ impl Trims {
     }
 
     fn state(&self) -> MutexGuard<'_, TrimState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
     fn ask(&'static self) {
@@ -92,7 +94,7 @@ impl Trims {
     fn is_quiet_for(&self, time: Duration) -> bool {
         self.asked
             .wait_timeout_while(self.state(), time, |state| !state.is_asked)
-            .unwrap_or_else(PoisonError::into_inner)
+            .ignore_poison()
             .1
             .timed_out()
     }
@@ -132,21 +134,6 @@ pub(crate) fn bound_heap() {
 /// Other allocators than glibc's have bounds of their own.
 #[cfg(not(target_env = "gnu"))]
 pub(crate) fn bound_heap() {}
-
-/// Computing time of the calling thread since it began.
-pub(crate) fn thread_time() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: it writes to `time`, which lives through the call.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) } != 0;
-    if failed {
-        return Duration::ZERO;
-    }
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
-}
 
 #[cfg(test)]
 mod tests {

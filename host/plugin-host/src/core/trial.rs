@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use qm_net::Grants;
+use qm_plugin_guest::limits::Limits;
+use qm_plugin_guest::services::Rights;
+use qm_plugin_guest::state::State;
+use qm_plugin_guest::voice::Secrets;
 use serde_json::{Map, Value};
 use wasmtime::Store;
 
 use crate::core::call::{LaneRecord, Traces, Witness, drive};
 use crate::core::certificate::text_for_plugin;
 use crate::core::lane::{Answer, Open, Resident};
-use crate::core::limits::Limits;
 use crate::core::load::Loaded;
 use crate::core::pins::Granted;
 use crate::core::role::About;
 use crate::core::role_calls::CallSpec;
 use crate::core::runtime::{Runtime, Tenant};
-use crate::core::services::Rights;
 use crate::core::slot::Slot;
-use crate::core::state::State;
-use crate::core::voice::Secrets;
 
 /// Time limit on one call in an instance that stays.
 const DEADLINE: Duration = Duration::from_secs(30);

@@ -1,15 +1,15 @@
-//! `log`: the plugin's voice. Granted to all; bounded by [`Voice`](crate::core::voice::Voice).
+//! `log`: the plugin's voice. Granted to all; bounded by [`Voice`](qm_plugin_guest::voice::Voice).
 //!
 //! Bound by hand: a text stays where it lies in the guest's memory. Of one that is logged a line is read; of one that is dropped
 //! nothing.
 
+use qm_plugin_guest::state::State;
+use qm_plugin_guest::voice::LINE;
 use wasmtime::component::Linker;
 use wasmtime::{Result, StoreContextMut};
 
 use super::text::Beginning;
 use super::wit::log::Level;
-use crate::core::state::State;
-use crate::core::voice::LINE;
 
 /// As much of a text as may become a line.
 type Message = Beginning<LINE>;
@@ -46,8 +46,8 @@ mod tests {
     use wasmtime::component::{Component, TypedFunc};
 
     use super::*;
-    use crate::core::limits::Limits;
     use crate::core::runtime::Runtime;
+    use qm_plugin_guest::limits::Limits;
 
     /// Where the guest's memory holds what is no text, in none of the encodings; before and after it are zeros.
     const NO_TEXT: u32 = 10_000;

@@ -249,7 +249,7 @@ mod tests {
 
     use super::*;
 
-    fn told(id: &str) -> PluginAction {
+    fn new_action(id: &str) -> PluginAction {
         PluginAction {
             id: id.to_owned(),
             label: "Move".to_owned(),
@@ -279,7 +279,7 @@ mod tests {
         use Permission as P;
         let declaring = |permissions: &str| PluginAction {
             permissions: Some(permissions.to_owned()),
-            ..told("move")
+            ..new_action("move")
         };
         let needs = |plugin: &str, capabilities: &[&str], told: PluginAction| {
             let found = kind(&about(plugin, capabilities, &[told]), "move");
@@ -287,7 +287,7 @@ mod tests {
         };
         let torrents = ["torrents"];
         assert_eq!(
-            needs("torrent_actions", &torrents, told("move")),
+            needs("torrent_actions", &torrents, new_action("move")),
             [P::TorrentsMove],
             "by the host's table"
         );
@@ -295,14 +295,17 @@ mod tests {
             needs("other", &torrents, declaring("torrents.pause  tags.manage")),
             [P::TorrentsPause, P::TagsManage]
         );
-        for silent in [told("move"), declaring(""), declaring("  ")] {
+        for silent in [new_action("move"), declaring(""), declaring("  ")] {
             let all = needs("other", &torrents, silent);
             assert!(all.contains(&P::TorrentsDeleteData) && all.contains(&P::TorrentsMove));
         }
-        let both = needs("other", &["torrents", "media"], told("move"));
+        let both = needs("other", &["torrents", "media"], new_action("move"));
         assert!(both.contains(&P::TorrentsDeleteData) && both.contains(&P::MediaManagerManageLibraries));
         for capabilities in [&[][..], &["http-guarded"][..], &["kv", "mail"][..]] {
-            assert_eq!(needs("other", capabilities, told("move")), [P::AutomationManage]);
+            assert_eq!(
+                needs("other", capabilities, new_action("move")),
+                [P::AutomationManage]
+            );
         }
         let why = vet(&traits(&[declaring("torrents.pause torrents.explode")])).unwrap_err();
         assert!(
@@ -320,13 +323,13 @@ mod tests {
 
     #[test]
     fn what_is_told_is_checked() {
-        assert_eq!(vet(&traits(&[told("move"), told("stop")])), Ok(()));
+        assert_eq!(vet(&traits(&[new_action("move"), new_action("stop")])), Ok(()));
         assert!(vet(&traits(&[])).is_err());
-        let many: Vec<_> = (0..65).map(|n| told(&format!("a{n}"))).collect();
+        let many: Vec<_> = (0..65).map(|n| new_action(&format!("a{n}"))).collect();
         assert!(vet(&traits(&many)).unwrap_err().contains("64"));
         assert_eq!(vet(&traits(&many[..64])), Ok(()));
         assert!(
-            vet(&traits(&[told("move"), told("move")]))
+            vet(&traits(&[new_action("move"), new_action("move")]))
                 .unwrap_err()
                 .contains("twice")
         );
@@ -344,7 +347,7 @@ mod tests {
             ),
         ];
         for (change, about) in refused {
-            let mut one = told("move");
+            let mut one = new_action("move");
             change(&mut one);
             let error = vet(&traits(&[one])).unwrap_err();
             assert!(error.contains(about), "{error}");
@@ -353,7 +356,7 @@ mod tests {
 
     #[test]
     fn an_unknown_occasion_is_left_out() {
-        let about = about("p", &[], &[told("move")]);
+        let about = about("p", &[], &[new_action("move")]);
         let kind = kind(&about, "move").unwrap();
         assert_eq!(
             (kind.occasions, kind.plugin.as_str()),

@@ -110,7 +110,7 @@ mod tests {
 
     const GOOD: &str = r#"{"type":"object","properties":{"baseUrl":{"type":"string","x-grant":"http-url"}}}"#;
 
-    fn told(id: &str) -> PluginProtocol {
+    fn new_protocol(id: &str) -> PluginProtocol {
         PluginProtocol {
             id: id.to_owned(),
             label: "Torznab".to_owned(),
@@ -122,12 +122,15 @@ mod tests {
 
     #[test]
     fn what_is_told_is_checked() {
-        assert_eq!(vet(&traits(&[told("torznab"), told("newznab")])), Ok(()));
+        assert_eq!(
+            vet(&traits(&[new_protocol("torznab"), new_protocol("newznab")])),
+            Ok(())
+        );
         assert!(vet(&traits(&[])).is_err());
-        let many: Vec<_> = (0..33).map(|n| told(&format!("a{n}"))).collect();
+        let many: Vec<_> = (0..33).map(|n| new_protocol(&format!("a{n}"))).collect();
         assert!(vet(&traits(&many)).unwrap_err().contains("32"));
         assert!(
-            vet(&traits(&[told("a"), told("a")]))
+            vet(&traits(&[new_protocol("a"), new_protocol("a")]))
                 .unwrap_err()
                 .contains("twice")
         );
@@ -140,12 +143,12 @@ mod tests {
             ),
         ];
         for (change, about) in refused {
-            let mut one = told("a");
+            let mut one = new_protocol("a");
             change(&mut one);
             let error = vet(&traits(&[one])).unwrap_err();
             assert!(error.contains(about), "{error}");
         }
-        let all = kinds(&traits(&[told("torznab")]), "p", "1.0");
+        let all = kinds(&traits(&[new_protocol("torznab")]), "p", "1.0");
         assert_eq!(
             (all[0].plugin.as_str(), all[0].protocol.as_str()),
             ("p", "torrent")

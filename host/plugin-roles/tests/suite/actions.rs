@@ -49,7 +49,7 @@ pub async fn run(actions: &Arc<dyn Actions>, params: Value) -> Result<(), Action
 }
 
 /// Text that the fixture answers as `rejected`.
-pub async fn told(actions: &Arc<dyn Actions>, params: Value) -> String {
+pub async fn rejected_text(actions: &Arc<dyn Actions>, params: Value) -> String {
     match run(actions, params).await {
         Err(ActionError::Rejected(text)) => text,
         other => panic!("not an answer of the fixture: {other:?}"),
@@ -164,7 +164,7 @@ async fn a_run_is_given_what_it_is_about_and_is_judged_before_anything_is_made()
     let bench = Bench::start(PORTER).await;
     let actions = bench.host.actions();
     assert_eq!(run(&actions, json!({})).await, Ok(()));
-    let text = told(&actions, json!({ "mode": "echo" })).await;
+    let text = rejected_text(&actions, json!({ "mode": "echo" })).await;
     assert!(
         text.starts_with("run-7 Occasion::Torrent {") && text.contains(r#""ratio":2.0"#),
         "{text}"
@@ -271,7 +271,8 @@ async fn a_torrent_is_touched_when_that_was_granted_and_only_the_one_of_the_run(
         Ok(())
     );
     assert_eq!(run(&actions, json!({ "mode": "tag" })).await, Ok(()));
-    let read: Value = serde_json::from_str(&told(&actions, json!({ "mode": "read" })).await).unwrap();
+    let read: Value =
+        serde_json::from_str(&rejected_text(&actions, json!({ "mode": "read" })).await).unwrap();
     assert_eq!(read["hash"], json!("a".repeat(40)));
     assert_eq!(
         hands.done(),
@@ -395,11 +396,11 @@ async fn a_guarded_request_leads_outside_or_to_what_is_listed() {
         ),
         ("nonsense".to_owned(), "Invalid URL"),
     ] {
-        assert_eq!(told(&actions, to(url.clone())).await, why, "{url}");
+        assert_eq!(rejected_text(&actions, to(url.clone())).await, why, "{url}");
     }
     assert_eq!(count.load(Ordering::SeqCst), 0);
     assert_eq!(
-        told(&actions, to(format!("http://listed.example:{port}/"))).await,
+        rejected_text(&actions, to(format!("http://listed.example:{port}/"))).await,
         "status 500"
     );
     assert_eq!(count.load(Ordering::SeqCst), 1);
@@ -408,7 +409,7 @@ async fn a_guarded_request_leads_outside_or_to_what_is_listed() {
     let head = format!("302 Found\r\nlocation: http://listed.example:{elsewhere}/");
     let (redirecting, _) = listen(vec![answer(&head, "")], Duration::ZERO).await;
     assert_eq!(
-        told(&actions, to(format!("http://listed.example:{redirecting}/"))).await,
+        rejected_text(&actions, to(format!("http://listed.example:{redirecting}/"))).await,
         "redirects are not followed"
     );
     assert_eq!(followed.load(Ordering::SeqCst), 0);
@@ -451,7 +452,7 @@ async fn what_a_plugin_keeps_is_its_own_bounded_and_there_after_a_restart() {
     let bench = Bench::start(PORTER).await;
     let actions = bench.host.actions();
     let ask = async |mode: &str, key: &str, value: &str| {
-        told(&actions, json!({ "mode": mode, "key": key, "value": value })).await
+        rejected_text(&actions, json!({ "mode": mode, "key": key, "value": value })).await
     };
     assert_eq!(ask("kv_set", "a", "1").await, "set");
     assert_eq!(ask("kv_claim", "a", "2").await, "false");
@@ -459,7 +460,7 @@ async fn what_a_plugin_keeps_is_its_own_bounded_and_there_after_a_restart() {
     assert_eq!(ask("kv_keys", "", "").await, "a,b");
     let again = bench.again().await;
     assert_eq!(
-        told(&again.actions(), json!({ "mode": "kv_get", "key": "b" })).await,
+        rejected_text(&again.actions(), json!({ "mode": "kv_get", "key": "b" })).await,
         r#"Some("2")"#
     );
     assert_eq!(ask("kv_remove", "a", "").await, "removed");
@@ -508,7 +509,7 @@ async fn what_an_action_does_wrong_is_a_typed_error_and_costs_one_run() {
 async fn a_plugin_is_handed_what_it_was_configured_with_and_cannot_tell_the_secrets_of_it() {
     let bench = Bench::start(PORTER).await;
     let actions = bench.host.actions();
-    let configured = async || told(&actions, json!({ "mode": "configured" })).await;
+    let configured = async || rejected_text(&actions, json!({ "mode": "configured" })).await;
     assert_eq!(configured().await, "{}");
     let enter = |config: Value| bench.values.configure("porter", object(config));
     enter(json!({ "greeting": "hello", "key": "very-secret", "of_an_older_file": 1 }));

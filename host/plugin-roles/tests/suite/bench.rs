@@ -275,7 +275,7 @@ pub fn plugin_error<T: std::fmt::Debug>(result: Result<T, EngineError>) -> Strin
 }
 
 /// Text that a fixture answers as `other("…", text)`.
-pub fn told<T: std::fmt::Debug>(result: Result<T, EngineError>) -> String {
+pub fn protocol_text<T: std::fmt::Debug>(result: Result<T, EngineError>) -> String {
     match result {
         Err(EngineError::Protocol(text)) => text,
         other => panic!("not an answer of the fixture: {other:?}"),

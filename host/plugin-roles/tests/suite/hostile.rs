@@ -11,7 +11,7 @@ use qm_ports::engine::{Attention, EngineDriver, EngineError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, limits, told};
+use crate::bench::{Bench, limits, protocol_text};
 use crate::network::{answer, listen};
 
 const MISBEHAVE: &[(&str, &str)] = &[("misbehave.wasm", "misbehave.wasm")];
@@ -362,7 +362,7 @@ async fn wasi_http_reaches_what_was_granted_and_nothing_else() {
     let bench = Bench::start(MISBEHAVE).await;
     let fetch = async |config: Value| {
         let engine = bench.engine("fetch", config).await;
-        let text = told(engine.poll(None, Attention::Watched).await);
+        let text = protocol_text(engine.poll(None, Attention::Watched).await);
         engine.close().await;
         text
     };

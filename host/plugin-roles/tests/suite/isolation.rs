@@ -6,7 +6,7 @@ use qm_plugin_host::{LaneState, Limits};
 use qm_ports::engine::{Attention, EngineDriver, EngineError};
 use serde_json::json;
 
-use crate::bench::{Bench, limits, plugin_error, told};
+use crate::bench::{Bench, limits, plugin_error, protocol_text};
 
 const MISBEHAVE: &[(&str, &str)] = &[("misbehave.wasm", "misbehave.wasm")];
 
@@ -68,7 +68,7 @@ async fn memory_is_refused_and_given_back() {
     )
     .await;
     let first = bench.engine("first", json!({"mode": "allocate"})).await;
-    let text = told(first.poll(None, Attention::Watched).await);
+    let text = protocol_text(first.poll(None, Attention::Watched).await);
     assert!(text.contains("then refused"), "{text}");
     assert!(
         first
@@ -83,7 +83,7 @@ async fn memory_is_refused_and_given_back() {
 
     // The budget of all is nearly used up: the second one gets what is left.
     let second = bench.engine("second", json!({"mode": "allocate"})).await;
-    let text = told(second.poll(None, Attention::Watched).await);
+    let text = protocol_text(second.poll(None, Attention::Watched).await);
     let got: u64 = text
         .trim_start_matches("allocated: ")
         .split(' ')
@@ -93,7 +93,7 @@ async fn memory_is_refused_and_given_back() {
         .unwrap();
     assert!(got < 16, "{text}");
     first.close().await;
-    let text = told(
+    let text = protocol_text(
         bench
             .engine("third", json!({"mode": "allocate"}))
             .await

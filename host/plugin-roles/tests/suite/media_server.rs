@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
 use crate::bench::{Bench, first_party, limits};
-use crate::metadata::{object, told};
+use crate::metadata::{json_answer, object};
 use crate::network::answer;
 use crate::webhook::request;
 
@@ -125,7 +125,7 @@ fn way_of(way: &str, line: &str, head: &str, body: &str) -> Vec<u8> {
         }
         "torn" => return answer("200 OK", "{\"MediaContainer\":{\"version\":\"1.4"),
         "list" => return answer("200 OK", "[1]"),
-        "broken" => return told("503 Service Unavailable", &json!("maintenance")),
+        "broken" => return json_answer("503 Service Unavailable", &json!("maintenance")),
         "away" => return answer("302 Found\r\nlocation: https://elsewhere.test/x?token=hidden", ""),
         "huge" => return answer("200 OK", &" ".repeat(64 << 20)),
         "endless" => return endless(),
@@ -141,13 +141,13 @@ fn way_of(way: &str, line: &str, head: &str, body: &str) -> Vec<u8> {
             "JSONRPC.Ping" => "pong",
             _ => "OK",
         };
-        return told("200 OK", &json!({ "jsonrpc": "2.0", "id": 1, "result": result }));
+        return json_answer("200 OK", &json!({ "jsonrpc": "2.0", "id": 1, "result": result }));
     }
     if line.contains("sessionid=gone") || line.contains("/sessions/gone/playing") {
         return answer("404 Not Found", "");
     }
     match product(line) {
-        Some(document) => told("200 OK", &document),
+        Some(document) => json_answer("200 OK", &document),
         None => answer("204 No Content", ""),
     }
 }

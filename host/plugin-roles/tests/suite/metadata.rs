@@ -300,7 +300,7 @@ fn show() -> Value {
     })
 }
 
-pub fn told(head: &str, body: &Value) -> Vec<u8> {
+pub fn json_answer(head: &str, body: &Value) -> Vec<u8> {
     answer(
         &format!("{head}\r\ncontent-type: application/json"),
         &body.to_string(),
@@ -310,7 +310,7 @@ pub fn told(head: &str, body: &Value) -> Vec<u8> {
 fn not_found() -> Vec<u8> {
     let body =
         json!({ "success": false, "status_code": 34, "status_message": "The resource could not be found." });
-    told("404 Not Found", &body)
+    json_answer("404 Not Found", &body)
 }
 
 /// TMDB, as far as anybody asks here. The first part of the path says how it answers.
@@ -322,7 +322,7 @@ fn tmdb(way: &str, path: &str) -> Vec<u8> {
                 "<!DOCTYPE html><html>Sign in</html>",
             );
         }
-        "broken" => return told("502 Bad Gateway", &json!("oops")),
+        "broken" => return json_answer("502 Bad Gateway", &json!("oops")),
         "cut" => return answer("200 OK", "{\"results\":[{\"id\":1,"),
         "list" => return answer("200 OK", "[]"),
         "throttled" => return answer("429 Too Many Requests\r\nretry-after: 17", "{}"),
@@ -335,34 +335,34 @@ fn tmdb(way: &str, path: &str) -> Vec<u8> {
         "huge" => return answer("200 OK", &" ".repeat(5 << 20)),
         "refusing" => {
             let body = json!({ "status_code": 7, "status_message": format!("Invalid API key {KEY}"), "success": false });
-            return told("401 Unauthorized", &body);
+            return json_answer("401 Unauthorized", &body);
         }
         _ => {}
     }
     let hits = |hits: Value| {
-        told(
+        json_answer(
             "200 OK",
             &json!({ "page": 1, "results": hits, "total_pages": 1, "total_results": 1 }),
         )
     };
     match path {
-        "/authentication" => told("200 OK", &json!({ "success": true, "status_code": 1 })),
+        "/authentication" => json_answer("200 OK", &json!({ "success": true, "status_code": 1 })),
         "/search/tv" => hits(json!([show(), { "odd": true }])),
         "/search/movie" => hits(json!([{ "id": 603, "title": "Orchard", "release_date": "1999-03-31" }])),
-        "/tv/81123" => told("200 OK", &show()),
-        "/movie/603" => told(
+        "/tv/81123" => json_answer("200 OK", &show()),
+        "/movie/603" => json_answer(
             "200 OK",
             &json!({ "id": 603, "title": "Orchard", "runtime": 136, "status": "Released", "imdb_id": "tt0133093" }),
         ),
-        "/tv/81123/season/1" => told(
+        "/tv/81123/season/1" => json_answer(
             "200 OK",
             &json!({ "episodes": [{ "episode_number": 2 }, { "episode_number": 1, "name": "Tide", "runtime": 48 }] }),
         ),
-        "/tv/81123/images" => told(
+        "/tv/81123/images" => json_answer(
             "200 OK",
             &json!({ "posters": [{ "file_path": "/de.jpg", "iso_639_1": "de" }, { "file_path": "/en.jpg", "iso_639_1": "en" }] }),
         ),
-        "/find/tt7654321" => told("200 OK", &json!({ "movie_results": [], "tv_results": [show()] })),
+        "/find/tt7654321" => json_answer("200 OK", &json!({ "movie_results": [], "tv_results": [show()] })),
         _ => not_found(),
     }
 }
@@ -419,7 +419,7 @@ async fn bench(port: u16) -> Bench {
     bench
 }
 
-fn at(port: u16, way: &str) -> ProviderConfig {
+fn config_for(port: u16, way: &str) -> ProviderConfig {
     ProviderConfig {
         fields: object(json!({ "apiKey": KEY, "baseUrl": format!("http://127.0.0.1:{port}/{way}/3/") })),
         timeout_ms: Some(2000),
@@ -439,7 +439,7 @@ async fn titles_are_searched_and_told_about() {
     assert_eq!((&*kind.id, &*kind.label), ("provider_a", "TMDB"));
     assert_eq!(kind.abilities.len(), 5);
     assert_eq!(kind.config_schema["properties"]["apiKey"]["writeOnly"], true);
-    let good = || at(port, "good");
+    let good = || config_for(port, "good");
     assert_eq!(providers.verify("provider_a", good()).await, Ok(()));
     let query = TitleQuery {
         year: Some(2023),
@@ -534,7 +534,7 @@ async fn each_wrong_answer_of_tmdb_is_an_error_of_its_own() {
         let began = Instant::now();
         let query = TitleQuery::of(TitleKind::Show, "x");
         let error = providers
-            .search("provider_a", at(port, way), query)
+            .search("provider_a", config_for(port, way), query)
             .await
             .unwrap_err();
         let told = match &error {
@@ -559,7 +559,7 @@ async fn each_wrong_answer_of_tmdb_is_an_error_of_its_own() {
         );
         assert!(began.elapsed() < Duration::from_mins(1), "{way}");
     }
-    let nobody = providers.verify("provider_a", at(1, "good")).await;
+    let nobody = providers.verify("provider_a", config_for(1, "good")).await;
     assert!(matches!(nobody, Err(ProviderError::Unreachable(_))), "{nobody:?}");
     let status = bench.status("provider_a.wasm");
     assert_eq!(
@@ -621,7 +621,7 @@ async fn it_passes_its_contract_tests() {
     let net = qm_net::Net::new(qm_net::NetConfig::default()).unwrap();
     for (way, passes) in [("good", true), ("refusing", false)] {
         let options = CheckOptions {
-            target: Some(at(port, way).fields),
+            target: Some(config_for(port, way).fields),
             judge: |_, _| Ok(()),
             cache_dir: Some(home.path().join("cache")),
         };

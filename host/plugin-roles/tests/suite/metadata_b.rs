@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 
 use crate::bench::{Bench, first_party, limits};
-use crate::metadata::{by_imdb, config, object, subject, told};
+use crate::metadata::{by_imdb, config, json_answer, object, subject};
 use crate::network::answer;
 use crate::webhook::request;
 
@@ -40,7 +40,7 @@ impl Site {
         let sent: Value = serde_json::from_slice(body).unwrap();
         if way == "refusing" || sent["apikey"] != KEY {
             let text = format!("InvalidAPIKey: {} not valid", sent["apikey"]);
-            return told(
+            return json_answer(
                 "401 Unauthorized",
                 &json!({ "status": "failure", "message": text, "data": null }),
             );
@@ -51,7 +51,7 @@ impl Site {
         } else {
             json!(format!("token.{number}"))
         };
-        told(
+        json_answer(
             "200 OK",
             &json!({ "status": "success", "data": { "token": token } }),
         )
@@ -64,7 +64,7 @@ impl Site {
             .and_then(|number| number.parse::<usize>().ok());
         let lives = number.is_some_and(|number| number >= self.lives.load(Ordering::SeqCst));
         if !lives || way == "fickle" {
-            return told(
+            return json_answer(
                 "401 Unauthorized",
                 &json!({ "status": "failure", "message": "Unauthorized", "data": null }),
             );
@@ -72,7 +72,7 @@ impl Site {
         let page = "<!DOCTYPE html><html>Sign in</html>";
         match way {
             "html" => return answer("200 OK\r\ncontent-type: text/html", page),
-            "broken" => return told("502 Bad Gateway", &json!("oops")),
+            "broken" => return json_answer("502 Bad Gateway", &json!("oops")),
             "cut" => return answer("200 OK", "{\"data\":[{\"id\":1,"),
             "list" => return answer("200 OK", "[]"),
             "dataless" => return answer("200 OK", "{\"status\":\"success\",\"data\":null}"),
@@ -98,13 +98,13 @@ impl Site {
                 { "type": 2, "image": "/banners/de.jpg", "language": "deu" }, { "type": 2, "image": "/banners/en.jpg", "language": "eng" } ] }),
             "/search/remoteid/tt7654321" => json!([{ "series": { "id": 361_753, "name": "Harbor Nine" } }]),
             _ => {
-                return told(
+                return json_answer(
                     "404 Not Found",
                     &json!({ "status": "failure", "message": "Not Found", "data": null }),
                 );
             }
         };
-        told(
+        json_answer(
             "200 OK",
             &json!({ "status": "success", "data": data, "links": { "next": null, "total_items": 1 } }),
         )
@@ -172,7 +172,7 @@ async fn bench(port: u16) -> Bench {
     bench
 }
 
-fn at(port: u16, way: &str) -> ProviderConfig {
+fn config_for(port: u16, way: &str) -> ProviderConfig {
     ProviderConfig {
         fields: object(
             json!({ "apiKey": KEY, "pin": PIN, "baseUrl": format!("http://127.0.0.1:{port}/{way}/v4/") }),
@@ -193,7 +193,7 @@ async fn titles_are_searched_and_told_about_with_one_login() {
         (5, &["titledb".to_owned()][..])
     );
     assert_eq!(kind.config_schema["properties"]["pin"]["writeOnly"], true);
-    let good = || at(port, "good");
+    let good = || config_for(port, "good");
     assert_eq!(providers.verify("provider_b", good()).await, Ok(()));
     let query = TitleQuery {
         year: Some(2023),
@@ -270,11 +270,11 @@ async fn a_token_that_is_refused_is_given_up_and_belongs_to_its_key() {
         let query = TitleQuery::of(TitleKind::Show, "x");
         providers.search("provider_b", config, query).await.map(|_| ())
     };
-    assert_eq!(search(at(port, "good")).await, Ok(()));
+    assert_eq!(search(config_for(port, "good")).await, Ok(()));
     site.lines();
     // The first token has been revoked.
     site.lives.store(1, Ordering::SeqCst);
-    assert_eq!(search(at(port, "good")).await, Ok(()));
+    assert_eq!(search(config_for(port, "good")).await, Ok(()));
     let lines = site.lines();
     let starts: Vec<_> = lines.iter().map(|line| &line[..line.len().min(16)]).collect();
     assert_eq!(
@@ -282,16 +282,16 @@ async fn a_token_that_is_refused_is_given_up_and_belongs_to_its_key() {
         ["get /good/v4/sea", "post /good/v4/lo", "get /good/v4/sea"]
     );
     // Another key never uses the token of the first one.
-    let mut other = at(port, "good");
+    let mut other = config_for(port, "good");
     other.fields.insert("apiKey".to_owned(), json!("another"));
     let refused = search(other).await;
     assert!(matches!(refused, Err(ProviderError::Auth(_))), "{refused:?}");
     assert_eq!(site.lines(), ["post /good/v4/login"]);
     // Nor is it sent to another base URL.
-    assert_eq!(search(at(port, "elsewhere")).await, Ok(()));
+    assert_eq!(search(config_for(port, "elsewhere")).await, Ok(()));
     assert!(site.lines()[0].starts_with("post /elsewhere"));
     // One that refuses what it has just given is asked no third time.
-    let refused = search(at(port, "fickle")).await;
+    let refused = search(config_for(port, "fickle")).await;
     assert!(matches!(refused, Err(ProviderError::Auth(_))), "{refused:?}");
     assert_eq!(site.lines().len(), 2);
 }
@@ -317,7 +317,7 @@ async fn each_wrong_answer_of_thetvdb_is_an_error_of_its_own() {
         let began = Instant::now();
         let query = TitleQuery::of(TitleKind::Show, "x");
         let error = providers
-            .search("provider_b", at(port, way), query)
+            .search("provider_b", config_for(port, way), query)
             .await
             .unwrap_err();
         let told = match &error {
@@ -341,7 +341,7 @@ async fn each_wrong_answer_of_thetvdb_is_an_error_of_its_own() {
         }
         assert!(began.elapsed() < Duration::from_mins(1), "{way}");
     }
-    let nobody = providers.verify("provider_b", at(1, "good")).await;
+    let nobody = providers.verify("provider_b", config_for(1, "good")).await;
     assert!(matches!(nobody, Err(ProviderError::Unreachable(_))), "{nobody:?}");
     let status = bench.status("provider_b.wasm");
     assert_eq!(
@@ -397,7 +397,7 @@ async fn it_passes_its_contract_tests() {
     let net = qm_net::Net::new(qm_net::NetConfig::default()).unwrap();
     for (way, passes) in [("good", true), ("refusing", false)] {
         let options = CheckOptions {
-            target: Some(at(port, way).fields),
+            target: Some(config_for(port, way).fields),
             judge: |_, _| Ok(()),
             cache_dir: Some(home.path().join("cache")),
         };

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::bench::{Bench, limits, told};
+use crate::bench::{Bench, limits, protocol_text};
 
 const MISBEHAVE: &[(&str, &str)] = &[("misbehave.wasm", "misbehave.wasm")];
 
@@ -63,13 +63,13 @@ async fn an_address_that_was_not_given_is_not_dialled() {
         // Something else is granted, so that it is not merely an engine without any grant.
         let config = json!({"mode": "dial", "target": target, "host": "127.0.0.1", "port": 1, "url": "http://127.0.0.1:2/"});
         let engine = bench.engine("dialler", config).await;
-        let text = told(engine.poll(None, Attention::Watched).await);
+        let text = protocol_text(engine.poll(None, Attention::Watched).await);
         assert!(text.starts_with("dial: denied: "), "{target}: {text}");
         assert!(engine.health().await.is_ok());
     }
     let socket = json!({"mode": "dial", "target": "unix:/run/docker.sock"});
     assert!(
-        told(
+        protocol_text(
             bench
                 .engine("s", socket)
                 .await
@@ -83,7 +83,7 @@ async fn an_address_that_was_not_given_is_not_dialled() {
     let granted =
         json!({"mode": "dial", "target": format!("tcp:127.0.0.1:{port}"), "host": "127.0.0.1", "port": port});
     assert_eq!(
-        told(
+        protocol_text(
             bench
                 .engine("ok", granted)
                 .await
@@ -95,7 +95,7 @@ async fn an_address_that_was_not_given_is_not_dialled() {
     let metadata =
         json!({"mode": "dial", "target": "http://169.254.169.254/", "url": "http://169.254.169.254/"});
     assert!(
-        told(
+        protocol_text(
             bench
                 .engine("m", metadata)
                 .await
@@ -119,7 +119,7 @@ async fn a_redirect_leads_nowhere() {
             json!({"mode": "http_redirect", "url": format!("http://127.0.0.1:{outer}/")}),
         )
         .await;
-    let text = told(engine.poll(None, Attention::Watched).await);
+    let text = protocol_text(engine.poll(None, Attention::Watched).await);
     assert!(text.starts_with("dial: 302, then denied: "), "{text}");
     assert_eq!(count.load(Ordering::SeqCst), 0);
 }
@@ -131,13 +131,13 @@ async fn leaked_connections_are_few_and_close_with_the_instance() {
     let leak = json!({"mode": "leak_connections", "host": "127.0.0.1", "port": port});
     let engine = bench.engine("leaky", leak).await;
     let before = open_files();
-    let text = told(engine.poll(None, Attention::Watched).await);
+    let text = protocol_text(engine.poll(None, Attention::Watched).await);
     assert_eq!(
         text,
         "connections: 8 opened, then other: too many open connections"
     );
     assert_eq!(
-        told(engine.poll(None, Attention::Watched).await),
+        protocol_text(engine.poll(None, Attention::Watched).await),
         "connections: 0 opened, then other: too many open connections"
     );
     engine.close().await;
@@ -150,7 +150,7 @@ async fn leaked_connections_are_few_and_close_with_the_instance() {
         )
         .await;
     assert!(
-        told(neighbour.poll(None, Attention::Watched).await).starts_with("connections: 8 opened"),
+        protocol_text(neighbour.poll(None, Attention::Watched).await).starts_with("connections: 8 opened"),
         "its slots are its own"
     );
 }

@@ -9,7 +9,7 @@ use qm_ports::action::{ActionCall, ActionError, MediaHands, MediaPlace, MediaPla
 use qm_ports::library::Owned;
 use serde_json::{Value, json};
 
-use crate::actions::{PORTER, call, grant, run, told};
+use crate::actions::{PORTER, call, grant, rejected_text, run};
 use crate::bench::{Bench, limits};
 
 /// Media that note what they were told to do.
@@ -146,7 +146,7 @@ async fn media_are_looked_at_when_that_was_granted() {
 
     grant(&bench, &["media"]).await;
     assert_eq!(bench.status("porter.wasm").granted_capabilities, ["media"]);
-    let look = async |what| told(&actions, mode(what, "")).await;
+    let look = async |what| rejected_text(&actions, mode(what, "")).await;
     assert_eq!(look("media_libraries").await, "l1 Films movie /films false");
     assert_eq!(look("media_servers").await, "s1 Den jellyfin true");
     // A number that no file has is none.
@@ -204,7 +204,7 @@ async fn the_items_are_those_of_the_runs_torrent_some_at_a_time() {
     *shelves.items.lock().unwrap() = (450, 10);
     grant(&bench, &["media"]).await;
     let actions = bench.host.actions();
-    assert_eq!(told(&actions, mode("media_all_items", "")).await, "450");
+    assert_eq!(rejected_text(&actions, mode("media_all_items", "")).await, "450");
     let asked = ["", "i200", "i400", "i450"].map(|behind| format!("items of e1 behind `{behind}`"));
     assert_eq!(shelves.done(), asked);
     // One that was found out by a media trigger is about its torrent too.
@@ -260,7 +260,7 @@ async fn what_a_guest_asks_of_media_is_bounded() {
         "{large:?}"
     );
     *shelves.items.lock().unwrap() = (1, 1);
-    assert_eq!(told(&actions, mode("media_all_items", "")).await, "1");
+    assert_eq!(rejected_text(&actions, mode("media_all_items", "")).await, "1");
 }
 
 #[tokio::test]

@@ -8,13 +8,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use qm_db::Db;
-use qm_kernel::Ctx;
-use qm_lanes::LaneError;
+use qm_kernel::{Ctx, as_error};
+use qm_lanes::{IgnorePoison, LaneError};
 use qm_media::LibraryError;
 use qm_media::lanes::{COMPUTE, LOOKS};
 use qm_media::model::library::MediaLibrary;
@@ -79,15 +79,12 @@ impl Probing {
     }
 
     fn set_problem(&self, why: Option<String>) {
-        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        *self.problem.lock().ignore_poison() = why;
     }
 
     /// Problem that prevents probing, for people.
     pub fn problem(&self) -> Option<String> {
-        self.problem
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.problem.lock().ignore_poison().clone()
     }
 
     /// Probes files until it is told to stop. Of several servers on a database only the active one has loops.
@@ -96,7 +93,7 @@ impl Probing {
         while stop.run_until_cancelled(beats.next()).await.is_some() {
             if let Some(Err(error)) = stop.run_until_cancelled(self.probe_some()).await {
                 tracing::warn!(
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "files of libraries could not be looked into"
                 );
             }

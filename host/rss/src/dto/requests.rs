@@ -1,12 +1,12 @@
 //! Queries and request bodies of the routes.
 
 use qm_kernel::{PageQuery, Timestamp};
+use qm_matching::CandidateDraft;
 use qm_web::{Fields, FromBody, FromQuery, Rows};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::model::bundle::is_bundle;
-use crate::model::candidate::CandidateDraft;
 use crate::model::feed::{self, DEFAULT_INTERVAL, Feed, FeedChange, MAX_INTERVAL, MIN_INTERVAL};
 use crate::model::history::{HistoryFilter, Standing, day};
 use crate::model::rule::{self, ImportMode, RuleChange};

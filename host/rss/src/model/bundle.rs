@@ -120,14 +120,3 @@ fn candidate(candidate: &Candidate) -> Value {
         "qualityRules": candidate.quality_rules, "sizeRules": candidate.size_rules,
     })
 }
-
-/// Key by which an imported candidate equals an existing one.
-pub fn key(candidate: &Candidate) -> String {
-    let part = |text: &str| text.trim().to_lowercase();
-    format!(
-        "{}|{}|{}",
-        candidate.match_type,
-        part(candidate.pattern.as_deref().unwrap_or_default()),
-        part(&candidate.name)
-    )
-}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use qm_matching::{Compiled, Filter, ListResult, Prepared, Sample};
+use qm_matching::{Prepared, RuleMatcher, Sample};
 
 use super::candidate::StoredCandidate;
 use super::rule::Rule;
@@ -10,68 +10,26 @@ use super::rule::Rule;
 /// A rule with its compiled candidates.
 pub struct LiveRule {
     pub rule: Rule,
-    pub judge: Judge,
+    pub matcher: RuleMatcher,
     /// The feeds it looks at.
     pub targets: Vec<String>,
-}
-
-/// Compiled form of a rule's conditions.
-pub enum Judge {
-    List(Compiled),
-    /// A rule without candidates.
-    Filter(Filter),
-}
-
-/// A match of a rule with an item.
-#[derive(Clone, Debug)]
-pub struct Hit {
-    pub candidate_id: Option<String>,
-    /// Place of the matched candidate; 0 without one.
-    pub priority_order: i64,
 }
 
 impl LiveRule {
     pub fn new(rule: Rule, candidates: Vec<StoredCandidate>) -> Self {
         let targets = targets(&rule, &candidates);
-        let judge = if candidates.is_empty() {
-            Judge::Filter(Filter::compile(
-                rule.include_regex.as_deref(),
-                rule.exclude_regex.as_deref(),
-            ))
-        } else {
-            Judge::List(Compiled::new(
-                candidates
-                    .into_iter()
-                    .map(|stored| stored.candidate.of_rule(&rule.name))
-                    .collect(),
-            ))
-        };
-        Self { rule, judge, targets }
-    }
-
-    pub fn is_list(&self) -> bool {
-        matches!(self.judge, Judge::List(_))
-    }
-
-    /// Matches a title without a trace.
-    pub fn hit(&self, name: &Prepared<'_>) -> Option<Hit> {
-        match &self.judge {
-            Judge::Filter(filter) => filter.matches(name.title()).then_some(Hit {
-                candidate_id: None,
-                priority_order: 0,
-            }),
-            Judge::List(list) => qm_matching::matches(list, name).map(|winner| Hit {
-                candidate_id: Some(winner.candidate_id.to_owned()),
-                priority_order: winner.priority_order,
-            }),
-        }
-    }
-
-    /// Matches a title with the trace of each candidate; `None` for a rule without candidates.
-    pub fn evaluate(&self, name: &Prepared<'_>) -> Option<ListResult> {
-        match &self.judge {
-            Judge::Filter(_) => None,
-            Judge::List(list) => Some(qm_matching::evaluate(list, name)),
+        let candidates = candidates.into_iter();
+        let matcher = RuleMatcher::new(
+            candidates
+                .map(|stored| stored.candidate.of_rule(&rule.name))
+                .collect(),
+            rule.include_regex.as_deref(),
+            rule.exclude_regex.as_deref(),
+        );
+        Self {
+            rule,
+            matcher,
+            targets,
         }
     }
 }

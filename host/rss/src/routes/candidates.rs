@@ -2,6 +2,7 @@
 //! counts as absent.
 
 use axum::extract::State;
+use qm_matching::CandidateDraft;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
 use serde_json::Value;
 
@@ -9,7 +10,6 @@ use super::{App, faults};
 use crate::dto::answers::{CandidateView, ChangedCandidateView, RemovedView};
 use crate::dto::requests::Loose;
 use crate::error::RssError;
-use crate::model::candidate::CandidateDraft;
 use crate::service::{Caller, Suggestion};
 
 /// Candidates of a rule, by priority.

@@ -1,6 +1,7 @@
 //! Errors that each operation may answer, for the OpenAPI document. Answers common to every guarded operation
 //! are added elsewhere.
 
+use qm_matching::DraftError;
 use qm_platform::ActingError;
 use qm_web::faults;
 
@@ -63,10 +64,10 @@ fn rule() -> Vec<E> {
 
 fn candidate() -> Vec<E> {
     vec![
-        E::NoCandidateName,
-        E::NoMatchType,
-        E::MatchType(some()),
-        E::Candidate(some()),
-        E::TooManyCandidates(101),
+        E::Candidate(DraftError::NoName),
+        E::Candidate(DraftError::NoMatchType),
+        E::Candidate(DraftError::MatchType(some())),
+        E::Candidate(DraftError::Field(some())),
+        E::Candidate(DraftError::TooMany(101)),
     ]
 }

@@ -1,6 +1,7 @@
 //! `/api/rss/rules`
 
 use axum::extract::State;
+use qm_kernel::as_error;
 use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
 
 use super::{App, faults};
@@ -69,10 +70,7 @@ pub async fn update_rss_rule(
     let rule = app.update_rule(caller, &id, change).await?;
     // The change is stored, even if the backfill fails.
     if let Err(error) = app.backfill(&id).await {
-        tracing::warn!(
-            error = &error as &dyn std::error::Error,
-            "a rule was not shown the history"
-        );
+        tracing::warn!(error = as_error(&error), "a rule was not shown the history");
     }
     let feed_ids = app.targets_of(&rule).await?;
     Ok(Json(RuleOfFeedView::written((rule, feed_ids), said)))

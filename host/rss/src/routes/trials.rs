@@ -1,6 +1,7 @@
 //! Trials of rules, candidates and names. Nothing is stored.
 
 use axum::extract::State;
+use qm_matching::CandidateDraft;
 use qm_web::{ApiResult, Body, Created, Path};
 
 use super::{App, faults};
@@ -10,7 +11,6 @@ use crate::dto::trials::{
     PatternView, PreviewView, PreviewedView, Recommendation, SuggestionTrial,
 };
 use crate::error::RssError;
-use crate::model::candidate::CandidateDraft;
 use crate::service::{Previewed, Tried};
 
 const fn action(is_download: bool) -> &'static str {

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use qm_db::Tx;
+use qm_matching::{Candidate, CandidateDraft, DraftError, check_list_length};
 use qm_platform::Actor;
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,6 @@ use super::rules::{Place, complete};
 use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::model::bundle::{self, Imported, Mode, Problem};
-use crate::model::candidate::{CandidateDraft, within_list};
 use crate::model::feed::{self, DEFAULT_INTERVAL, Feed, MAX_FEEDS, MAX_INTERVAL, MIN_INTERVAL};
 use crate::model::rule::{self, ImportMode, MAX_RULES, Rule};
 use crate::repo;
@@ -233,16 +233,13 @@ impl Rss {
             mode,
         } = *given;
         let there = repo::candidates::of_rule(tx, &rule.id).await?;
-        let mut keys: BTreeSet<String> = there
-            .iter()
-            .map(|stored| bundle::key(&stored.candidate))
-            .collect();
+        let mut keys: BTreeSet<String> = there.iter().map(|stored| stored.candidate.import_key()).collect();
         let is_merged = mode == Mode::Merge && !there.is_empty();
         let (mut order, mut count) = (next_order(&there), there.len());
         for (place, given) in candidates.iter().enumerate() {
             let made = self.read_candidate(place, given, order);
             let candidate = match made.and_then(|candidate| {
-                within_list(count + 1)?;
+                check_list_length(count + 1)?;
                 Ok(candidate)
             }) {
                 Ok(candidate) => candidate,
@@ -252,7 +249,7 @@ impl Rss {
                     continue;
                 }
             };
-            let key = bundle::key(&candidate);
+            let key = candidate.import_key();
             if is_merged && !keys.insert(key) {
                 imported.candidates_skipped += 1;
                 continue;
@@ -269,12 +266,7 @@ impl Rss {
         Ok(())
     }
 
-    fn read_candidate(
-        &self,
-        place: usize,
-        given: &Value,
-        order: i64,
-    ) -> Result<qm_matching::Candidate, RssError> {
+    fn read_candidate(&self, place: usize, given: &Value, order: i64) -> Result<Candidate, DraftError> {
         let empty = Map::new();
         let mut draft = CandidateDraft::read(given.as_object().unwrap_or(&empty));
         if draft.name.as_deref().is_none_or(|name| name.trim().is_empty()) {

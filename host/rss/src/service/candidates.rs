@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use qm_db::Tx;
-use qm_matching::Candidate;
+use qm_matching::{Candidate, CandidateDraft, check_list_length};
 use qm_platform::Actor;
 use serde_json::{Value, json};
 
 use super::rules::OBJECT;
 use super::{Caller, Rss, lookups};
 use crate::error::RssError;
-use crate::model::candidate::{CandidateDraft, StoredCandidate, within_list};
+use crate::model::candidate::StoredCandidate;
 use crate::model::evaluation::Tally;
 use crate::model::rule::Rule;
 use crate::repo;
@@ -61,7 +61,7 @@ impl Rss {
             .await?
             .ok_or(RssError::RuleNotFound)?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
-        within_list(there.len() + 1)?;
+        check_list_length(there.len() + 1)?;
         let candidate = draft.make(self.ctx.id(), next_order(&there))?;
         let mut stored = self.stored(rule_id, candidate);
         stored.find_complaint(&rule);
@@ -165,7 +165,7 @@ impl Rss {
         let actor = self.judge(&mut tx, caller).await?;
         let rule = lookups::rule(&mut tx, rule_id).await?;
         let there = repo::candidates::of_rule(&mut tx, rule_id).await?;
-        within_list(there.len() + suggestion.candidates.len())?;
+        check_list_length(there.len() + suggestion.candidates.len())?;
         for (order, mut draft) in (next_order(&there)..).zip(suggestion.candidates) {
             draft.priority_order = None;
             let candidate = draft.make(self.ctx.id(), order)?;

@@ -3,15 +3,16 @@
 //! A grab that is found pending after a crash may be with its client already: adding a torrent again changes nothing, so it
 //! is added again. Bounds: [`AT_ONCE`] adds at once, [`READ`] grabs a round; a client that does not answer ends its round.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use qm_db::Db;
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
+use qm_lanes::IgnorePoison;
 use qm_platform::ActingError;
 use qm_ports::intake::{HashJudge, IntakeError, NewTorrent, TakenTorrent};
 use tokio_util::sync::CancellationToken;
@@ -91,7 +92,7 @@ struct Claim<'a>(&'a Rss, String);
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        let mut settling = self.0.settling.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut settling = self.0.settling.lock().ignore_poison();
         settling.remove(&self.1);
     }
 }
@@ -110,10 +111,7 @@ impl Rss {
                 Some(Ok(true)) => changes.forget(),
                 Some(Err(error)) => {
                     changes.forget();
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "what was decided cannot be read"
-                    );
+                    tracing::warn!(error = as_error(&error), "what was decided cannot be read");
                 }
             }
             // While no grab is open, an unchanged database is not queried.
@@ -202,7 +200,7 @@ impl Rss {
     }
 
     fn claim(&self, id: &str) -> Option<Claim<'_>> {
-        let mut settling = self.settling.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut settling = self.settling.lock().ignore_poison();
         settling.insert(id.to_owned()).then(|| Claim(self, id.to_owned()))
     }
 

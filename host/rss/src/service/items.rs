@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use qm_db::Tx;
 use qm_kernel::Timestamp;
+use qm_matching::Hit;
 use serde_json::Value;
 
 use super::Rss;
@@ -16,7 +17,7 @@ use crate::lanes::JUDGEMENTS;
 use crate::model::evaluation::{Action, Evaluation, trace};
 use crate::model::grab::{Grab, GrabState};
 use crate::model::history::HistoryItem;
-use crate::model::live::{Hit, LiveRule, prepared};
+use crate::model::live::{LiveRule, prepared};
 use crate::repo;
 
 /// Items stored in one transaction.
@@ -66,10 +67,10 @@ pub(super) async fn judge_all(
 }
 
 fn judge(live: &Arc<LiveRule>, name: &qm_matching::Prepared<'_>, traced: bool) -> Judgement {
-    let hit = live.hit(name);
+    let hit = live.matcher.find_hit(name);
     // The reason of a non-match is stored only for rules with candidates.
     let trace = (traced || hit.is_some())
-        .then(|| live.evaluate(name).map(|evaluated| trace(&evaluated)))
+        .then(|| live.matcher.evaluate(name).map(|evaluated| trace(&evaluated)))
         .flatten();
     Judgement {
         live: live.clone(),
@@ -147,7 +148,7 @@ impl Rss {
             // The same release with another guid, from a feed without info-hashes.
             return Ok(of(Action::SkippedDuplicate));
         }
-        let identity = if live.is_list() {
+        let identity = if live.matcher.is_list() {
             qm_release::identity(&qm_release::parse(&item.title))
         } else {
             None

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
+use qm_matching::CandidateDraft;
 use serde_json::{Value, json};
 
-use crate::model::candidate::CandidateDraft;
 use crate::model::rule::RuleChange;
 use crate::service::Rss;
 use crate::testing::{House, hash, linked};

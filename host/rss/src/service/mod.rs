@@ -23,10 +23,11 @@ pub mod upkeep;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::{Ctx, Permission};
+use qm_lanes::IgnorePoison;
 pub use qm_platform::Caller;
 use qm_platform::{Acting, Actor, Audit, Ground, Settings, judge_alone};
 use qm_ports::feed::FeedSource;
@@ -118,7 +119,7 @@ impl Rss {
     async fn rules_alive(&self) -> Result<Arc<LiveRules>, DbError> {
         let change = self.changes.load(Ordering::SeqCst);
         {
-            let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+            let book = self.book.lock().ignore_poison();
             if book.0 == change {
                 return Ok(book.1.clone());
             }
@@ -148,7 +149,7 @@ impl Rss {
             LiveRules(live.collect())
         });
         let rules = Arc::new(compiled.await?);
-        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = self.book.lock().ignore_poison();
         if book.0 < change {
             *book = (change, rules.clone());
         }

@@ -4,13 +4,14 @@
 //! the loop; [`DUE`] feeds per round. One document per feed is in memory, and beyond it one chunk of items.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use qm_feeds::{Document, Item};
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
+use qm_lanes::IgnorePoison;
 use qm_ports::feed::{Fetched, Validators};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +47,7 @@ pub struct Sites(Mutex<HashMap<String, Weak<Turn<()>>>>);
 impl Sites {
     async fn take(&self, host: &str) -> OwnedMutexGuard<()> {
         let turn = {
-            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = self.0.lock().ignore_poison();
             match turns.get(host).and_then(Weak::upgrade) {
                 Some(turn) => turn,
                 None => {
@@ -102,10 +103,7 @@ impl Rss {
                 None => return,
                 Some(Ok(wait)) => wait,
                 Some(Err(error)) => {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "feeds that are due cannot be read"
-                    );
+                    tracing::warn!(error = as_error(&error), "feeds that are due cannot be read");
                     PAUSE
                 }
             };
@@ -145,10 +143,7 @@ impl Rss {
         for (at, feed) in feeds.into_iter().enumerate() {
             if let Some(until) = left_alone {
                 if let Err(error) = self.postpone(&feed, until).await {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "a feed was not postponed"
-                    );
+                    tracing::warn!(error = as_error(&error), "a feed was not postponed");
                 }
                 continue;
             }
@@ -199,7 +194,7 @@ impl Rss {
         if let Err(Unread::Ours(error)) = &outcome {
             tracing::warn!(
                 feed = feed.id,
-                error = error as &dyn std::error::Error,
+                error = as_error(error),
                 "what a feed shows could not be stored"
             );
             let again = feed.after_failure(self.ctx.now(), None);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test};
 use qm_kernel::{PageQuery, Role};
+use qm_matching::CandidateDraft;
 use qm_ports::feed::FetchError;
 use qm_ports::intake::IntakeError;
 use serde_json::json;
@@ -11,7 +12,6 @@ use serde_json::json;
 use super::poll::FeedReading;
 use crate::error::RssError;
 use crate::model::bundle::Mode;
-use crate::model::candidate::CandidateDraft;
 use crate::model::feed::FeedChange;
 use crate::model::history::HistoryItem;
 use crate::model::rule::RuleChange;

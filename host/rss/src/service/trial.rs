@@ -6,17 +6,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use qm_matching::{Analysis, Candidate, Compiled, ListResult, Outcome, Verdict};
+use qm_matching::{
+    Analysis, Candidate, CandidateDraft, Compiled, ListResult, Outcome, Verdict, check_list_length,
+};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::rules::complete;
 use super::{Rss, lookups};
 use crate::error::RssError;
 use crate::lanes::JUDGEMENTS;
-use crate::model::candidate::{CandidateDraft, within_list};
 use crate::model::evaluation::Action;
 use crate::model::history::{HistoryItem, newest_first};
-use crate::model::live::{Judge, LiveRule, prepared};
+use crate::model::live::{LiveRule, prepared};
 use crate::model::rule::{Rule, RuleChange};
 use crate::repo;
 
@@ -155,7 +156,7 @@ impl Rss {
         change: RuleChange,
         drafts: Vec<CandidateDraft>,
     ) -> Result<Preview, RssError> {
-        within_list(drafts.len())?;
+        check_list_length(drafts.len())?;
         let name = change.name.clone().unwrap_or_default();
         let mut rule = Rule::new("preview".to_owned(), feed_id.to_owned(), name, self.ctx.now());
         rule.apply(change);
@@ -297,12 +298,8 @@ fn play(live: &LiveRule, items: Vec<HistoryItem>) -> Preview {
     for item in items.into_iter().rev() {
         let (hit, evaluated) = {
             let name = prepared(&item.title, item.size, Some(&item.feed_id));
-            let hit = live.hit(&name);
-            let evaluated = match &live.judge {
-                Judge::List(list) => Some(qm_matching::evaluate(list, &name)),
-                Judge::Filter(_) => None,
-            };
-            (hit, evaluated)
+            let hit = live.matcher.find_hit(&name);
+            (hit, live.matcher.evaluate(&name))
         };
         let Some(hit) = hit else {
             unmatched.push(Previewed {
@@ -319,6 +316,7 @@ fn play(live: &LiveRule, items: Vec<HistoryItem>) -> Preview {
         };
         matched += 1;
         let identity = live
+            .matcher
             .is_list()
             .then(|| qm_release::identity(&qm_release::parse(&item.title)))
             .flatten();

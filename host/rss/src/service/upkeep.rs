@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::DbError;
+use qm_kernel::as_error;
 use tokio_util::sync::CancellationToken;
 
 use super::Rss;
@@ -27,7 +28,7 @@ impl Rss {
         loop {
             if let Some(Err(error)) = stop.run_until_cancelled(self.forget()).await {
                 tracing::warn!(
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "what feeds showed long ago cannot be forgotten"
                 );
             }

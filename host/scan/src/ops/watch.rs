@@ -12,9 +12,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use qm_confined::{open_directory, open_listing};
+use qm_lanes::IgnorePoison;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{self, AtFlags, FileType};
 use rustix::io::Errno;
@@ -92,7 +93,7 @@ pub struct Notes {
 
 impl Notes {
     pub fn take(&self) -> Noted {
-        std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.noted.lock().ignore_poison())
     }
 
     /// Collects the events of the system until reading them fails.
@@ -136,8 +137,8 @@ impl Notes {
     }
 
     fn note(&self, watch: i32, what: ReadFlags, name: Option<&OsStr>) {
-        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = self.noted.lock().ignore_poison();
+        let mut names = self.names.lock().ignore_poison();
         if what.contains(ReadFlags::QUEUE_OVERFLOW) {
             noted.lost = Some(Unwatched::Overflow);
         } else if let Some(folder) = names.get(&watch) {
@@ -308,7 +309,7 @@ impl Watches {
         match inotify::add_watch(&*self.channel, path, flags) {
             Ok(watch) => {
                 let below = path.strip_prefix(&self.root).unwrap_or(Path::new(""));
-                let mut names = self.notes.names.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut names = self.notes.names.lock().ignore_poison();
                 names.insert(watch, below.to_owned());
                 drop(names);
                 self.watched.insert(path.to_owned(), watch);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use qm_kernel::as_error;
 use qm_media::LibraryError;
 use qm_media::repo;
 use qm_platform::Beats;
@@ -28,7 +29,7 @@ impl Scanner {
                 Ok(_) => is_first = false,
                 Err(error) => {
                     tracing::warn!(
-                        error = &error as &dyn std::error::Error,
+                        error = as_error(&error),
                         "scans of libraries could not be asked for"
                     );
                 }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::Tx;
+use qm_kernel::as_error;
 use qm_media::LibraryError;
 use qm_media::lanes::{COMPUTE, LOOKS};
 use qm_media::model::library::{Kind, MediaLibrary};
@@ -126,7 +127,7 @@ impl Scanner {
             }
             if let Some(Err(error)) = stop.run_until_cancelled(self.follow_moves()).await {
                 tracing::warn!(
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "what was moved on the disk could not be moved in the media library"
                 );
                 let _ = stop.run_until_cancelled(tokio::time::sleep(AGAIN)).await;

@@ -7,10 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use qm_jobs::Ending;
+use qm_kernel::as_error;
+use qm_lanes::IgnorePoison;
 use qm_media::LibraryError;
 use qm_media::lanes::WATCHES;
 use qm_media::model::library::MediaLibrary;
@@ -46,7 +48,7 @@ pub(super) struct Watching {
 
 impl Watching {
     fn states(&self) -> MutexGuard<'_, BTreeMap<String, WatchState>> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+        self.states.lock().ignore_poison()
     }
 
     fn set(&self, id: &str, state: WatchState) {
@@ -74,7 +76,7 @@ impl Scanner {
                 Ok(libraries) => self.follow(libraries, &mut watched, &stop).await,
                 Err(error) => {
                     tracing::warn!(
-                        error = &error as &dyn std::error::Error,
+                        error = as_error(&error),
                         "which libraries are to be watched could not be read"
                     );
                 }
@@ -255,7 +257,7 @@ impl Scanner {
                 }
                 Err(error) => {
                     tracing::warn!(
-                        error = &error as &dyn std::error::Error,
+                        error = as_error(&error),
                         library = library.name,
                         "a scan of what changed could not be asked for"
                     );

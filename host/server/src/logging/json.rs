@@ -1,5 +1,8 @@
 //! Lines of JSON: one flat object an event. First `timestamp`, `level`, `target` and `message`, then the event's own
 //! fields, then those of the spans it happened in, innermost first; of fields with one name the first stays.
+//!
+//! Not the `json` layer of `tracing-subscriber`, also not flattened: there the request's id stands in a list below `spans`, the
+//! causes of an error are left out, and a field called `level` or `target` makes a second key of that name.
 
 use std::fmt::{self, Debug, Display};
 use std::io::Write as _;
@@ -176,6 +179,7 @@ pub mod tests {
     use std::io;
     use std::sync::{Arc, Mutex};
 
+    use qm_kernel::as_error;
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
@@ -224,7 +228,7 @@ pub mod tests {
             let _inner = tracing::info_span!("inner", size = 2_u64, name = "deep").entered();
             outer.record("late", true);
             let error = io::Error::other("the cause");
-            tracing::warn!(target: "there", size = 3_i64, ratio = 0.5, error = &error as &dyn std::error::Error, "two\nlines");
+            tracing::warn!(target: "there", size = 3_i64, ratio = 0.5, error = as_error(&error), "two\nlines");
             tracing::info!(size = ?Some("x"));
         });
         let mut first = lines[0].clone();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::Lease;
-use qm_kernel::Mandate;
+use qm_kernel::{Mandate, as_error};
 use qm_platform::Node;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -93,7 +93,7 @@ impl Kept {
                 Err(error) => {
                     pause = RETRY_AFTER;
                     if !std::mem::replace(&mut failing, true) {
-                        let error = &error as &dyn std::error::Error;
+                        let error = as_error(&error);
                         tracing::warn!(
                             error,
                             "the lease was not prolonged: unless it is soon, this server does nothing until it knows \
@@ -105,7 +105,7 @@ impl Kept {
         }
         self.mandate.take_away();
         if let Err(error) = self.lease.give_back(self.term).await {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(
                 error,
                 "the lease was not given back: another node has to wait for its end"

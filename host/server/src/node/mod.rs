@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Db, DbError, Holder, Lease};
-use qm_kernel::{Ctx, Mandate};
+use qm_kernel::{Ctx, Mandate, as_error};
 use qm_net::Net;
 use qm_platform::Node;
 use qm_plugin_host::Compiler;
@@ -205,7 +205,7 @@ impl Waiting {
             // One that cannot be reached at the start is the operator's to mend; one that is lost later comes back.
             Err(StartError::Database(error)) if self.standby.is_some() => {
                 if !std::mem::replace(&mut self.told_lost, true) {
-                    let error = &error as &dyn std::error::Error;
+                    let error = as_error(&error);
                     tracing::warn!(error, "the lease of the active node cannot be looked at");
                 }
                 Ok(None)

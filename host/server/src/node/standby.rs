@@ -7,7 +7,7 @@ use std::time::Instant;
 use prometheus::Registry;
 use qm_db::Holder;
 use qm_identity::TokenService;
-use qm_kernel::Mandate;
+use qm_kernel::{Mandate, as_error};
 use qm_platform::Node;
 use qm_plugin_host::{Limits, PinsInMemory, PluginHost, PluginHostConfig, ValuesInMemory};
 use qm_system::{Aside, doorkeeper, standby_routes};
@@ -110,7 +110,7 @@ async fn warm(config: PluginHostConfig, ctx: qm_kernel::Ctx) -> Option<Arc<Plugi
             Some(plugins)
         }
         Err(error) => {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(error, "plugins are not compiled before they are needed");
             None
         }

@@ -1,7 +1,7 @@
 //! Lookups of titles by users.
 
 use futures_util::{StreamExt as _, stream};
-use qm_kernel::{Permission, Timestamp};
+use qm_kernel::{Permission, Timestamp, as_error};
 use qm_platform::{AuditEntry, AuditResult, Caller};
 use qm_ports::shows::{AiringStatus, Recommendation, ShowProvider};
 use qm_realtime::Room;
@@ -64,10 +64,7 @@ impl Shows {
             && let Err(error) = self.keep((&status.provider, id), &status, true).await
         {
             // The answer is valid without being stored.
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "the status of a show was not kept"
-            );
+            tracing::warn!(error = as_error(&error), "the status of a show was not kept");
         }
         self.note(caller, asked, &status, error.as_deref()).await;
         status

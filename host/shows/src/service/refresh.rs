@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_db::DbError;
-use qm_kernel::Timestamp;
+use qm_kernel::{Timestamp, as_error};
 use qm_platform::Beats;
 use qm_ports::shows::{AiringStatus, ShowError, ShowSnapshot, ShowStatuses};
 use tokio_util::sync::CancellationToken;
@@ -50,10 +50,7 @@ impl Shows {
         let mut beats = Beats::every(INTERVAL);
         while stop.run_until_cancelled(beats.next()).await.is_some() {
             if let Err(error) = self.refresh_due(&stop).await {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "shows could not be asked anew"
-                );
+                tracing::warn!(error = as_error(&error), "shows could not be asked anew");
             }
         }
     }
@@ -160,7 +157,7 @@ impl ShowStatuses for Shows {
             .await
             .unwrap_or_else(|error| {
                 tracing::warn!(
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "what is known of a show could not be read"
                 );
                 None

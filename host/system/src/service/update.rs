@@ -6,12 +6,13 @@
 //! the address: it may be private, but never link-local or a cloud's metadata; redirects are not followed.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
 use qm_db::DbError;
-use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
+use qm_kernel::{ClientInfo, Permission, Principal, Timestamp, as_error};
+use qm_lanes::IgnorePoison;
 use qm_net::{Grants, HttpRequest, Net, Progress};
 use qm_platform::{ActingError, AuditEntry, Background, Ground};
 use serde::Deserialize;
@@ -111,7 +112,7 @@ impl Updates {
                     Ok(true) => self.look().await,
                     Ok(false) => {}
                     Err(error) => {
-                        let error = &error as &dyn std::error::Error;
+                        let error = as_error(&error);
                         tracing::warn!(error, "it is not known whether to look for updates");
                     }
                 }
@@ -247,7 +248,7 @@ impl Updates {
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
-        self.0.found.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.found.lock().ignore_poison()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 use qm_db::{Db, DbError};
+use qm_kernel::as_error;
 use qm_plugin_host::{Condition, ValueError, Values, within};
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
@@ -71,10 +72,7 @@ impl PluginValues {
 }
 
 fn unavailable(error: &DbError) -> ValueError {
-    tracing::warn!(
-        error = error as &dyn std::error::Error,
-        "a value of a plugin cannot be reached"
-    );
+    tracing::warn!(error = as_error(error), "a value of a plugin cannot be reached");
     // The database's own words are only logged.
     ValueError::Unavailable("the database does not answer".to_owned())
 }

@@ -1,6 +1,7 @@
 //! The data set as a provider of shows: years of the first and the last episode.
 
 use async_trait::async_trait;
+use qm_kernel::as_error;
 use qm_ports::shows::{ShowDetails, ShowError, ShowHit, ShowProvider};
 
 use super::Titledb;
@@ -98,10 +99,7 @@ impl ShowProvider for Titledb {
 
     async fn is_ready(&self) -> bool {
         self.is_there().await.unwrap_or_else(|error| {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "titledb cannot be asked for shows"
-            );
+            tracing::warn!(error = as_error(&error), "titledb cannot be asked for shows");
             false
         })
     }

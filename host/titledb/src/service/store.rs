@@ -1,10 +1,12 @@
 //! The store in use: the complete one, until another replaces it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_db::{Access, Backend, Beside, Db, DbError, Tx};
+use qm_kernel::as_error;
+use qm_lanes::IgnorePoison;
 
 use crate::lanes::FILES;
 use crate::model::plan::{Loaded, Stage};
@@ -56,7 +58,7 @@ impl Store {
     }
 
     fn known(&self) -> CachedStore {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.live.lock().ignore_poison().clone()
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -80,7 +82,7 @@ impl Store {
     async fn look(&self) -> Result<Option<Arc<Live>>, DbError> {
         let found = self.open_live().await?.map(Arc::new);
         let before = {
-            let mut looked = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut looked = self.live.lock().ignore_poison();
             looked.done = true;
             std::mem::replace(&mut looked.live, found.clone())
         };
@@ -121,7 +123,7 @@ impl Store {
             (Err(error), Backend::Sqlite) => {
                 tracing::error!(
                     file = %file.display(),
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "the titledb data set cannot be read: import it again"
                 );
                 Ok(None)

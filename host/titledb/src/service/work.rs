@@ -3,13 +3,14 @@
 //! A killed or stopped server leaves the import running; the job continues after the next start.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use qm_db::DbError;
 use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, Progress, Standing};
 use qm_kernel::Permission;
+use qm_lanes::IgnorePoison;
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::{Value, json};
 
@@ -142,7 +143,7 @@ impl Run<'_> {
 
     /// True when the next check is due.
     fn is_due(&self) -> bool {
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looked = self.looked.lock().ignore_poison();
         if looked.is_some_and(|at| at.elapsed() < LOOK) {
             return false;
         }

@@ -4,9 +4,10 @@
 //! Bounds: one entry a torrent that was added through us or tagged here, for as long as its engine lists it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
 use qm_ports::engine::Torrent;
 
 /// Time that a torrent may be missing from the list before our record of it is dropped, in milliseconds. A torrent that
@@ -54,7 +55,7 @@ impl Intakes {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 
     pub fn get(&self, hash: &str) -> Option<Intake> {

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use qm_lanes::IgnorePoison;
 use tokio::sync::Notify;
 
 /// Time limit on waiting for others.
@@ -31,7 +32,7 @@ pub struct Claim {
 }
 
 fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+    held.lock().ignore_poison()
 }
 
 impl Claims {

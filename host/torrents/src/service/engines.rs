@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::sync::Arc;
 
 use qm_db::Tx;
-use qm_kernel::{Permission, Secret};
+use qm_kernel::{Permission, Secret, as_error};
 use qm_platform::config_schema::BadSchema;
 use qm_platform::origins::{self, Places};
 use qm_platform::{Actor, AuditEntry, AuditResult};
@@ -143,7 +143,7 @@ impl Torrents {
         let torrents = self.clone();
         tokio::spawn(async move {
             if let Err(error) = torrents.registry.reload().await {
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::error!(error, "engines were not reloaded after one was deleted");
             }
         });

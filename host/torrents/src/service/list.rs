@@ -1,10 +1,11 @@
 //! Torrents from the last snapshots; no client is asked.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
 use qm_ports::engine::EngineError;
 
 use super::Torrents;
@@ -46,7 +47,7 @@ struct Merged {
 
 impl MergedList {
     fn pages(&self, of: Vec<Arc<Snapshot>>) -> Arc<Pages> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock().ignore_poison();
         if let Some(merged) = kept.as_ref() {
             let same =
                 merged.of.len() == of.len() && merged.of.iter().zip(&of).all(|(a, b)| Arc::ptr_eq(a, b));

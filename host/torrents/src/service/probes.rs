@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use qm_db::DbError;
+use qm_kernel::as_error;
 use qm_ports::{EngineProbe, EngineProbes};
 
 use super::Torrents;
@@ -31,7 +32,7 @@ impl EngineProbes for Torrents {
                 probes.sort_by_key(|probe| order.iter().position(|id| *id == probe.engine_id));
             }
             Ok(Err(error)) => {
-                let error = &error as &dyn std::error::Error;
+                let error = as_error(&error);
                 tracing::warn!(error, "engines that are not loaded are not known");
             }
             Err(_) => {

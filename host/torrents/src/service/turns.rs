@@ -3,8 +3,9 @@
 //! Bounds: one lock a torrent that is being added; those nobody holds or waits for are dropped when the next is taken.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
+use qm_lanes::IgnorePoison;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 /// Locks by name.
@@ -25,7 +26,7 @@ impl Turns {
     }
 
     fn lock(&self, name: String) -> Arc<Turn<()>> {
-        let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut locks = self.0.lock().ignore_poison();
         if let Some(lock) = locks.get(&name).and_then(Weak::upgrade) {
             return lock;
         }

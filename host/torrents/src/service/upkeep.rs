@@ -9,13 +9,12 @@
 #[cfg(test)]
 mod tests;
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use qm_db::{Db, DbError, Tx};
-use qm_kernel::BEAT;
+use qm_kernel::{BEAT, as_error};
 use qm_platform::{Beats, Settings};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -86,7 +85,7 @@ impl Torrents {
                 && let Err(error) = self.look().await
             {
                 changes.forget();
-                let error = &error as &dyn Error;
+                let error = as_error(&error);
                 tracing::warn!(error, "settings of torrents cannot be read");
             }
         }
@@ -127,7 +126,7 @@ impl Torrents {
                 && let Err(error) = self.retire_deleted(stop).await
             {
                 changes.forget();
-                let error = &error as &dyn Error;
+                let error = as_error(&error);
                 tracing::warn!(error, "rows of deleted engines cannot be removed; they stay due");
             }
         }

@@ -5,10 +5,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use qm_lanes::IgnorePoison;
 use qm_ports::engine::Torrent;
 
 use crate::dto::torrent::{TorrentEntry, render_page};
@@ -68,13 +69,13 @@ impl Pages {
         patience: Duration,
     ) -> Result<RenderedPage, TooSlow> {
         {
-            let rendered = self.rendered.read().unwrap_or_else(PoisonError::into_inner);
+            let rendered = self.rendered.read().ignore_poison();
             if let Some(page) = rendered.pages.get(query).filter(|_| rendered.down == down) {
                 return Ok(page.clone());
             }
         }
         let page = self.render(query, down, patience)?;
-        let mut rendered = self.rendered.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rendered = self.rendered.write().ignore_poison();
         if rendered.down != down {
             *rendered = Rendered {
                 down: down.to_vec(),
@@ -116,7 +117,7 @@ impl Pages {
     }
 
     fn order(&self, order: Order) -> Arc<[u32]> {
-        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut orders = self.orders.lock().ignore_poison();
         orders
             .entry(order)
             .or_insert_with(|| {

@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use qm_lanes::IgnorePoison;
 use qm_ports::engine::{Command, EngineError, capability};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -101,7 +102,7 @@ impl Repairs {
 }
 
 fn lock(plans: &Mutex<HashMap<Arc<str>, Plan>>) -> MutexGuard<'_, HashMap<Arc<str>, Plan>> {
-    plans.lock().unwrap_or_else(PoisonError::into_inner)
+    plans.lock().ignore_poison()
 }
 
 async fn repair(engine: &Engine, hash: &str) -> Plan {

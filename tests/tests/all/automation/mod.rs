@@ -6,10 +6,11 @@ pub mod plugins;
 mod powers;
 mod rules;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use qm_kernel::Permission;
+use qm_lanes::IgnorePoison;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -33,7 +34,7 @@ impl Telling {
     }
 
     pub fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.told.lock().ignore_poison().clone()
     }
 }
 
@@ -61,10 +62,7 @@ impl Actions for Telling {
         if !(self.tell)(&line) {
             std::future::pending::<()>().await;
         }
-        self.told
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(line);
+        self.told.lock().ignore_poison().push(line);
         if action == "stuck" {
             let turn = self.go.acquire().await;
             turn.map_err(|_| ActionError::Busy)?.forget();

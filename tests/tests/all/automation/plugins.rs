@@ -1,8 +1,9 @@
 //! Rules with the actions that come with the server, as the components they are.
 
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use qm_lanes::IgnorePoison;
 use qm_ports::engine::TorrentState;
 use qm_test_base::engine::{FakeKinds, torrent};
 use qm_testkit::wait::{until, until_true};
@@ -34,7 +35,7 @@ impl Listener {
     }
 
     fn posted(&self) -> Vec<Value> {
-        self.posted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.posted.lock().ignore_poison().clone()
     }
 }
 
@@ -56,7 +57,7 @@ async fn take(mut stream: TcpStream, posted: &Mutex<Vec<Value>>) {
         }
     };
     let is_first = {
-        let mut posted = posted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut posted = posted.lock().ignore_poison();
         posted.push(body);
         posted.len() == 1
     };

@@ -1,7 +1,8 @@
 //! A server on loopback that answers as TMDB's API 3 does, as far as anybody asks about shows here.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use qm_lanes::IgnorePoison;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -24,7 +25,7 @@ pub struct Tmdb {
 impl Tmdb {
     /// The paths that it was asked for since the last look, in the order of their letters.
     pub fn asked(&self) -> Vec<String> {
-        let mut asked = std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut asked = std::mem::take(&mut *self.asked.lock().ignore_poison());
         asked.sort();
         asked
     }
@@ -54,10 +55,7 @@ async fn answer(mut stream: TcpStream, shows: &[&str], season: usize, asked: Arc
     let head = String::from_utf8_lossy(&head).into_owned();
     let target = head.split_whitespace().nth(1).unwrap_or_default();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    asked
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(path.to_owned());
+    asked.lock().ignore_poison().push(path.to_owned());
     // Whoever has another key finds nothing.
     let body = head
         .contains(KEY)

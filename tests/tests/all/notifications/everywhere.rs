@@ -9,10 +9,11 @@
 //! arrived; and one that was caught by its receiver has arrived and is not repeated.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_db::{Db, sql};
+use qm_lanes::IgnorePoison;
 use qm_testkit::binary::Binary;
 use qm_testkit::qbittorrent::Qbittorrent;
 use qm_testkit::receiver::{Moment, Received, Receiver};
@@ -87,7 +88,7 @@ struct Heard {
 
 impl Heard {
     fn count(&self, name: &str) -> usize {
-        let titles = self.titles.lock().unwrap_or_else(PoisonError::into_inner);
+        let titles = self.titles.lock().ignore_poison();
         titles.iter().filter(|title| title.contains(name)).count()
     }
 
@@ -127,7 +128,7 @@ fn bot(received: &Received, code: &Mutex<String>) -> (&'static str, Value) {
     match method {
         "getMe" => is_ok(json!({ "id": 1, "is_bot": true, "first_name": "House", "username": "House_Bot" })),
         "getUpdates" => {
-            let code = code.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let code = code.lock().ignore_poison().clone();
             is_ok(json!([{ "update_id": 7, "message": {
                 "message_id": 1, "date": 1_700_000_000, "text": code, "chat": { "id": 99, "type": "private", "username": "jo" },
             } }]))
@@ -230,11 +231,7 @@ impl World {
                     continue;
                 }
                 let title = message["data"]["title"].as_str().unwrap_or_default().to_owned();
-                heard
-                    .titles
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(title);
+                heard.titles.lock().ignore_poison().push(title);
                 heard.news.notify_one();
             }
         });
@@ -300,7 +297,7 @@ impl World {
             .await;
         let link = admin.act(&format!("{CHANNELS}/chat_app_a/link")).await;
         let code = link["code"].as_str().expect("a code").to_owned();
-        *self.code.lock().unwrap_or_else(PoisonError::into_inner) = code;
+        *self.code.lock().ignore_poison() = code;
         let linked = admin.act(&format!("{CHANNELS}/chat_app_a/confirm")).await;
         assert_eq!(linked["verified"], true, "{linked}");
         let wish = json!({ "emailEnabled": true, "chatAppAEnabled": true, "chatAppBEnabled": true });

@@ -2,10 +2,11 @@
 //! waits.
 
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_kernel::Role;
+use qm_lanes::IgnorePoison;
 use qm_plugin_host::Limits;
 use qm_test_base::engine::{FakeKinds, torrent};
 use qm_testkit::wait::until;
@@ -49,7 +50,7 @@ impl Hook {
                     }
                 }
                 let text = String::from_utf8_lossy(&read).into_owned();
-                keeps.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+                keeps.lock().ignore_poison().push(text);
                 // Whoever hung up has been heard.
                 let _ = stream
                     .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
@@ -61,7 +62,7 @@ impl Hook {
 
     async fn until_told(&self, name: &str) {
         until("the message by the channel that does well", || async {
-            let posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
+            let posted = self.posted.lock().ignore_poison();
             posted.iter().any(|text| text.contains(name)).then_some(())
         })
         .await;
@@ -72,7 +73,7 @@ impl Hook {
     /// The code of the letter that was posted here.
     async fn code(&self) -> String {
         until("the letter with the code", || async {
-            let posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
+            let posted = self.posted.lock().ignore_poison();
             posted.iter().find_map(|text| {
                 let (before, _) = text.split_once(" is the code")?;
                 Some(before[before.len() - 6..].to_owned())

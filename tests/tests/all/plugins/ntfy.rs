@@ -2,8 +2,9 @@
 //! published as JSON, its health, its errors.
 
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use qm_lanes::IgnorePoison;
 use qm_ports::channel::{Button, ChannelConfig, ChannelError, Message, Picture};
 use qm_testkit::{Backend, TestDb, TestServer, database};
 use serde_json::{Value, json};
@@ -36,7 +37,7 @@ impl Ntfy {
     }
 
     fn published(&self) -> Vec<Value> {
-        std::mem::take(&mut *self.published.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.published.lock().ignore_poison())
     }
 
     /// A configuration for a topic of this server.
@@ -130,10 +131,7 @@ fn judged(head: &str, body: &[u8], published: &Mutex<Vec<Value>>) -> (&'static s
                         "id": "hwQ2YpKdmg", "time": 1_635_528_741, "expires": 1_635_571_941, "event": "message", "topic": topic,
                         "title": given["title"], "message": given["message"],
                     });
-                    published
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(given);
+                    published.lock().ignore_poison().push(given);
                     ("200 OK", "", told)
                 }
             }

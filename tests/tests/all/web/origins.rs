@@ -2,11 +2,12 @@
 //! sent is looked at.
 
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use qm_lanes::IgnorePoison;
 use qm_testkit::tls::TlsFront;
 use qm_testkit::wait::until;
 use qm_testkit::{Api, TestServer, both_databases};
@@ -73,11 +74,11 @@ impl Ear {
     }
 
     pub(super) fn forget(&self) {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.heard.lock().ignore_poison().clear();
     }
 
     pub(super) fn heard(&self) -> Vec<u8> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.heard.lock().ignore_poison().clone()
     }
 
     /// True if the secret was among it, in one of the forms in which it is sent.
@@ -99,7 +100,7 @@ async fn listen(mut stream: TcpStream, heard: &Mutex<Vec<u8>>) -> std::io::Resul
     let is_smtp = tokio::time::timeout(GREETED, stream.read_buf(&mut read))
         .await
         .is_err();
-    let keep = |read: &mut Vec<u8>| heard.lock().unwrap_or_else(PoisonError::into_inner).append(read);
+    let keep = |read: &mut Vec<u8>| heard.lock().ignore_poison().append(read);
     if is_smtp {
         stream.write_all(b"220 ear ESMTP\r\n").await?;
         while stream.read_buf(&mut read).await? > 0 {

@@ -8,12 +8,13 @@
 pub mod engines;
 pub mod storage;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use qm_db::Db;
 use qm_kernel::Ctx;
 use qm_kernel::event::EventSpec;
+use qm_lanes::IgnorePoison;
 use qm_platform::Background;
 use qm_ports::EngineProbes;
 
@@ -79,7 +80,7 @@ impl Watches {
 
 /// No panic can leave a watch half changed.
 fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
+    state.lock().ignore_poison()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::{ClientInfo, Permission, Principal};
+use qm_kernel::{ClientInfo, Permission, Principal, as_error};
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::carry::{DataMove, DataMover};
 use qm_ports::engine::{Command, EngineError, capability};
@@ -211,7 +211,7 @@ impl Torrents {
     async fn end_move(&self, row: &MoveRow, end: End<'_>) {
         if let Err(error) = self.try_end(row, end).await {
             // The row is settled again, which finds nothing to do and ends here once more.
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(
                 hash = row.hash,
                 error,

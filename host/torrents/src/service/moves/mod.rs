@@ -19,10 +19,11 @@ mod settle;
 mod tests;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use qm_kernel::{ClientInfo, Permission, Principal, Timestamp};
+use qm_kernel::{ClientInfo, Permission, Principal, Timestamp, as_error};
+use qm_lanes::IgnorePoison;
 use qm_platform::Beats;
 use qm_ports::carry::{DataMove, DataMover};
 use qm_ports::engine::{Command, capability};
@@ -172,7 +173,7 @@ impl Moves {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock().ignore_poison()
 }
 
 impl Drop for Hold {
@@ -309,7 +310,7 @@ impl Torrents {
                 Ok(some) => waiting = some,
                 Err(error) => {
                     changes.forget();
-                    let error = &error as &dyn std::error::Error;
+                    let error = as_error(&error);
                     tracing::warn!(error, "interrupted moves of torrents cannot be looked for");
                 }
             }

@@ -10,17 +10,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::core::system::thread_time;
+use rustix::time::{ClockId, clock_gettime};
 
 /// One tick of the epoch while calls run: time after which a guest that computes gives its thread back.
-pub(crate) const TICK: Duration = Duration::from_millis(10);
+pub const TICK: Duration = Duration::from_millis(10);
 /// The same once a guest has computed for a tick, for as long as one does: whoever shares its thread waits no longer than this.
-pub(crate) const SHORT_TICK: Duration = Duration::from_millis(1);
+pub const SHORT_TICK: Duration = Duration::from_millis(1);
 /// The future of the call is not being polled.
 const AT_REST: u64 = u64::MAX;
 
 /// The meter of one instance. Nanoseconds.
-pub(crate) struct Meter {
+pub struct Meter {
     budget: u64,
     /// Time of the polls that are over.
     spent: AtomicU64,
@@ -29,12 +29,19 @@ pub(crate) struct Meter {
     over: AtomicBool,
 }
 
+/// Computing time of the calling thread since it began.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX - 1)
 }
 
 impl Meter {
-    pub(crate) fn new(budget: Duration) -> Arc<Self> {
+    pub fn new(budget: Duration) -> Arc<Self> {
         Arc::new(Self {
             budget: nanos(budget),
             spent: AtomicU64::new(0),
@@ -44,13 +51,13 @@ impl Meter {
     }
 
     /// Gives the next call a budget of its own.
-    pub(crate) fn begin_call(&self) {
+    pub fn begin_call(&self) {
         self.spent.store(0, Relaxed);
         self.over.store(false, Relaxed);
     }
 
     /// Asked by the guest's own code every tick: false once the budget is used up.
-    pub(crate) fn may_go_on(&self) -> bool {
+    pub fn may_go_on(&self) -> bool {
         let since = self.since.load(Relaxed);
         if since == AT_REST {
             // Nobody measures this call; it ran through a tick, so a tick it is.
@@ -69,12 +76,12 @@ impl Meter {
     }
 
     /// Tells whether the call was ended because it had used its budget up.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.over.load(Relaxed)
     }
 
     /// Runs `work` on this meter.
-    pub(crate) fn measure<F: Future>(self: Arc<Self>, work: F) -> Measured<F> {
+    pub fn measure<F: Future>(self: Arc<Self>, work: F) -> Measured<F> {
         Measured {
             meter: self,
             work: Box::pin(work),
@@ -83,7 +90,7 @@ impl Meter {
 }
 
 /// A call on its meter.
-pub(crate) struct Measured<F> {
+pub struct Measured<F> {
     meter: Arc<Meter>,
     work: Pin<Box<F>>,
 }

@@ -1,6 +1,6 @@
 //! `wasi:http` for components that were not written for us: the same grants, client and limits as our own `http`.
 //!
-//! Our own implementation, over buffers: every resource carries the [`Charge`](crate::core::memory::Charge) of what it
+//! Our own implementation, over buffers: every resource carries the [`Charge`](crate::memory::Charge) of what it
 //! holds, and nothing runs outside the call (a request moves while the guest polls for its answer, on the guest's meter).
 //! A request's body is gathered whole before it is sent; a URL that is not granted is refused before a body is waited for.
 //!
@@ -17,7 +17,7 @@ use qm_net::DialError;
 use wasmtime::Result;
 use wasmtime::component::{HasSelf, Linker, Resource};
 
-use crate::core::state::State;
+use crate::state::State;
 
 /// Bindings of WASI's own text; the streams and the polling are the library's.
 mod bindings {
@@ -60,7 +60,7 @@ use bindings::wasi::http::{outgoing_handler, types};
 use types::ErrorCode;
 
 /// Offers the part of a client.
-pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> Result<()> {
+pub fn add_to_linker(linker: &mut Linker<State>) -> Result<()> {
     let options = bindings::LinkOptions::default();
     types::add_to_linker::<_, HasSelf<State>>(linker, &(&options).into(), |state| state)?;
     outgoing_handler::add_to_linker::<_, HasSelf<State>>(linker, |state| state)

@@ -12,8 +12,8 @@ use qm_ports::action::{ActionError, MediaHands, MediaPlace, MediaPlayer, Torrent
 use qm_ports::library::Owned;
 use wasmtime::Result;
 
-use crate::core::services::capability::MEDIA;
-use crate::core::state::{State, at_work};
+use crate::services::capability::MEDIA;
+use crate::state::{State, at_work};
 
 /// Bytes of an id, at most.
 const ID: usize = 256;

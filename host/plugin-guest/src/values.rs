@@ -5,9 +5,10 @@
 //! itself bounds one key and one value before it asks.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
+use qm_lanes::IgnorePoison;
 use serde_json::{Map, Value};
 
 /// Keys of one plugin.
@@ -82,11 +83,11 @@ pub struct ValuesInMemory {
 
 impl ValuesInMemory {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<String, String>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().ignore_poison()
     }
 
     fn configurations(&self) -> MutexGuard<'_, HashMap<String, Map<String, Value>>> {
-        self.configurations.lock().unwrap_or_else(PoisonError::into_inner)
+        self.configurations.lock().ignore_poison()
     }
 
     /// Configures a plugin, as an administrator does.

@@ -8,8 +8,8 @@ use wasmtime::component::Resource;
 use super::transport::{idle_within, size};
 use super::wit::http;
 use super::wit::transport::NetError;
-use crate::core::memory::Charge;
-use crate::core::state::{HEADER, Open, State};
+use crate::memory::Charge;
+use crate::state::{HEADER, Open, State};
 
 /// The host's side of `http.response`.
 pub type Response = Open<HttpResponse>;

@@ -7,39 +7,42 @@
 //! Bounds: 128 MiB an account; 1 GiB over all, a quarter of it for first-party plugins alone.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use qm_lanes::IgnorePoison;
 use wasmtime::{Error, ResourceLimiter, Result};
-
-use crate::core::system;
 
 /// Table elements of one instance.
 const TABLE_ELEMENTS: usize = 50_000;
 /// Bytes that one of them takes.
 const TABLE_ELEMENT: usize = size_of::<usize>();
 /// Bytes that a handle costs beyond what it holds: its place in the tables, its box, its list of children.
-pub(crate) const HANDLE: usize = 256;
+pub const HANDLE: usize = 256;
 /// An account that held more than this through the host has left holes in the heap worth giving back.
 const WORTH_TRIMMING: usize = 1 << 20;
 /// Holders that a refusal names.
 const NAMED: usize = 3;
 
 /// Bytes that all instances together have taken of their budget.
-pub(crate) struct MemoryBudget {
+pub struct MemoryBudget {
     used: AtomicUsize,
     /// The part of `used` that is not first-party.
     guests: AtomicUsize,
     total: usize,
     accounts: Mutex<Vec<Weak<Account>>>,
+    /// Gives free memory of the heap back to the system, soon.
+    trim_soon: fn(),
 }
 
 impl MemoryBudget {
-    pub(crate) fn new(total: usize) -> Arc<Self> {
+    /// `trim_soon` is called when an account ends that left holes in the heap worth giving back.
+    pub fn new(total: usize, trim_soon: fn()) -> Arc<Self> {
         Arc::new(Self {
             used: AtomicUsize::new(0),
             guests: AtomicUsize::new(0),
             total,
             accounts: Mutex::default(),
+            trim_soon,
         })
     }
 
@@ -76,7 +79,7 @@ impl MemoryBudget {
     }
 
     fn accounts(&self) -> MutexGuard<'_, Vec<Weak<Account>>> {
-        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.accounts.lock().ignore_poison()
     }
 
     /// A sentence on the plugins that hold the most, for the one that got nothing.
@@ -96,7 +99,7 @@ impl MemoryBudget {
     }
 
     #[cfg(test)]
-    pub(crate) fn used(&self) -> usize {
+    pub fn used(&self) -> usize {
         self.used.load(Relaxed)
     }
 }
@@ -108,17 +111,17 @@ fn take(used: &AtomicUsize, bytes: usize, max: usize) -> bool {
 }
 
 /// Holder of an account.
-pub(crate) struct Holder<'a> {
-    pub(crate) plugin: &'a str,
+pub struct Holder<'a> {
+    pub plugin: &'a str,
     /// Id of what is configured; empty when the plugin serves all.
-    pub(crate) owner: &'a str,
-    pub(crate) lane: &'a str,
+    pub owner: &'a str,
+    pub lane: &'a str,
     /// True where it may take of the reserve.
-    pub(crate) first_party: bool,
+    pub first_party: bool,
 }
 
 /// The account of one instance.
-pub(crate) struct Account {
+pub struct Account {
     who: String,
     first_party: bool,
     cap: usize,
@@ -136,7 +139,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn new(
+    pub fn new(
         holder: &Holder<'_>,
         cap: usize,
         shared: Arc<MemoryBudget>,
@@ -173,7 +176,7 @@ impl Account {
     }
 
     fn refusal(&self) -> MutexGuard<'_, Option<String>> {
-        self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+        self.refusal.lock().ignore_poison()
     }
 
     fn take(&self, bytes: usize) -> bool {
@@ -201,7 +204,7 @@ impl Account {
     }
 
     /// Takes `bytes` that the host is about to hold for the guest.
-    pub(crate) fn charge(self: &Arc<Self>, bytes: usize) -> Result<Charge, OutOfMemory> {
+    pub fn charge(self: &Arc<Self>, bytes: usize) -> Result<Charge, OutOfMemory> {
         let mut charge = Charge {
             account: self.clone(),
             bytes: 0,
@@ -211,23 +214,23 @@ impl Account {
     }
 
     /// Bytes that may still be taken.
-    pub(crate) fn left(&self) -> usize {
+    pub fn left(&self) -> usize {
         let own = self.cap.saturating_sub(self.used.load(Relaxed));
         own.min(self.shared.left(self.first_party))
     }
 
     /// A call begins: what was refused before is forgotten.
-    pub(crate) fn begin_call(&self) {
+    pub fn begin_call(&self) {
         *self.refusal() = None;
     }
 
     /// Why the call under way was refused memory, if it was.
-    pub(crate) fn refused(&self) -> Option<String> {
+    pub fn refused(&self) -> Option<String> {
         self.refusal().clone()
     }
 
     /// The instance trapped or was cut off: whatever it made the host allocate goes back to the system.
-    pub(crate) fn ended_badly(&self) {
+    pub fn ended_badly(&self) {
         self.ended_badly.store(true, Relaxed);
     }
 }
@@ -235,7 +238,7 @@ impl Account {
 impl Drop for Account {
     fn drop(&mut self) {
         if self.ended_badly.load(Relaxed) || self.peak.load(Relaxed) > WORTH_TRIMMING {
-            system::trim_soon();
+            (self.shared.trim_soon)();
         }
     }
 }
@@ -243,7 +246,7 @@ impl Drop for Account {
 /// A guest may not take more. As the error of an import it ends the instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("out of memory")]
-pub(crate) struct OutOfMemory;
+pub struct OutOfMemory;
 
 /// Bytes the host holds for a guest, until it is dropped.
 pub struct Charge {
@@ -253,7 +256,7 @@ pub struct Charge {
 
 impl Charge {
     /// Takes `more` bytes.
-    pub(crate) fn grow(&mut self, more: usize) -> Result<(), OutOfMemory> {
+    pub fn grow(&mut self, more: usize) -> Result<(), OutOfMemory> {
         if !self.account.take(more) {
             return Err(OutOfMemory);
         }
@@ -264,7 +267,7 @@ impl Charge {
     }
 
     /// Holds `bytes` from now on, more or less than before.
-    pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
+    pub fn resize(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
         if bytes > self.bytes {
             return self.grow(bytes - self.bytes);
         }
@@ -276,12 +279,12 @@ impl Charge {
     }
 
     /// The account it is charged to.
-    pub(crate) fn account(&self) -> &Arc<Account> {
+    pub fn account(&self) -> &Arc<Account> {
         &self.account
     }
 
     #[cfg(test)]
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.bytes
     }
 }
@@ -294,7 +297,7 @@ impl Drop for Charge {
 }
 
 /// Charges the memories and tables of one store to its account. What they took goes back when it is dropped.
-pub(crate) struct MemoryLimiter {
+pub struct MemoryLimiter {
     account: Arc<Account>,
     used: usize,
     /// The last growth that was allowed, for the case that the system then has no memory to give.
@@ -302,7 +305,7 @@ pub(crate) struct MemoryLimiter {
 }
 
 impl MemoryLimiter {
-    pub(crate) fn new(account: Arc<Account>) -> Self {
+    pub fn new(account: Arc<Account>) -> Self {
         Self {
             account,
             used: 0,
@@ -388,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_cap_each_and_a_budget_for_all() {
-        let budget = MemoryBudget::new(400);
+        let budget = MemoryBudget::new(400, || {});
         let shown = Arc::new(AtomicUsize::new(0));
         let first_account = account("first", 200, &budget, &shown);
         let mut first = MemoryLimiter::new(first_account.clone());
@@ -409,7 +412,7 @@ mod tests {
 
     #[test]
     fn the_reserve_is_for_first_party_plugins_alone() {
-        let budget = MemoryBudget::new(400);
+        let budget = MemoryBudget::new(400, || {});
         let guest = account("guest", 400, &budget, &Arc::default());
         let ours = account("ours", 400, &budget, &Arc::default());
         assert!(guest.charge(301).is_err(), "a quarter is not for it");
@@ -428,7 +431,7 @@ mod tests {
 
     #[test]
     fn what_the_host_holds_counts_beside_what_the_guest_has() {
-        let budget = MemoryBudget::new(1000);
+        let budget = MemoryBudget::new(1000, || {});
         let shown = Arc::new(AtomicUsize::new(0));
         let one = account("one", 100, &budget, &shown);
         let other = account("one", 100, &budget, &shown);

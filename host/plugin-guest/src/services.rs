@@ -8,15 +8,15 @@ use qm_ports::action::{MediaHands, TorrentHands, TorrentRef};
 use qm_ports::mail::Mailer;
 use serde_json::{Map, Value};
 
-use crate::core::values::Values;
+use crate::values::Values;
 
 /// Judges what a user entered by the JSON Schema that a plugin gave: what is wrong with it, by name and never by value.
 pub type Judge = fn(schema: &Value, given: &Map<String, Value>) -> Result<(), String>;
 
 /// Parts of the server that work for plugins.
-pub(crate) struct Services {
-    pub(crate) values: Arc<dyn Values>,
-    pub(crate) judge: Judge,
+pub struct Services {
+    pub values: Arc<dyn Values>,
+    pub judge: Judge,
     /// Not an owner: the area of torrents knows the plugin host too, and is made after it.
     hands: OnceLock<Weak<dyn TorrentHands>>,
     /// Nor of the media library, for the same reason.
@@ -25,7 +25,7 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    pub(crate) fn new(values: Arc<dyn Values>, judge: Judge) -> Arc<Self> {
+    pub fn new(values: Arc<dyn Values>, judge: Judge) -> Arc<Self> {
         Arc::new(Self {
             values,
             judge,
@@ -36,29 +36,29 @@ impl Services {
     }
 
     /// Says who touches torrents. Wired once.
-    pub(crate) fn use_hands(&self, hands: &Arc<dyn TorrentHands>) {
+    pub fn use_hands(&self, hands: &Arc<dyn TorrentHands>) {
         let _ = self.hands.set(Arc::downgrade(hands));
     }
 
-    pub(crate) fn hands(&self) -> Option<Arc<dyn TorrentHands>> {
+    pub fn hands(&self) -> Option<Arc<dyn TorrentHands>> {
         self.hands.get().and_then(Weak::upgrade)
     }
 
     /// Says who knows media. Wired once.
-    pub(crate) fn use_media(&self, media: &Arc<dyn MediaHands>) {
+    pub fn use_media(&self, media: &Arc<dyn MediaHands>) {
         let _ = self.media.set(Arc::downgrade(media));
     }
 
-    pub(crate) fn media(&self) -> Option<Arc<dyn MediaHands>> {
+    pub fn media(&self) -> Option<Arc<dyn MediaHands>> {
         self.media.get().and_then(Weak::upgrade)
     }
 
     /// Says who sends mail. Wired once.
-    pub(crate) fn use_mailer(&self, mailer: Arc<dyn Mailer>) {
+    pub fn use_mailer(&self, mailer: Arc<dyn Mailer>) {
         let _ = self.mailer.set(mailer);
     }
 
-    pub(crate) fn mailer(&self) -> Option<Arc<dyn Mailer>> {
+    pub fn mailer(&self) -> Option<Arc<dyn Mailer>> {
         self.mailer.get().cloned()
     }
 }
@@ -77,19 +77,19 @@ pub mod capability {
 
 /// Rights of one instance to the services.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rights {
+pub struct Rights {
     /// Granted ones, by [`capability`].
-    pub(crate) capabilities: Vec<String>,
+    pub capabilities: Vec<String>,
     /// Its role keeps values.
-    pub(crate) keeps_values: bool,
+    pub keeps_values: bool,
     /// The torrent that the run is about: it may be touched, and what lies there looked at, with the capabilities.
-    pub(crate) torrent: Option<TorrentRef>,
+    pub torrent: Option<TorrentRef>,
     /// Permissions that the run has of its rule's author: what a capability offers is done within them alone.
-    pub(crate) powers: PermissionSet,
+    pub powers: PermissionSet,
     /// Data of that torrent which others use is kept when it is removed with its data; otherwise that is refused.
-    pub(crate) keep_shared: bool,
+    pub keep_shared: bool,
     /// Silence of a product that is waited for, where it is longer than usual.
-    pub(crate) patience: Option<Duration>,
+    pub patience: Option<Duration>,
 }
 
 /// Facts about one call beside its configuration.

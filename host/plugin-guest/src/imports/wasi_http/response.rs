@@ -11,8 +11,8 @@ use wasmtime_wasi::runtime::poll_noop;
 use super::body::IncomingBody;
 use super::fields::Fields;
 use super::types::{self, ErrorCode, StatusCode};
-use crate::core::memory::{Charge, HANDLE};
-use crate::core::state::{Open, State};
+use crate::memory::{Charge, HANDLE};
+use crate::state::{Open, State};
 
 type Answer = Result<Open<HttpResponse>, ErrorCode>;
 

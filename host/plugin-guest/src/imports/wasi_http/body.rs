@@ -1,9 +1,10 @@
 //! Bodies, and the streams they are written and read through.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use qm_lanes::IgnorePoison;
 use qm_net::HttpResponse;
 use tokio::sync::oneshot;
 use wasmtime::component::Resource;
@@ -17,8 +18,8 @@ use wasmtime_wasi::runtime::poll_noop;
 use super::code_of;
 use super::fields::Fields;
 use super::types::{self, ErrorCode};
-use crate::core::memory::{Account, Charge, HANDLE, OutOfMemory};
-use crate::core::state::{Open, State};
+use crate::memory::{Account, Charge, HANDLE, OutOfMemory};
+use crate::state::{Open, State};
 
 /// The most of one write.
 const WRITE: usize = 64 << 10;
@@ -35,7 +36,7 @@ struct Written {
 type Buffer = Arc<Mutex<Written>>;
 
 fn written(buffer: &Buffer) -> MutexGuard<'_, Written> {
-    buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    buffer.lock().ignore_poison()
 }
 
 /// The guest's end of a request's body.

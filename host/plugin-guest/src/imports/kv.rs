@@ -1,11 +1,11 @@
 //! `kv`: a few values of the plugin's own. For roles whose plugins keep values, without a grant; bounded here by the key, the
-//! value and the number of calls, and in all by whoever keeps them ([`crate::core::values`]).
+//! value and the number of calls, and in all by whoever keeps them ([`crate::values`]).
 
 use wasmtime::Result;
 
 use super::wit::kv::{self, KvError};
-use crate::core::state::{State, at_work};
-use crate::core::values::{Condition, KEYS, ValueError};
+use crate::state::{State, at_work};
+use crate::values::{Condition, KEYS, ValueError};
 
 /// Bytes of a key, at most.
 const KEY: usize = 256;

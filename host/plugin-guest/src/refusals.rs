@@ -1,12 +1,13 @@
 //! Requests of a plugin that nobody granted: kept for the administrator, and said once an origin in the log.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
 use serde::Serialize;
 
-use crate::core::voice::one_line;
+use crate::voice::one_line;
 
 /// Texts that are remembered as said; a plugin that asks for more has said enough.
 const SAID: usize = 64;
@@ -24,7 +25,7 @@ pub struct Refusal {
 
 /// The refusals of one plugin.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(Mutex<Inner>);
+pub struct Refusals(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -34,11 +35,11 @@ struct Inner {
 
 impl Refusals {
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 
     /// Notes that `plugin` was refused `what`.
-    pub(crate) fn note(&self, plugin: &str, what: &str, at: Timestamp) {
+    pub fn note(&self, plugin: &str, what: &str, at: Timestamp) {
         let what = one_line(what, TEXT);
         let is_new = {
             let mut inner = self.inner();
@@ -54,12 +55,12 @@ impl Refusals {
         }
     }
 
-    pub(crate) fn last(&self) -> Option<Refusal> {
+    pub fn last(&self) -> Option<Refusal> {
         self.inner().last.clone()
     }
 
     /// Other grants: what is refused under them is said anew.
-    pub(crate) fn begin_anew(&self) {
+    pub fn begin_anew(&self) {
         self.inner().said.clear();
     }
 }

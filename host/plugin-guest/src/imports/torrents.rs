@@ -12,8 +12,8 @@ use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use serde_json::Value;
 use wasmtime::Result;
 
-use crate::core::services::capability::TORRENTS;
-use crate::core::state::{State, at_work};
+use crate::services::capability::TORRENTS;
+use crate::state::{State, at_work};
 
 /// Bytes of the names in one call, at most; a path has 4 KiB at most.
 const NAMES: usize = 16 << 10;

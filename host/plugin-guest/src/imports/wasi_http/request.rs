@@ -13,8 +13,8 @@ use super::code_of;
 use super::fields::Fields;
 use super::response::Pending;
 use super::types::{self, ErrorCode, Method, Scheme};
-use crate::core::memory::{Charge, HANDLE};
-use crate::core::state::{Open, State};
+use crate::memory::{Charge, HANDLE};
+use crate::state::{Open, State};
 
 const MAX_METHOD: usize = 64;
 const MAX_AUTHORITY: usize = 1 << 10;

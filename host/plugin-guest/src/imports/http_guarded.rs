@@ -10,8 +10,8 @@ use super::http::taken;
 use super::wit::http::Request;
 use super::wit::http_guarded;
 use super::wit::transport::NetError;
-use crate::core::services::capability::HTTP_GUARDED;
-use crate::core::state::State;
+use crate::services::capability::HTTP_GUARDED;
+use crate::state::State;
 
 impl http_guarded::Host for State {
     async fn send(

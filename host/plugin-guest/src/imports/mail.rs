@@ -5,8 +5,8 @@ use qm_ports::mail::{Letter, MailError};
 use wasmtime::Result;
 
 use super::wit::mail::{self, MailError as Told};
-use crate::core::services::capability::MAIL;
-use crate::core::state::{State, at_work};
+use crate::services::capability::MAIL;
+use crate::state::{State, at_work};
 
 impl From<MailError> for Told {
     fn from(error: MailError) -> Self {

@@ -12,35 +12,35 @@ use tracing::Level;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::core::limits::Limits;
-use crate::core::memory::{Account, Charge, HANDLE, MemoryLimiter, OutOfMemory};
-use crate::core::meter::Meter;
-use crate::core::refusals::Refusals;
-use crate::core::services::{Rights, Services, capability};
-use crate::core::voice::{Console, Voice};
+use crate::limits::Limits;
+use crate::memory::{Account, Charge, HANDLE, MemoryLimiter, OutOfMemory};
+use crate::meter::Meter;
+use crate::refusals::Refusals;
+use crate::services::{Rights, Services, capability};
+use crate::voice::{Console, Voice};
 
 /// Random bytes one WASI call may ask for.
 const WASI_RANDOM: u64 = 64 << 10;
 
 /// A store's data. It is `Send` but not `Sync`: no future may hold `&State` across an await.
 pub struct State {
-    pub(crate) table: ResourceTable,
+    pub table: ResourceTable,
     wasi: WasiCtx,
-    pub(crate) memory: MemoryLimiter,
+    pub memory: MemoryLimiter,
     /// Account of the memory that the instance, and the host for it, hold.
-    pub(crate) account: Arc<Account>,
-    pub(crate) transit: Transit,
-    pub(crate) network: Network,
-    pub(crate) errands: Errands,
-    pub(crate) voice: Voice,
-    pub(crate) meter: Arc<Meter>,
-    pub(crate) ctx: Ctx,
-    pub(crate) started: Instant,
+    pub account: Arc<Account>,
+    pub transit: Transit,
+    pub network: Network,
+    pub errands: Errands,
+    pub voice: Voice,
+    pub meter: Arc<Meter>,
+    pub ctx: Ctx,
+    pub started: Instant,
 }
 
 impl State {
     /// Tells whether an interface that has to be granted may be used; the refusal as a sentence, which is noted.
-    pub(crate) fn check_grant(&self, capability: &str) -> Result<(), String> {
+    pub fn check_grant(&self, capability: &str) -> Result<(), String> {
         if self
             .errands
             .rights
@@ -54,7 +54,7 @@ impl State {
         }
     }
 
-    pub(crate) fn new(
+    pub fn new(
         limits: &Limits,
         account: Arc<Account>,
         network: Network,
@@ -108,12 +108,12 @@ impl State {
     }
 
     /// Holds `charge` until what an import returns has reached the guest.
-    pub(crate) fn hand_over(&mut self, charge: Charge) {
+    pub fn hand_over(&mut self, charge: Charge) {
         self.transit.charges.push(charge);
     }
 
     /// The bounds of the call that begins.
-    pub(crate) fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> Bounds {
         Bounds {
             progress: self.network.progress.clone(),
             meter: self.meter.clone(),
@@ -132,11 +132,11 @@ impl WasiView for State {
 }
 
 /// Errands that an instance has the rest of the server do for it, counted: the host's own work costs others too.
-pub(crate) struct Errands {
+pub struct Errands {
     /// The plugin's id: whose values are meant.
-    pub(crate) plugin: Arc<str>,
-    pub(crate) services: Arc<Services>,
-    pub(crate) rights: Rights,
+    pub plugin: Arc<str>,
+    pub services: Arc<Services>,
+    pub rights: Rights,
     values: u32,
     torrents: u32,
     media: u32,
@@ -155,7 +155,7 @@ const LETTERS: u32 = 4;
 const BEAT: Duration = Duration::from_millis(200);
 
 impl Errands {
-    pub(crate) fn new(plugin: &str, rights: Rights, services: Arc<Services>) -> Self {
+    pub fn new(plugin: &str, rights: Rights, services: Arc<Services>) -> Self {
         Self {
             plugin: plugin.into(),
             services,
@@ -173,17 +173,17 @@ impl Errands {
     }
 
     /// Counts one more call of `kv`; an error once there were too many.
-    pub(crate) fn count_value(&mut self) -> Result<(), String> {
+    pub fn count_value(&mut self) -> Result<(), String> {
         count(&mut self.values, VALUES, "kv")
     }
 
     /// Counts one more call of `torrents`; an error once there were too many.
-    pub(crate) fn count_torrent(&mut self) -> Result<(), String> {
+    pub fn count_torrent(&mut self) -> Result<(), String> {
         count(&mut self.torrents, TORRENTS, capability::TORRENTS)
     }
 
     /// Refuses what the run's action does not stand for, whoever its author is.
-    pub(crate) fn demand(&self, need: Permission) -> Result<(), String> {
+    pub fn demand(&self, need: Permission) -> Result<(), String> {
         if self.rights.powers.contains(need) {
             return Ok(());
         }
@@ -194,12 +194,12 @@ impl Errands {
     }
 
     /// Counts one more call of `media`; an error once there were too many.
-    pub(crate) fn count_media(&mut self) -> Result<(), String> {
+    pub fn count_media(&mut self) -> Result<(), String> {
         count(&mut self.media, MEDIA, capability::MEDIA)
     }
 
     /// Counts one more letter; an error once there were too many.
-    pub(crate) fn count_letter(&mut self) -> Result<(), String> {
+    pub fn count_letter(&mut self) -> Result<(), String> {
         count(&mut self.letters, LETTERS, capability::MAIL)
     }
 }
@@ -212,7 +212,7 @@ fn count(left: &mut u32, all: u32, interface: &str) -> Result<(), String> {
 }
 
 /// Waits for work of the host's own, which is no silence of the guest's. What bounds the whole call bounds it.
-pub(crate) async fn at_work<T>(progress: &Progress, work: impl Future<Output = T>) -> T {
+pub async fn at_work<T>(progress: &Progress, work: impl Future<Output = T>) -> T {
     let mut beats = tokio::time::interval(BEAT);
     beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tokio::pin!(work);
@@ -226,27 +226,27 @@ pub(crate) async fn at_work<T>(progress: &Progress, work: impl Future<Output = T
 }
 
 /// The progress and the meter that a running call is judged by.
-pub(crate) struct Bounds {
-    pub(crate) progress: Progress,
-    pub(crate) meter: Arc<Meter>,
+pub struct Bounds {
+    pub progress: Progress,
+    pub meter: Arc<Meter>,
     /// Silence of a product that is waited for, where it is longer than usual.
-    pub(crate) patience: Option<Duration>,
+    pub patience: Option<Duration>,
 }
 
 /// Bytes on their way from an import to the guest: while they are copied, both sides have them.
 #[derive(Default)]
-pub(crate) struct Transit {
+pub struct Transit {
     charges: Vec<Charge>,
     /// Host functions entered and not left: copying runs code of the guest, which enters others.
     depth: u32,
 }
 
 impl Transit {
-    pub(crate) fn enter(&mut self) {
+    pub fn enter(&mut self) {
         self.depth += 1;
     }
 
-    pub(crate) fn leave(&mut self) {
+    pub fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
         if self.depth == 0 {
             self.charges.clear();
@@ -256,7 +256,7 @@ impl Transit {
 
 /// The way out of one instance: what it may dial, how many connections at once, how much an answer may hold.
 #[derive(Clone)]
-pub(crate) struct Network {
+pub struct Network {
     dialer: Dialer,
     grants: Arc<Grants>,
     slots: Arc<Semaphore>,
@@ -264,18 +264,18 @@ pub(crate) struct Network {
     account: Arc<Account>,
     refused: Arc<Refused>,
     /// Grows with every byte that moves; whoever bounds the call's time looks at it.
-    pub(crate) progress: Progress,
+    pub progress: Progress,
 }
 
 /// The place where refusals of one plugin are noted.
-pub(crate) struct Refused {
-    pub(crate) plugin: String,
-    pub(crate) refusals: Arc<Refusals>,
-    pub(crate) ctx: Ctx,
+pub struct Refused {
+    pub plugin: String,
+    pub refusals: Arc<Refusals>,
+    pub ctx: Ctx,
 }
 
 /// Bytes that a header costs beside its name and value.
-pub(crate) const HEADER: usize = 64;
+pub const HEADER: usize = 64;
 
 fn no_room(_: OutOfMemory) -> DialError {
     DialError::Other("the plugin has no memory left for a connection".to_owned())
@@ -285,20 +285,20 @@ fn no_room(_: OutOfMemory) -> DialError {
 const BUFFERS: usize = 64 << 10;
 
 /// A connection's place among the few of its instance, and what it holds.
-pub(crate) struct Slot {
+pub struct Slot {
     _permit: OwnedSemaphorePermit,
     charge: Charge,
 }
 
 /// An open connection of an instance.
 pub struct Open<T> {
-    pub(crate) inner: T,
+    pub inner: T,
     slot: Option<Slot>,
 }
 
 impl<T> Open<T> {
     /// Its end has come: another connection may take its place, whenever the guest lets go of this one.
-    pub(crate) fn is_over(&mut self) {
+    pub fn is_over(&mut self) {
         self.slot = None;
     }
 }
@@ -317,7 +317,7 @@ fn opened(mut slot: Slot, inner: HttpResponse) -> Result<Open<HttpResponse>, Dia
 }
 
 impl Network {
-    pub(crate) fn new(
+    pub fn new(
         dialer: Dialer,
         grants: Grants,
         limits: &Limits,
@@ -336,7 +336,7 @@ impl Network {
     }
 
     /// A place for one more connection, charged; before anything is dialled.
-    pub(crate) fn slot(&self) -> Result<Slot, DialError> {
+    pub fn slot(&self) -> Result<Slot, DialError> {
         let permit = self.slots.clone().try_acquire_owned();
         Ok(Slot {
             _permit: permit.map_err(|_| DialError::Other("too many open connections".to_owned()))?,
@@ -344,11 +344,7 @@ impl Network {
         })
     }
 
-    pub(crate) async fn connect(
-        &self,
-        endpoint: &Endpoint,
-        idle: Duration,
-    ) -> Result<Open<Stream>, DialError> {
+    pub async fn connect(&self, endpoint: &Endpoint, idle: Duration) -> Result<Open<Stream>, DialError> {
         let slot = self.slot()?;
         let inner = self
             .dialer
@@ -361,13 +357,13 @@ impl Network {
         })
     }
 
-    pub(crate) async fn send(&self, request: HttpRequest) -> Result<Open<HttpResponse>, DialError> {
+    pub async fn send(&self, request: HttpRequest) -> Result<Open<HttpResponse>, DialError> {
         let slot = self.slot()?;
         self.send_in(slot, request).await
     }
 
     /// Sends on a place that was taken before.
-    pub(crate) async fn send_in(
+    pub async fn send_in(
         &self,
         slot: Slot,
         mut request: HttpRequest,
@@ -382,7 +378,7 @@ impl Network {
     }
 
     /// Tells whether this URL may be asked for, told without asking for it.
-    pub(crate) fn allows(&self, url: &url::Url) -> bool {
+    pub fn allows(&self, url: &url::Url) -> bool {
         let allowed = self.grants.allows_url(url);
         if !allowed {
             let origin = url.origin().ascii_serialization();
@@ -392,10 +388,7 @@ impl Network {
     }
 
     /// Sends to an address that a user chose.
-    pub(crate) async fn send_guarded(
-        &self,
-        mut request: HttpRequest,
-    ) -> Result<Open<HttpResponse>, GuardedError> {
+    pub async fn send_guarded(&self, mut request: HttpRequest) -> Result<Open<HttpResponse>, GuardedError> {
         let slot = self.slot()?;
         request.max_body = request.max_body.min(self.max_body);
         let sending = self.dialer.send_guarded(request, self.progress.clone());
@@ -403,7 +396,7 @@ impl Network {
     }
 
     /// Notes that the plugin used what nobody granted it. Returns the refusal as a sentence.
-    pub(crate) fn not_granted(&self, capability: &str) -> String {
+    pub fn not_granted(&self, capability: &str) -> String {
         let what = format!("`{capability}` is not granted");
         self.note(&DialError::Denied(what.clone()));
         what
@@ -421,7 +414,7 @@ impl Network {
         }
     }
 
-    pub(crate) fn max_body(&self) -> usize {
+    pub fn max_body(&self) -> usize {
         self.max_body
     }
 }

@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::types::{
     self, ErrorCode, IncomingRequest, Method, OutgoingResponse, ResponseOutparam, Scheme, StatusCode,
 };
-use crate::core::state::State;
+use crate::state::State;
 
 fn nobody_asks<T>() -> Result<T> {
     bail!("a plugin answers no requests here")

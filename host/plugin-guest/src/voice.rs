@@ -6,12 +6,13 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use qm_lanes::IgnorePoison;
 use serde_json::{Map, Value};
 use tokio::io::AsyncWrite;
 use tracing::Level;
@@ -19,7 +20,7 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 /// Bytes of a line.
-pub(crate) const LINE: usize = 4 << 10;
+pub const LINE: usize = 4 << 10;
 const BURST: f64 = 64.0 * 1024.0;
 const PER_SECOND: f64 = 4.0 * 1024.0;
 /// Bytes that a line costs beyond its own length, so that empty ones are not free.
@@ -27,13 +28,13 @@ const LINE_COST: usize = 64;
 
 /// The secrets of one configuration, blotted out wherever a plugin repeats them.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Arc<[String]>);
+pub struct Secrets(Arc<[String]>);
 
 impl Secrets {
     /// The values that are `stored` as secrets, and those properties of `config` that `schema` calls `writeOnly`: a schema comes
     /// from the plugin, and a new one may call nothing so. Shorter ones than 4 characters would blot out half of every text and
     /// are left alone.
-    pub(crate) fn gather(schema: &Value, config: &Map<String, Value>, stored: &[String]) -> Self {
+    pub fn gather(schema: &Value, config: &Map<String, Value>, stored: &[String]) -> Self {
         let properties = schema.get("properties").and_then(Value::as_object);
         let secret = |property: &Value| {
             property
@@ -52,7 +53,7 @@ impl Secrets {
         Self(texts.collect())
     }
 
-    pub(crate) fn blot(&self, text: String) -> String {
+    pub fn blot(&self, text: String) -> String {
         self.0.iter().fold(text, |text, secret| {
             if text.contains(secret.as_str()) {
                 text.replace(secret.as_str(), qm_kernel::secret::MASK)
@@ -87,7 +88,7 @@ struct Flow {
 
 impl Voice {
     /// `dropped` counts the lines dropped over the plugin's life.
-    pub(crate) fn new(
+    pub fn new(
         plugin: &str,
         owner: &str,
         lane: &'static str,
@@ -114,7 +115,7 @@ impl Voice {
     }
 
     fn flow(&self) -> MutexGuard<'_, Flow> {
-        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+        self.flow.lock().ignore_poison()
     }
 
     /// One line of the plugin's.
@@ -126,7 +127,7 @@ impl Voice {
 
     /// Tells whether a line as long as this is logged now, for which it is paid; otherwise it is counted as dropped, and nobody
     /// need read it.
-    pub(crate) fn may_say(&self, length: usize) -> bool {
+    pub fn may_say(&self, length: usize) -> bool {
         let cost = (length.min(LINE) + LINE_COST) as f64;
         let mut flow = self.flow();
         let now = Instant::now();
@@ -142,7 +143,7 @@ impl Voice {
     }
 
     /// Logs a line that [`Self::may_say`] allowed.
-    pub(crate) fn say_now(&self, level: Level, text: &str) {
+    pub fn say_now(&self, level: Level, text: &str) {
         let line = self.who.secrets.blot(one_line(text, LINE));
         self.emit(level, &line);
         if level == Level::ERROR {
@@ -151,8 +152,8 @@ impl Voice {
     }
 
     /// Takes its allowance away for longer than a test runs.
-    #[cfg(test)]
-    pub(crate) fn spend_all(&self) {
+    #[cfg(feature = "testing")]
+    pub fn spend_all(&self) {
         self.flow().allowance = f64::from(i32::MIN);
     }
 
@@ -170,7 +171,7 @@ impl Voice {
     }
 
     /// Ends a call: reports what was dropped in it and gives the last error line, which says why a trap happened.
-    pub(crate) fn settle(&self) -> Option<String> {
+    pub fn settle(&self) -> Option<String> {
         let (dropped, last_error) = {
             let mut flow = self.flow();
             (std::mem::take(&mut flow.dropped), flow.last_error.take())
@@ -210,7 +211,7 @@ const fn turns(c: char) -> bool {
 }
 
 /// Standard output and error of a plugin whose language runtime writes there: lines of the same voice.
-pub(crate) struct Console(pub(crate) Voice, pub(crate) Level);
+pub struct Console(pub Voice, pub Level);
 
 impl IsTerminal for Console {
     fn is_terminal(&self) -> bool {

@@ -7,7 +7,7 @@ use wasmtime::Result;
 use wasmtime::component::Resource;
 
 use super::wit::transport::{self, NetError};
-use crate::core::state::{Open, State};
+use crate::state::{Open, State};
 
 /// The host's side of `transport.connection`.
 pub type Connection = Open<Stream>;

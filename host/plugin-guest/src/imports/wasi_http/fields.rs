@@ -7,8 +7,8 @@ use wasmtime::component::Resource;
 use wasmtime::{Result, bail};
 
 use super::types::{self, HeaderError};
-use crate::core::memory::{Account, Charge, HANDLE, OutOfMemory};
-use crate::core::state::{HEADER, State};
+use crate::memory::{Account, Charge, HANDLE, OutOfMemory};
+use crate::state::{HEADER, State};
 
 /// Headers in one set.
 const MAX: usize = 256;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wasmtime::Result;
 
 use super::wit::clock;
-use crate::core::state::State;
+use crate::state::State;
 
 /// The longest one `sleep-ms` waits.
 const SLEEP_MS: u32 = 1000;
