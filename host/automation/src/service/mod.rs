@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prometheus::{IntCounterVec, Opts};
 use qm_db::{Db, DbError, Tx};
+pub use qm_kernel::Caller;
 use qm_kernel::Ctx;
-pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit, Ground};
 use qm_ports::action::{Actions, TorrentRef};
 use qm_ports::list::TorrentLists;

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 use qm_db::Db;
-use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
+use qm_kernel::{Ctx, Timestamp};
 use qm_platform::{Audit, Background, Ground, Settings};
 use qm_realtime::Hub;
 use tokio::sync::Notify;
@@ -122,13 +122,6 @@ impl Tally {
             looks,
         })
     }
-}
-
-/// The user behind a request and the client it came from.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    pub principal: Principal,
-    pub client: ClientInfo,
 }
 
 impl Jobs {

@@ -26,8 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qm_db::{Db, DbError, Tx};
+pub use qm_kernel::Caller;
 use qm_kernel::{Ctx, Permission};
-pub use qm_platform::Caller;
 use qm_platform::{Acting, Actor, Audit, Ground, Settings, judge_alone};
 use qm_ports::feed::FeedSource;
 use qm_ports::intake::TorrentIntake;
