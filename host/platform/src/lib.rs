@@ -16,6 +16,7 @@ mod ground;
 pub mod links;
 pub mod masked;
 mod node;
+pub mod notification;
 pub mod origins;
 pub mod outbox;
 mod people;
