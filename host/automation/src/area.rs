@@ -35,6 +35,7 @@ pub static AREA: AreaSpec = AreaSpec {
         features: &["rules", "preview", "logs"],
     }],
     context_actions: &[],
+    notifications: &[],
     described: || routes().described(),
     after: &["torrents"],
     make: Make::Async(|ground, ports| Box::pin(make(ground, ports))),

@@ -35,6 +35,7 @@ pub static AREA: AreaSpec = AreaSpec {
         features: &["browse", "operations", "trash", "preview", "stream"],
     }],
     context_actions: CONTEXT_ACTIONS,
+    notifications: &[],
     described: || routes().described(),
     after: &["torrents", "jobs"],
     make: Make::Async(|ground, ports| Box::pin(make(ground, ports))),

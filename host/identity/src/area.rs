@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaError, AreaSpec, Make, MenuEntry, Module};
+use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpec, Severity};
 use qm_platform::{Ground, Ports};
 use qm_realtime::Hub;
 
@@ -38,10 +39,51 @@ pub static AREA: AreaSpec = AreaSpec {
         features: &["users", "roles", "two-factor", "api-keys"],
     }],
     context_actions: &[],
+    notifications: NOTIFICATIONS,
     described: || routes().described(),
     after: &[],
     make: Make::Plain(make),
 };
+
+/// Events that people can be told of.
+const NOTIFICATIONS: &[NotificationSpec] = &[
+    NotificationSpec::new(
+        ("security.password_changed", 110),
+        (Category::Security, Severity::Warning),
+        Audience::AFFECTED,
+        CardBuilder::Security,
+    ),
+    NotificationSpec::new(
+        ("security.two_factor_disabled", 120),
+        (Category::Security, Severity::Warning),
+        Audience::AFFECTED,
+        CardBuilder::Security,
+    ),
+    NotificationSpec::new(
+        ("security.api_key_created", 130),
+        (Category::Security, Severity::Warning),
+        Audience::AFFECTED,
+        CardBuilder::Security,
+    ),
+    NotificationSpec::new(
+        ("security.login_failed", 140),
+        (Category::Security, Severity::Warning),
+        Audience::AFFECTED,
+        CardBuilder::Security,
+    ),
+    NotificationSpec::new(
+        ("user.created", 150),
+        (Category::Users, Severity::Info),
+        Audience::holders(Permission::UsersManage),
+        CardBuilder::User,
+    ),
+    NotificationSpec::new(
+        ("user.role_changed", 160),
+        (Category::Users, Severity::Warning),
+        Audience::holders(Permission::UsersManage),
+        CardBuilder::User,
+    ),
+];
 
 /// The area, made from the ports of those before it.
 fn make(_: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {

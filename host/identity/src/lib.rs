@@ -32,7 +32,7 @@ pub use service::operator::{Operator, Reset};
 pub use service::password::HashCost;
 pub use service::seed::Seeded;
 pub use service::token::{Subject, TokenService};
-pub use service::{Caller, Identity, IdentityDeps};
+pub use service::{Identity, IdentityDeps};
 
 #[cfg(test)]
 mod tests;

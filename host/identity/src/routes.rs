@@ -7,11 +7,11 @@ mod faults;
 mod users;
 
 use qm_kernel::Permission as P;
-use qm_web::{ApiError, Auth, Client, Routes, routes};
+use qm_web::{ApiError, Routes, routes};
 use serde_json::json;
 
 use crate::error::IdentityError;
-use crate::service::{Caller, Identity};
+use crate::service::Identity;
 
 const LOGINS_A_MINUTE: u32 = 5;
 const REFRESHES_A_MINUTE: u32 = 20;
@@ -36,10 +36,6 @@ pub fn routes() -> Routes<Identity> {
         .add(routes!(users::update_user, users::delete_user).need(P::UsersManage))
         .add(routes!(api_keys::list_api_keys, api_keys::create_api_key).need(P::ApikeysManage))
         .add(routes!(api_keys::revoke_api_key).need(P::ApikeysManage))
-}
-
-fn caller<'a>(Auth(principal): &'a Auth, Client(client): &'a Client) -> Caller<'a> {
-    Caller { principal, client }
 }
 
 impl From<IdentityError> for ApiError {

@@ -23,7 +23,7 @@ use std::time::Duration;
 use prometheus::{PullingGauge, Registry};
 use qm_db::{Db, Tx};
 use qm_kernel::event::{Cause, DomainEvent, Event};
-use qm_kernel::{ClientInfo, Ctx, Principal};
+use qm_kernel::{Caller, Ctx};
 use qm_platform::{Audit, Cipher};
 use tokio::sync::Notify;
 
@@ -48,19 +48,6 @@ pub struct IdentityDeps {
     /// `JWT_REFRESH_TTL_DAYS`.
     pub refresh_ttl: Duration,
     pub ctx: Ctx,
-}
-
-/// The user behind a request and the client it came from.
-#[derive(Clone, Copy)]
-pub struct Caller<'a> {
-    pub principal: &'a Principal,
-    pub client: &'a ClientInfo,
-}
-
-impl<'a> Caller<'a> {
-    fn user_id(self) -> &'a str {
-        &self.principal.user_id
-    }
 }
 
 /// Service of accounts and sessions. Cheap to clone.

@@ -45,6 +45,43 @@ pub struct ClientInfo {
     pub request_id: String,
 }
 
+/// The user behind a request, as the token claims, and the client it came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    pub principal: &'a Principal,
+    pub client: &'a ClientInfo,
+}
+
+impl<'a> Caller<'a> {
+    pub fn user_id(self) -> &'a str {
+        &self.principal.user_id
+    }
+
+    /// Copy for work that outlives the request.
+    pub fn to_requester(self) -> Requester {
+        Requester {
+            principal: self.principal.clone(),
+            client: self.client.clone(),
+        }
+    }
+}
+
+/// Caller that owns its values: the extractor of routes makes it once, and work that outlives a request keeps it.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    pub principal: Principal,
+    pub client: ClientInfo,
+}
+
+impl Requester {
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            principal: &self.principal,
+            client: &self.client,
+        }
+    }
+}
+
 /// Why a bearer token is refused. Each becomes a 401.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {

@@ -17,7 +17,7 @@ pub mod time;
 pub mod timezone;
 
 pub use address::AddressBlock;
-pub use auth::{ClientInfo, Principal, TokenError, TokenVerifier};
+pub use auth::{Caller, ClientInfo, Principal, Requester, TokenError, TokenVerifier};
 pub use beat::{BEAT, next_beat};
 pub use context::{Clock, Ctx, Rng};
 pub use error::{ErrorKind, as_error};

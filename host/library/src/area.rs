@@ -7,6 +7,7 @@ use qm_jobs::Jobs;
 use qm_kernel::Permission;
 use qm_platform::Triggers;
 use qm_platform::area::{Area, AreaError, AreaSpec, ContextAction, Make, MenuEntry, Module};
+use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpec, Severity};
 use qm_platform::{Ground, Ports};
 use qm_ports::action::{HouseFirst, MediaHands, TorrentHands};
 use qm_ports::carry::DataMover;
@@ -45,6 +46,7 @@ pub static AREA: AreaSpec = AreaSpec {
         features: &["libraries", "items", "series"],
     }],
     context_actions: CONTEXT_ACTIONS,
+    notifications: NOTIFICATIONS,
     described: routes::described,
     after: &[
         "torrents",
@@ -57,6 +59,14 @@ pub static AREA: AreaSpec = AreaSpec {
     ],
     make: Make::Plain(make),
 };
+
+/// Events that people can be told of.
+const NOTIFICATIONS: &[NotificationSpec] = &[NotificationSpec::new(
+    ("media_server.refresh_failed", 30),
+    (Category::Providers, Severity::Warning),
+    Audience::holders(Permission::MediaServerAnalyticsManageConnections),
+    CardBuilder::Provider,
+)];
 
 const ITEM: &str = "media_item";
 const UPKEEP: (&str, &str) = ("maintenance", ITEM);

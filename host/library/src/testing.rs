@@ -16,7 +16,7 @@ use qm_jobs::{
     Capabilities, Done, JobContext, JobError, JobHandler, JobType, Jobs, NewJob, Pace as JobsPace,
 };
 use qm_kernel::event::{Cause, DomainEvent, Event};
-use qm_kernel::{ClientInfo, Ctx, ErrorKind, PageQuery, Permission, Principal, Role};
+use qm_kernel::{Caller, ClientInfo, Ctx, ErrorKind, PageQuery, Permission, Principal, Role};
 use qm_platform::Background;
 use qm_platform::outbox::{Consumer, StoredEvent};
 use qm_platform::testing::{self, Claims};
@@ -44,7 +44,7 @@ use qm_media::model::item::Filter;
 use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
 use qm_media::service::Pace;
 use qm_orders::Outside;
-use qm_platform::{Caller, Triggers};
+use qm_platform::Triggers;
 pub use qm_probe::testing::film;
 
 qm_kernel::events! {
@@ -250,13 +250,7 @@ impl TorrentPayloads for Around {
         Ok(())
     }
 
-    async fn remove(
-        &self,
-        _: &TorrentPayload,
-        _: Removal<'_>,
-        _: &Principal,
-        _: &ClientInfo,
-    ) -> Result<(), String> {
+    async fn remove(&self, _: &TorrentPayload, _: Removal<'_>, _: Caller<'_>) -> Result<(), String> {
         Err("nobody asks for this".to_owned())
     }
 }
@@ -358,7 +352,7 @@ impl DataMover for Around {
         Err(refused("nobody asks for this"))
     }
 
-    async fn carry(&self, job: &DataMove, _: Option<(&Principal, &ClientInfo)>) -> Result<(), CarryError> {
+    async fn carry(&self, job: &DataMove, _: Option<Caller<'_>>) -> Result<(), CarryError> {
         if self.before.swap(false, Ordering::SeqCst) {
             return Err(refused("the disk is full"));
         }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use qm_jobs::Jobs;
+use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaError, AreaSpec, Make};
+use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpec, Severity};
 use qm_platform::{Ground, Ports};
 use qm_ports::action::HouseFirst;
 use qm_ports::media_server::{MediaServerKinds, MediaServers};
@@ -18,10 +20,31 @@ pub static AREA: AreaSpec = AreaSpec {
     module: "media_server_analytics",
     modules: &[],
     context_actions: &[],
+    notifications: NOTIFICATIONS,
     described: || routes().described(),
     after: &["jobs"],
     make: Make::Plain(make),
 };
+
+const WATCHING: Audience = Audience::holders(Permission::MediaServerAnalyticsViewLiveActivity);
+
+/// Events that people can be told of. Nothing publishes them yet: they come with the statistics of media servers.
+const NOTIFICATIONS: &[NotificationSpec] = &[
+    NotificationSpec::new(
+        ("media_server.user_started_watching", 10),
+        (Category::Playback, Severity::Info),
+        WATCHING,
+        CardBuilder::Playback,
+    )
+    .on_request(),
+    NotificationSpec::new(
+        ("media_server.user_stopped_watching", 20),
+        (Category::Playback, Severity::Info),
+        WATCHING,
+        CardBuilder::Playback,
+    )
+    .on_request(),
+];
 
 /// The area, made from the ports of those before it.
 fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {

@@ -17,6 +17,7 @@ pub static AREA: AreaSpec = AreaSpec {
     module: "media_manager",
     modules: &[],
     context_actions: &[],
+    notifications: &[],
     described: || routes().described(),
     after: &[],
     make: Make::Plain(make),

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaError, AreaSpec, Make, MenuEntry, Module};
+use qm_platform::notification::NotificationCatalogue;
 use qm_platform::{Ground, People, Ports};
 use qm_ports::action::HouseFirst;
 use qm_ports::channel::Channels;
 use qm_realtime::Hub;
 
+use crate::model::catalogue::NOTICE;
 use crate::repo::sealed::ChannelSecrets;
 use crate::service::dispatch::Dispatch;
 use crate::{Notifications, NotificationsDeps, routes};
@@ -34,6 +36,7 @@ pub static AREA: AreaSpec = AreaSpec {
         features: &["inbox", "preferences", "channels"],
     }],
     context_actions: &[],
+    notifications: &[NOTICE],
     described: || routes().described(),
     after: &[],
     make: Make::Plain(make),
@@ -46,6 +49,7 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         people: ports.get::<Arc<dyn People>>()?,
         hub: ports.get::<Hub>()?,
         channels: ports.get::<Arc<dyn Channels>>()?,
+        catalogue: ports.get::<NotificationCatalogue>()?,
     })?;
     ports.get::<Arc<HouseFirst>>()?.add(&notifications);
     Ok(area(&notifications))
@@ -54,9 +58,10 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
 /// Area with its routes and loops.
 fn area(notifications: &Arc<Notifications>) -> Area {
     let worker = notifications.clone();
-    Area::new(&AREA, routes().with_state(notifications.clone()))
+    let area = Area::new(&AREA, routes().with_state(notifications.clone()))
         .looping(Notifications::WORKER, move |stop| {
             worker.clone().worker_loop(stop)
-        })
-        .consuming(Arc::new(Dispatch(notifications.clone())))
+        });
+    let consumers = Dispatch::for_catalogue(notifications).into_iter();
+    consumers.fold(area, |area, consumer| area.consuming(Arc::new(consumer)))
 }

@@ -9,7 +9,8 @@
 //! Deliberately absent: rules about recipients, quiet hours, digests, an administrator's view, a limit of the
 //! inboxes, and audit records: a user's own notification settings are private.
 //!
-//! Events: none published. It consumes the events of the catalogue (`model::catalogue`).
+//! Events: none published. It consumes the events of the catalogue, which is the sum of the notifications that areas bring in
+//! their `AREA`.
 
 mod area;
 mod dto;

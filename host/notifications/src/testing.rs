@@ -7,6 +7,9 @@ use async_trait::async_trait;
 use qm_db::{Db, DbError, Tx, all, exec, sql};
 use qm_kernel::event::{Cause, DomainEvent};
 use qm_kernel::{Permission, Principal, Role, Secret};
+use qm_platform::notification::{
+    Audience, CardBuilder, Category, NotificationCatalogue, NotificationSpec, Severity,
+};
 use qm_platform::outbox::{Consumer, StoredEvent};
 use qm_platform::testing::Claims;
 use qm_platform::{Cipher, Ground, People, Person, Settings};
@@ -16,6 +19,7 @@ use qm_test_base::{Hands as Clock, NoTokens, START_MS, principal};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
+use crate::model::catalogue::NOTICE;
 use crate::model::channel::Seen;
 use crate::service::dispatch::Dispatch;
 use crate::service::{Notifications, NotificationsDeps};
@@ -39,6 +43,125 @@ qm_kernel::events! {
     struct Anything: "test.anything" about "torrent" {
         torrent_name: String,
     }
+}
+
+/// Key of a notification that has a consumer of its own.
+pub const LATER: &str = "test.later";
+const LIVE: Audience = Audience::holders(Permission::MediaServerAnalyticsViewLiveActivity);
+const CONNECTIONS: Audience = Audience::holders(Permission::MediaServerAnalyticsManageConnections);
+const TORRENTS: Audience = Audience::owner_or_holders(Permission::TorrentsView);
+const SYSTEM: Audience = Audience::holders(Permission::SystemView);
+const USERS_OF: Audience = Audience::holders(Permission::UsersManage);
+
+/// Notifications as the areas of a server bring them, in another order, and one more.
+pub static CATALOGUE: [NotificationSpec; 18] = {
+    use Audience as A;
+    use CardBuilder as B;
+    use Category as C;
+    use NotificationSpec as N;
+    use Severity as S;
+    [
+        N::new((LATER, 180), (C::Users, S::Info), USERS_OF, B::User),
+        NOTICE,
+        N::new(("user.created", 150), (C::Users, S::Info), USERS_OF, B::User),
+        N::new(
+            ("user.role_changed", 160),
+            (C::Users, S::Warning),
+            USERS_OF,
+            B::User,
+        ),
+        N::new(
+            ("security.password_changed", 110),
+            (C::Security, S::Warning),
+            A::AFFECTED,
+            B::Security,
+        ),
+        N::new(
+            ("security.two_factor_disabled", 120),
+            (C::Security, S::Warning),
+            A::AFFECTED,
+            B::Security,
+        ),
+        N::new(
+            ("security.api_key_created", 130),
+            (C::Security, S::Warning),
+            A::AFFECTED,
+            B::Security,
+        ),
+        N::new(
+            ("security.login_failed", 140),
+            (C::Security, S::Warning),
+            A::AFFECTED,
+            B::Security,
+        ),
+        N::new(
+            ("system.storage_warning", 60),
+            (C::Storage, S::Warning),
+            SYSTEM,
+            B::Storage,
+        ),
+        N::new(
+            ("system.storage_critical", 70),
+            (C::Storage, S::Error),
+            SYSTEM,
+            B::Storage,
+        ),
+        N::new(
+            ("system.storage_recovered", 80),
+            (C::Storage, S::Success),
+            SYSTEM,
+            B::Storage,
+        ),
+        N::new(
+            ("provider.offline", 90),
+            (C::Providers, S::Error),
+            SYSTEM,
+            B::Provider,
+        ),
+        N::new(
+            ("provider.recovered", 100),
+            (C::Providers, S::Success),
+            SYSTEM,
+            B::Provider,
+        ),
+        N::new(
+            ("torrent.completed", 40),
+            (C::Downloads, S::Success),
+            TORRENTS,
+            B::Torrent,
+        ),
+        N::new(
+            ("torrent.failed", 50),
+            (C::Downloads, S::Error),
+            TORRENTS,
+            B::Torrent,
+        ),
+        N::new(
+            ("media_server.user_started_watching", 10),
+            (C::Playback, S::Info),
+            LIVE,
+            B::Playback,
+        )
+        .on_request(),
+        N::new(
+            ("media_server.user_stopped_watching", 20),
+            (C::Playback, S::Info),
+            LIVE,
+            B::Playback,
+        )
+        .on_request(),
+        N::new(
+            ("media_server.refresh_failed", 30),
+            (C::Providers, S::Warning),
+            CONNECTIONS,
+            B::Provider,
+        ),
+    ]
+};
+
+/// The notification with this key.
+pub fn find_spec(key: &str) -> Option<&'static NotificationSpec> {
+    CATALOGUE.iter().find(|spec| spec.key == key)
 }
 
 /// Users of the database with the permissions that the test sets.
@@ -266,6 +389,7 @@ impl House {
             people: people.clone(),
             hub,
             channels: channels.clone(),
+            catalogue: NotificationCatalogue::new(&CATALOGUE),
         });
         Self {
             app: app.unwrap(),
@@ -352,7 +476,10 @@ impl House {
             position: 1,
             event: event.clone(),
         };
-        Dispatch(self.app.clone()).handle(&mut tx, &stored).await.unwrap();
+        Dispatch::for_catalogue(&self.app)[0]
+            .handle(&mut tx, &stored)
+            .await
+            .unwrap();
         tx.commit().await.unwrap();
     }
 

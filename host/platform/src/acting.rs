@@ -13,13 +13,6 @@ use qm_kernel::{ClientInfo, ErrorKind, Permission, PermissionSet, Principal, Rol
 
 use crate::audit::AuditEntry;
 
-/// The user behind a request, as the token claims, and the client it came from. [`Acting`] checks the claims.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller<'a> {
-    pub principal: &'a Principal,
-    pub client: &'a ClientInfo,
-}
-
 /// Reads the present state of a user. Implemented by `identity`, supplied by the server.
 #[async_trait]
 pub trait Acting: Send + Sync {

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::Background;
 use crate::ground::Ground;
+use crate::notification::NotificationSpec;
 use crate::outbox::Consumer;
 use crate::ports::{PortMissing, Ports};
 use crate::sealed::SealedValues;
@@ -39,6 +40,8 @@ pub struct AreaSpec {
     pub modules: &'static [Module],
     /// Actions on its objects, for toolbars.
     pub context_actions: &'static [ContextAction],
+    /// Events that people can be told of.
+    pub notifications: &'static [NotificationSpec],
     /// Its routes without state, for the API document only.
     pub described: fn() -> Routes,
     /// Names of the areas whose ports it needs: they are made before it.

@@ -16,6 +16,7 @@ mod ground;
 pub mod links;
 pub mod masked;
 mod node;
+pub mod notification;
 pub mod origins;
 pub mod outbox;
 mod people;
@@ -26,7 +27,7 @@ pub mod settings;
 pub mod testing;
 mod triggers;
 
-pub use acting::{Acting, ActingError, Actor, Caller, judge_alone};
+pub use acting::{Acting, ActingError, Actor, judge_alone};
 pub use audit::{Audit, AuditEntry, AuditRecord, AuditResult, AuditTrail, AuditUser, Target};
 pub use background::{Background, Beats, Listed, panic_text};
 pub use bus::{Bus, BusCounts, Subscription};

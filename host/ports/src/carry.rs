@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use qm_kernel::{ClientInfo, ErrorKind, Principal};
+use qm_kernel::{Caller, ErrorKind};
 use serde::{Deserialize, Serialize};
 
 /// A torrent's data and the place it should go to, in the torrent client's words. Bytes of a name that are not UTF-8
@@ -161,7 +161,7 @@ pub trait DataMover: Send + Sync {
     /// Moves. At every moment the data is whole at its old place or at its new one. After an error it is at its old place;
     /// a success says that it is at its new one, although the original may be left too when it could not be removed.
     /// `by`: who asked for it; none when a rule did.
-    async fn carry(&self, job: &DataMove, by: Option<(&Principal, &ClientInfo)>) -> Result<(), CarryError>;
+    async fn carry(&self, job: &DataMove, by: Option<Caller<'_>>) -> Result<(), CarryError>;
 
     /// Looks where the data is, after a crash.
     async fn whereabouts(&self, job: &DataMove) -> Result<Whereabouts, CarryError>;

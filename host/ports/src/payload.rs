@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use qm_kernel::{ClientInfo, Principal};
+use qm_kernel::Caller;
 
 use crate::action::TorrentRef;
 
@@ -52,13 +52,12 @@ pub trait TorrentPayloads: Send + Sync {
     /// names the torrents which use the data too.
     async fn check_removal(&self, payloads: &[TorrentPayload]) -> Result<(), String>;
 
-    /// Removes the torrent from its engine, with its data when asked, and audits it as a removal by `principal`. The
+    /// Removes the torrent from its engine, with its data when asked, and audits it as a removal by `caller`. The
     /// error is a sentence that names the engine.
     async fn remove(
         &self,
         payload: &TorrentPayload,
         removal: Removal<'_>,
-        principal: &Principal,
-        client: &ClientInfo,
+        caller: Caller<'_>,
     ) -> Result<(), String>;
 }

@@ -34,6 +34,7 @@ pub static AREA: AreaSpec = AreaSpec {
         features: &["feeds", "rules", "history", "smart_match", "import_export"],
     }],
     context_actions: &[],
+    notifications: &[],
     described: || routes().described(),
     after: &["torrents", "shows"],
     make: Make::Plain(make),

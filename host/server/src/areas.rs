@@ -8,6 +8,7 @@ use std::time::Duration;
 use qm_db::Db;
 use qm_kernel::event::EventSpec;
 use qm_platform::area::{AreaError, AreaSpec, Closing, ContextAction, Loop, Module};
+use qm_platform::notification::NotificationCatalogue;
 use qm_platform::outbox::Consumer;
 use qm_platform::{Audit, Background, Cipher, Ground, Ports, Sealed};
 use qm_web::Routes;
@@ -56,6 +57,11 @@ pub fn modules() -> Arc<[&'static Module]> {
 /// Actions that people may use on things, in the order of the areas.
 pub fn context_actions() -> Arc<[&'static ContextAction]> {
     AREAS.iter().flat_map(|area| area.context_actions).collect()
+}
+
+/// Events that people can be told of, in the order in which clients list them.
+pub fn notifications() -> NotificationCatalogue {
+    NotificationCatalogue::new(AREAS.iter().flat_map(|area| area.notifications))
 }
 
 /// All encrypted values of the service, for the change of keys and for the health of the system.
@@ -160,6 +166,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use qm_kernel::Permission;
+    use qm_platform::notification::Recipients;
     use qm_platform::settings;
 
     use super::*;
@@ -280,6 +287,67 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "no context action: {wrong:?}");
+    }
+
+    /// The order and every word are the API's: `GET /api/account/notifications/events` answers them.
+    #[test]
+    fn the_catalogue_of_notifications_is_what_clients_know() {
+        let shown: Vec<String> = notifications()
+            .iter()
+            .map(|spec| {
+                let permission = spec.audience.permission.map_or("-", Permission::key);
+                let recipients = spec.audience.recipients.as_str();
+                let shown = if spec.default_in_app { "in-app" } else { "off" };
+                let (category, severity) = (spec.category.as_str(), spec.severity.as_str());
+                let builder = spec.builder.as_str();
+                format!(
+                    "{} {category} {severity} {shown} {recipients} {permission} {builder}",
+                    spec.key
+                )
+            })
+            .collect();
+        let known = [
+            "media_server.user_started_watching playback info off permission_holders media_server_analytics.view_live_activity playback",
+            "media_server.user_stopped_watching playback info off permission_holders media_server_analytics.view_live_activity playback",
+            "media_server.refresh_failed providers warning in-app permission_holders media_server_analytics.manage_connections provider",
+            "torrent.completed downloads success in-app resource_owner torrents.view torrent",
+            "torrent.failed downloads error in-app resource_owner torrents.view torrent",
+            "system.storage_warning storage warning in-app permission_holders system.view storage",
+            "system.storage_critical storage error in-app permission_holders system.view storage",
+            "system.storage_recovered storage success in-app permission_holders system.view storage",
+            "provider.offline providers error in-app permission_holders system.view provider",
+            "provider.recovered providers success in-app permission_holders system.view provider",
+            "security.password_changed security warning in-app affected_user - security",
+            "security.two_factor_disabled security warning in-app affected_user - security",
+            "security.api_key_created security warning in-app affected_user - security",
+            "security.login_failed security warning in-app affected_user - security",
+            "user.created users info in-app permission_holders users.manage user",
+            "user.role_changed users warning in-app permission_holders users.manage user",
+            "automation.notice workflows info in-app affected_user - notice",
+        ];
+        assert_eq!(shown, known);
+    }
+
+    #[test]
+    fn a_notification_has_one_key_and_one_place_and_an_event_of_its_area() {
+        let (mut keys, mut places) = (BTreeSet::new(), BTreeSet::new());
+        // Two are still to come, and a notice of a rule is no event.
+        let apart = [
+            "media_server.user_started_watching",
+            "media_server.user_stopped_watching",
+            "automation.notice",
+        ];
+        for area in AREAS {
+            for spec in area.notifications {
+                assert!(keys.insert(spec.key), "{} twice", spec.key);
+                assert!(places.insert(spec.place), "{}: another has its place", spec.key);
+                let is_published = area.events.iter().any(|event| event.key == spec.key);
+                assert_eq!(is_published, !apart.contains(&spec.key), "{}", spec.key);
+                // An event without permission would have no holders to notify.
+                let is_own = spec.audience.recipients == Recipients::AffectedUser;
+                assert_eq!(spec.audience.permission.is_none(), is_own, "{}", spec.key);
+            }
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub static AREA: AreaSpec = AreaSpec {
     module: "system",
     modules: &[],
     context_actions: &[],
+    notifications: &[],
     described: || routes().described(),
     after: &["titledb"],
     make: Make::Plain(make),

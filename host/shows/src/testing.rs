@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_db::Db;
-use qm_kernel::{ClientInfo, PageQuery, Principal, Role, TokenVerifier};
+use qm_kernel::{Caller, ClientInfo, PageQuery, Principal, Role, TokenVerifier};
 use qm_platform::testing::{self, Claims};
 use qm_platform::{AuditRecord, AuditTrail};
 use qm_ports::shows::{ShowDetails, ShowError, ShowHit, ShowProvider, ShowRules, ShowSnapshot};
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::model::hit::Asked;
 use crate::model::report::ShowStatus;
-use crate::service::{Caller, Shows, ShowsDeps};
+use crate::service::{Shows, ShowsDeps};
 
 /// Fake provider with the shows that the test adds.
 pub struct FakeProvider {

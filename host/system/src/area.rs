@@ -7,6 +7,7 @@ use qm_confined::ServerPlaces;
 use qm_kernel::Permission;
 use qm_net::Net;
 use qm_platform::area::{Area, AreaError, AreaSpec, ContextAction, Make, MenuEntry, Module};
+use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpec, Severity};
 use qm_platform::{AuditTrail, Bus, EnvEntry, Ground, Node, Ports, Sealed, SecretSettings};
 use qm_plugin_host::PluginHost;
 use qm_ports::EngineProbes;
@@ -72,10 +73,47 @@ pub static AREA: AreaSpec = AreaSpec {
         },
     ],
     context_actions: &[],
+    notifications: NOTIFICATIONS,
     described: || routes().described(),
     after: &["torrents"],
     make: Make::Plain(make),
 };
+
+const WATCHERS: Audience = Audience::holders(Permission::SystemView);
+
+/// Events that people can be told of.
+const NOTIFICATIONS: &[NotificationSpec] = &[
+    NotificationSpec::new(
+        ("system.storage_warning", 60),
+        (Category::Storage, Severity::Warning),
+        WATCHERS,
+        CardBuilder::Storage,
+    ),
+    NotificationSpec::new(
+        ("system.storage_critical", 70),
+        (Category::Storage, Severity::Error),
+        WATCHERS,
+        CardBuilder::Storage,
+    ),
+    NotificationSpec::new(
+        ("system.storage_recovered", 80),
+        (Category::Storage, Severity::Success),
+        WATCHERS,
+        CardBuilder::Storage,
+    ),
+    NotificationSpec::new(
+        ("provider.offline", 90),
+        (Category::Providers, Severity::Error),
+        WATCHERS,
+        CardBuilder::Provider,
+    ),
+    NotificationSpec::new(
+        ("provider.recovered", 100),
+        (Category::Providers, Severity::Success),
+        WATCHERS,
+        CardBuilder::Provider,
+    ),
+];
 
 /// Parts of the server that its routes show, and no area offers.
 #[derive(Clone)]

@@ -26,6 +26,7 @@ pub static AREA: AreaSpec = AreaSpec {
     module: "media_manager",
     modules: &[],
     context_actions: &[],
+    notifications: &[],
     described: || routes().described(),
     after: &["jobs"],
     make: Make::Plain(make),

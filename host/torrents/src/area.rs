@@ -7,6 +7,7 @@ use qm_confined::ServerPlaces;
 use qm_kernel::Permission;
 use qm_net::Net;
 use qm_platform::area::{Area, AreaError, AreaSpec, Closing, ContextAction, Make, MenuEntry, Module};
+use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpec, Severity};
 use qm_platform::{Ground, Ports};
 use qm_ports::action::TorrentHands;
 use qm_ports::engine::EngineKinds;
@@ -64,10 +65,27 @@ pub static AREA: AreaSpec = AreaSpec {
         },
     ],
     context_actions: CONTEXT_ACTIONS,
+    notifications: NOTIFICATIONS,
     described: || routes().described(),
     after: &[],
     make: Make::Async(|ground, ports| Box::pin(make(ground, ports))),
 };
+
+/// Events that people can be told of.
+const NOTIFICATIONS: &[NotificationSpec] = &[
+    NotificationSpec::new(
+        ("torrent.completed", 40),
+        (Category::Downloads, Severity::Success),
+        Audience::owner_or_holders(Permission::TorrentsView),
+        CardBuilder::Torrent,
+    ),
+    NotificationSpec::new(
+        ("torrent.failed", 50),
+        (Category::Downloads, Severity::Error),
+        Audience::owner_or_holders(Permission::TorrentsView),
+        CardBuilder::Torrent,
+    ),
+];
 
 /// In the order in which toolbars are given them.
 static CONTEXT_ACTIONS: &[ContextAction] = &[

@@ -79,7 +79,7 @@ impl DataMover for FakeMover {
         })
     }
 
-    async fn carry(&self, job: &DataMove, _: Option<(&Principal, &ClientInfo)>) -> Result<(), CarryError> {
+    async fn carry(&self, job: &DataMove, _: Option<Caller<'_>>) -> Result<(), CarryError> {
         let gate = self.gate.lock().unwrap().clone();
         if let Some(gate) = gate {
             gate.acquire().await.unwrap().forget();

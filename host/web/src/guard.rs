@@ -14,12 +14,14 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use http_body::Body as _;
 use prometheus::IntCounter;
-use qm_kernel::{AddressBlock, Ctx, ErrorKind, Permission, Principal, Timestamp, TokenError, TokenVerifier};
+use qm_kernel::{
+    AddressBlock, Ctx, ErrorKind, Permission, Principal, Requester, Timestamp, TokenError, TokenVerifier,
+};
 use qm_lanes::{Who, on_behalf};
 use tower::{Layer, Service};
 
 use crate::body::BodyBounds;
-use crate::client::{Origin, client_ip};
+use crate::client::{Client, Origin, client_ip};
 use crate::error::ApiError;
 use crate::routes::Access;
 use crate::throttle::{Throttle, Verdict};
@@ -272,5 +274,19 @@ impl<S: Sync> FromRequestParts<S> for Auth {
             .get::<Arc<Principal>>()
             .ok_or_else(|| ApiError::bare(401))?;
         Ok(Auth(Principal::clone(principal)))
+    }
+}
+
+/// Extractor: the caller and the client they use, for operations that check or audit who asked.
+#[derive(Clone, Debug)]
+pub struct By(pub Requester);
+
+impl<S: Sync> FromRequestParts<S> for By {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Auth(principal) = Auth::from_request_parts(parts, state).await?;
+        let Client(client) = Client::from_request_parts(parts, state).await?;
+        Ok(By(Requester { principal, client }))
     }
 }

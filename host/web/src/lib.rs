@@ -72,7 +72,7 @@ pub use fields::{
     AnyField, Fields, FlagField, FloatField, FromBody, FromQuery, IntegerField, ListField, ObjectField, Rows,
     TextField,
 };
-pub use guard::Auth;
+pub use guard::{Auth, By};
 pub use lanes::{lane_code, lane_kind};
 pub use listen::listen;
 pub use openapi::{describe, document, refusals};

@@ -1,14 +1,13 @@
 //! `/api/automation`: rules and their logs.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Auth, Body, By, Created, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::answers::{ActionView, CatalogueView, LogPage, LogView, RuleView, TriggerView};
 use crate::dto::requests::{ChangedRule, LogsQuery, NewRule};
 use crate::error::AutomationError;
 use crate::model::trigger;
-use crate::service::Caller;
 
 /// Available triggers, and the actions of the loaded plugins.
 #[utoipa::path(
@@ -43,15 +42,10 @@ pub async fn list_rules(State(app): App, Auth(principal): Auth) -> ApiResult<Jso
 )]
 pub async fn create_rule(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(new): Body<NewRule>,
 ) -> ApiResult<Created<RuleView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let rule = app.create(caller, new.into()).await?;
+    let rule = app.create(requester.caller(), new.into()).await?;
     Ok(Created(app.shown_one(rule).await?.into()))
 }
 
@@ -63,16 +57,11 @@ pub async fn create_rule(
 )]
 pub async fn update_rule(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(change): Body<ChangedRule>,
 ) -> ApiResult<Json<RuleView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let rule = app.update(caller, &id, change.into()).await?;
+    let rule = app.update(requester.caller(), &id, change.into()).await?;
     Ok(Json(app.shown_one(rule).await?.into()))
 }
 
@@ -83,15 +72,10 @@ pub async fn update_rule(
 )]
 pub async fn delete_rule(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<RuleView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let rule = app.delete(caller, &id).await?;
+    let rule = app.delete(requester.caller(), &id).await?;
     Ok(Json(app.shown_one(rule).await?.into()))
 }
 

@@ -1,12 +1,11 @@
 //! Preview and explanation of rules.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::answers::{ExplanationView, PreviewView};
 use crate::dto::requests::{ExplainQuery, NewRule};
-use crate::service::Caller;
 
 /// Which torrents match a rule now, for which it would run, and what would run. Nothing is stored and nothing runs.
 #[utoipa::path(
@@ -15,15 +14,10 @@ use crate::service::Caller;
 )]
 pub async fn preview_rule(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(new): Body<NewRule>,
 ) -> ApiResult<Created<PreviewView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.preview(caller, new.into()).await?.into()))
+    Ok(Created(app.preview(requester.caller(), new.into()).await?.into()))
 }
 
 /// Each condition of a rule with the value that it sees of a torrent, what that is compared as, and how it comes out.

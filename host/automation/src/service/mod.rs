@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use prometheus::{IntCounterVec, Opts};
 use qm_db::{Db, DbError, Tx};
+pub use qm_kernel::Caller;
 use qm_kernel::Ctx;
 use qm_lanes::IgnorePoison;
 pub use qm_platform::Caller;

@@ -1,9 +1,9 @@
 //! Routes that read: `/api/files`, and those that tell about files and paths.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params};
+use qm_web::{ApiResult, Body, By, Created, Json, Params};
 
-use super::{App, TAG, caller, faults};
+use super::{App, TAG, faults};
 use crate::dto::answers::{InspectionView, Listing, Preview, Properties, RootInfo};
 use crate::dto::requests::{AbsoluteBody, InspectQuery, ListQuery, PathQuery, PreviewQuery};
 use crate::service::Looker;
@@ -43,11 +43,10 @@ pub async fn get_root(State(app): App) -> ApiResult<Json<RootInfo>> {
 )]
 pub async fn set_root(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<AbsoluteBody>,
 ) -> ApiResult<Json<RootInfo>> {
-    Ok(Json(app.set_root(&caller(auth, client), &body.path).await?))
+    Ok(Json(app.set_root(&requester, &body.path).await?))
 }
 
 /// All about one file or folder; of a folder with everything in it.
@@ -99,9 +98,8 @@ pub async fn inspect_path(
 )]
 pub async fn ensure_directory(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<AbsoluteBody>,
 ) -> ApiResult<Created<InspectionView>> {
-    Ok(Created(app.ensure_dir(&caller(auth, client), body.path).await?))
+    Ok(Created(app.ensure_dir(&requester, body.path).await?))
 }

@@ -1,9 +1,9 @@
 //! Changing: folders, renames, moves, copies, deletes, one or several at a time.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created};
+use qm_web::{ApiResult, Body, By, Created};
 
-use super::{App, TAG, caller, faults};
+use super::{App, TAG, faults};
 use crate::dto::answers::{BatchResult, OpResult};
 use crate::dto::requests::{Bulk, CreateFolder, Delete, Rename, Transfer, TransferKind};
 
@@ -15,11 +15,10 @@ use crate::dto::requests::{Bulk, CreateFolder, Delete, Rename, Transfer, Transfe
 )]
 pub async fn create_folder(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<CreateFolder>,
 ) -> ApiResult<Created<OpResult>> {
-    Ok(Created(app.create_folder(&caller(auth, client), body).await?))
+    Ok(Created(app.create_folder(&requester, body).await?))
 }
 
 /// Rename an item within its directory.
@@ -30,11 +29,10 @@ pub async fn create_folder(
 )]
 pub async fn rename_file(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<Rename>,
 ) -> ApiResult<Created<OpResult>> {
-    Ok(Created(app.rename(&caller(auth, client), body).await?))
+    Ok(Created(app.rename(&requester, body).await?))
 }
 
 /// Move an item into a directory.
@@ -48,13 +46,10 @@ pub async fn rename_file(
 )]
 pub async fn move_file(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<Transfer>,
 ) -> ApiResult<Created<OpResult>> {
-    let done = app
-        .transfer(caller(auth, client), TransferKind::Move, body)
-        .await?;
+    let done = app.transfer(requester, TransferKind::Move, body).await?;
     Ok(Created(done))
 }
 
@@ -68,13 +63,10 @@ pub async fn move_file(
 )]
 pub async fn copy_file(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<Transfer>,
 ) -> ApiResult<Created<OpResult>> {
-    let done = app
-        .transfer(caller(auth, client), TransferKind::Copy, body)
-        .await?;
+    let done = app.transfer(requester, TransferKind::Copy, body).await?;
     Ok(Created(done))
 }
 
@@ -89,11 +81,10 @@ pub async fn copy_file(
 )]
 pub async fn delete_file(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<Delete>,
 ) -> ApiResult<Created<OpResult>> {
-    Ok(Created(app.delete(caller(auth, client), body).await?))
+    Ok(Created(app.delete(requester, body).await?))
 }
 
 /// Do one thing to several items; needs the permission of its own route too.
@@ -104,9 +95,8 @@ pub async fn delete_file(
 )]
 pub async fn bulk_files(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<Bulk>,
 ) -> ApiResult<Created<BatchResult>> {
-    Ok(Created(app.bulk(&caller(auth, client), body).await?))
+    Ok(Created(app.bulk(&requester, body).await?))
 }

@@ -4,9 +4,9 @@ use axum::body::Body as Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use qm_web::{ApiResult, Auth, Body, Client, Created, Framable, Params};
+use qm_web::{ApiResult, Body, By, Created, Framable, Params};
 
-use super::{App, TAG, caller, faults};
+use super::{App, TAG, faults};
 use crate::dto::answers::TicketView;
 use crate::dto::requests::{PathBody, PathQuery, StreamQuery};
 use qm_file_contents::{Media, Plan, asked, disposition};
@@ -24,13 +24,10 @@ const SVG_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox
 )]
 pub async fn media_ticket(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<PathBody>,
 ) -> ApiResult<Created<TicketView>> {
-    Ok(Created(
-        app.issue_ticket(&caller(auth, client), &body.path).await?,
-    ))
+    Ok(Created(app.issue_ticket(&requester, &body.path).await?))
 }
 
 /// The bytes of a file, for whoever has a ticket for it; answers `Range`, `If-Range` and HEAD.

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use qm_kernel::Permission as P;
-use qm_web::{ApiError, Auth, Client, HungUp, Routes, routes};
+use qm_web::{ApiError, Auth, HungUp, Routes, routes};
 
 use crate::dto::requests::{BulkOperation, TorrentAction};
-use crate::service::{Caller, Files, Looker};
+use crate::service::{Files, Looker};
 
 type App = axum::extract::State<Arc<Files>>;
 
@@ -69,10 +69,6 @@ pub fn routes() -> Routes<Arc<Files>> {
         .add(routes!(trash::empty_trash).need(P::FilesDelete))
         .add(routes!(operations::list_operations).need(P::FilesView))
         .add(routes!(operations::cancel_operation).need(P::FilesView))
-}
-
-fn caller(Auth(principal): Auth, Client(client): Client) -> Caller {
-    Caller { principal, client }
 }
 
 impl<S: Sync> FromRequestParts<S> for Looker {

@@ -1,9 +1,9 @@
 //! `/api/files/operations`: list of running operations, and their cancellation.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Client, Json, Path};
+use qm_web::{ApiResult, By, Json, Path};
 
-use super::{App, TAG, caller, faults};
+use super::{App, TAG, faults};
 use crate::dto::answers::{Done, OperationView};
 
 /// The operations that are running, the oldest first. Each is a job too.
@@ -25,10 +25,9 @@ pub async fn list_operations(State(app): App) -> ApiResult<Json<Vec<OperationVie
 )]
 pub async fn cancel_operation(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<Done>> {
-    app.cancel_operation(&caller(auth, client), &id).await?;
+    app.cancel_operation(&requester, &id).await?;
     Ok(Json(Done::YES))
 }

@@ -1,9 +1,9 @@
 //! Previews of deletes, conflicts and cleanups; and the routes that carry out the choice made after them.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created};
+use qm_web::{ApiResult, Body, By, Created};
 
-use super::{App, TAG, caller, faults};
+use super::{App, TAG, faults};
 use crate::dto::answers::BatchResult;
 use crate::dto::choices::{CleanupRun, CleanupScan, FindConflicts, ResolveConflicts};
 use crate::dto::requests::{Delete, PathsBody};
@@ -63,11 +63,10 @@ pub async fn find_conflicts(
 )]
 pub async fn resolve_conflicts(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<ResolveConflicts>,
 ) -> ApiResult<Created<BatchResult>> {
-    Ok(Created(app.resolve_conflicts(&caller(auth, client), body).await?))
+    Ok(Created(app.resolve_conflicts(&requester, body).await?))
 }
 
 /// Items of a folder that may be cleaned up: samples, empty folders, duplicates and the like.
@@ -92,9 +91,8 @@ pub async fn cleanup_preview(
 )]
 pub async fn cleanup_execute(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<CleanupRun>,
 ) -> ApiResult<Created<CleanupResult>> {
-    Ok(Created(app.cleanup(&caller(auth, client), body).await?))
+    Ok(Created(app.cleanup(&requester, body).await?))
 }

@@ -1,9 +1,9 @@
 //! `/api/files/trash`
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
+use qm_web::{ApiResult, Body, By, Created, Json};
 
-use super::{App, TAG, caller, faults};
+use super::{App, TAG, faults};
 use crate::dto::answers::{Done, Removed, Restored, TrashItem};
 use crate::dto::requests::{IdBody, Restore};
 
@@ -21,11 +21,10 @@ pub async fn list_trash(State(app): App) -> ApiResult<Json<Vec<TrashItem>>> {
 )]
 pub async fn restore_trash(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<Restore>,
 ) -> ApiResult<Created<Restored>> {
-    Ok(Created(app.restore(&caller(auth, client), &body).await?))
+    Ok(Created(app.restore(&requester, &body).await?))
 }
 
 /// Remove an item from the trash for good.
@@ -36,11 +35,10 @@ pub async fn restore_trash(
 )]
 pub async fn purge_trash(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<IdBody>,
 ) -> ApiResult<Created<Done>> {
-    app.purge(&caller(auth, client), &body.id).await?;
+    app.purge(&requester, &body.id).await?;
     Ok(Created(Done::YES))
 }
 
@@ -48,9 +46,8 @@ pub async fn purge_trash(
 #[utoipa::path(post, path = "/api/files/trash/empty", tag = TAG, responses((status = 201, body = Removed), faults::EmptyTrash))]
 pub async fn empty_trash(
     State(app): App,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(()): Body<()>,
 ) -> ApiResult<Created<Removed>> {
-    Ok(Created(app.empty_trash(&caller(auth, client)).await?))
+    Ok(Created(app.empty_trash(&requester).await?))
 }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use qm_kernel::{ClientInfo, ErrorKind, Principal};
+use qm_kernel::{Caller, ErrorKind};
 use qm_ports::carry::{
     CarryError, DataCheck, DataFile, DataMove, DataMover, DataPlace, DataSeen, Sighting, Stayed, Whereabouts,
 };
 
 use super::operations::{Outcome, Subject};
-use super::{Caller, Files, lane_of};
+use super::{Files, lane_of};
 use crate::error::FilesError;
 use qm_confined::{FsError, Roots};
 use qm_file_operations::{self as ops, Control, Lane};
@@ -141,11 +141,8 @@ impl DataMover for Files {
             .await
     }
 
-    async fn carry(&self, job: &DataMove, by: Option<(&Principal, &ClientInfo)>) -> Result<(), CarryError> {
-        let caller = by.map(|(principal, client)| Caller {
-            principal: principal.clone(),
-            client: client.clone(),
-        });
+    async fn carry(&self, job: &DataMove, by: Option<Caller<'_>>) -> Result<(), CarryError> {
+        let caller = by.map(Caller::to_requester);
         let caller = caller.as_ref();
         let subject = Subject {
             operation: OPERATION,

@@ -326,10 +326,7 @@ impl Files {
             along: &along,
         };
         for torrent in torrents {
-            let removed = self
-                .payloads
-                .remove(torrent, removal, &caller.principal, &caller.client)
-                .await;
+            let removed = self.payloads.remove(torrent, removal, caller.caller()).await;
             if let Err(error) = removed {
                 tracing::warn!(
                     hash = torrent.hash,

@@ -29,7 +29,9 @@ use std::sync::{Arc, Mutex};
 
 use qm_db::Db;
 use qm_jobs::Jobs;
-use qm_kernel::{ClientInfo, Ctx, Principal, Secret};
+/// User who makes a change, and the client it comes from; operations keep it.
+pub use qm_kernel::Requester as Caller;
+use qm_kernel::{Ctx, Secret};
 use qm_platform::{Acting, Audit, Ground, Settings};
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
@@ -72,13 +74,6 @@ pub struct FilesDeps {
     pub file_roots: Vec<String>,
     /// The server's own places, which are never shown, wherever they lie.
     pub own: Vec<OwnPlace>,
-}
-
-/// User who makes a change, and the client it comes from.
-#[derive(Clone)]
-pub struct Caller {
-    pub principal: Principal,
-    pub client: ClientInfo,
 }
 
 /// User who asks to read; the work stops when the connection closes.

@@ -5,3 +5,4 @@ pub mod metadata;
 pub mod repair;
 pub mod shows;
 pub mod titles;
+

@@ -2,8 +2,7 @@
 
 use axum::extract::State;
 use qm_media::dto::items::RowView;
-use qm_platform::Caller;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::items::{ItemInput, MatchInput};
@@ -15,16 +14,13 @@ use crate::dto::items::{ItemInput, MatchInput};
 )]
 pub async fn update_item(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(input): Body<ItemInput>,
 ) -> ApiResult<Json<RowView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.edit_item(caller, &id, input.into()).await?.into()))
+    Ok(Json(
+        app.edit_item(requester.caller(), &id, input.into()).await?.into(),
+    ))
 }
 
 /// Says what an item is: it counts as matched by hand, and no scan says otherwise. With nothing said its name and folders are read again.
@@ -34,16 +30,11 @@ pub async fn update_item(
 )]
 pub async fn match_item(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(input): Body<MatchInput>,
 ) -> ApiResult<Created<RowView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let item = app.match_item(caller, &id, input.into()).await?;
+    let item = app.match_item(requester.caller(), &id, input.into()).await?;
     Ok(Created(item.into()))
 }
 
@@ -54,15 +45,10 @@ pub async fn match_item(
 )]
 pub async fn unmatch_item(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<RowView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.unmatch_item(caller, &id).await?.into()))
+    Ok(Created(app.unmatch_item(requester.caller(), &id).await?.into()))
 }
 
 /// Keeps an item as it is: scans and matches leave it alone.
@@ -72,15 +58,12 @@ pub async fn unmatch_item(
 )]
 pub async fn lock_item(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<RowView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.lock_item(caller, &id, true).await?.into()))
+    Ok(Created(
+        app.lock_item(requester.caller(), &id, true).await?.into(),
+    ))
 }
 
 /// Lets an item be changed again.
@@ -90,13 +73,10 @@ pub async fn lock_item(
 )]
 pub async fn unlock_item(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<RowView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.lock_item(caller, &id, false).await?.into()))
+    Ok(Created(
+        app.lock_item(requester.caller(), &id, false).await?.into(),
+    ))
 }

@@ -2,8 +2,7 @@
 
 use axum::extract::State;
 use qm_media::dto::items::MetadataView;
-use qm_platform::Caller;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::metadata::MetadataInput;
@@ -15,15 +14,10 @@ use crate::dto::metadata::MetadataInput;
 )]
 pub async fn fetch_item_metadata(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<MetadataView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.fetch_metadata(caller, &id).await?.into()))
+    Ok(Created(app.fetch_metadata(requester.caller(), &id).await?.into()))
 }
 
 /// Says something of an item, locked or not. No provider says otherwise from then on.
@@ -33,14 +27,13 @@ pub async fn fetch_item_metadata(
 )]
 pub async fn update_item_metadata(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(input): Body<MetadataInput>,
 ) -> ApiResult<Json<MetadataView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.describe_item(caller, &id, input.into()).await?.into()))
+    Ok(Json(
+        app.describe_item(requester.caller(), &id, input.into())
+            .await?
+            .into(),
+    ))
 }

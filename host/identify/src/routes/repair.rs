@@ -1,8 +1,7 @@
 //! `/api/media/repair`
 
 use axum::extract::State;
-use qm_platform::Caller;
-use qm_web::{ApiResult, Auth, Client, Created, Json};
+use qm_web::{ApiResult, By, Created, Json};
 
 use super::{App, faults};
 use crate::dto::repair::{RepairPreviewView, RepairedView};
@@ -23,14 +22,6 @@ pub async fn preview_movie_identity(State(app): App) -> ApiResult<Json<RepairPre
     post, path = "/api/media/repair/movie-identity/apply", tag = "media",
     responses((status = 201, body = RepairedView), faults::Repair)
 )]
-pub async fn apply_movie_identity(
-    State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
-) -> ApiResult<Created<RepairedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.apply_repair(caller).await?.into()))
+pub async fn apply_movie_identity(State(app): App, By(requester): By) -> ApiResult<Created<RepairedView>> {
+    Ok(Created(app.apply_repair(requester.caller()).await?.into()))
 }

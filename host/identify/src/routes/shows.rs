@@ -2,8 +2,7 @@
 
 use axum::extract::State;
 use qm_media::dto::shows::{SeasonView, ShowMetadataView};
-use qm_platform::Caller;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::shows::{IdentityInput, IdentityView, RefreshedView, SeasonInput, ShowMetadataInput};
@@ -16,15 +15,10 @@ use crate::dto::shows::{IdentityInput, IdentityView, RefreshedView, SeasonInput,
 )]
 pub async fn refresh_show_metadata(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<RefreshedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let refreshed = app.refresh_show(caller, &id).await?;
+    let refreshed = app.refresh_show(requester.caller(), &id).await?;
     Ok(Created(RefreshedView::of(id, refreshed)))
 }
 
@@ -35,16 +29,11 @@ pub async fn refresh_show_metadata(
 )]
 pub async fn update_show_identity(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(input): Body<IdentityInput>,
 ) -> ApiResult<Json<IdentityView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let (show, path, episodes_updated) = app.identify_show(caller, &id, input.into()).await?;
+    let (show, path, episodes_updated) = app.identify_show(requester.caller(), &id, input.into()).await?;
     Ok(Json(IdentityView {
         show: (show, path).into(),
         episodes_updated,
@@ -58,16 +47,15 @@ pub async fn update_show_identity(
 )]
 pub async fn update_show_metadata(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(input): Body<ShowMetadataInput>,
 ) -> ApiResult<Json<ShowMetadataView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.describe_show(caller, &id, input.into()).await?.into()))
+    Ok(Json(
+        app.describe_show(requester.caller(), &id, input.into())
+            .await?
+            .into(),
+    ))
 }
 
 /// Says something of a season, also of one without episodes. Specials are season 0.
@@ -78,15 +66,12 @@ pub async fn update_show_metadata(
 )]
 pub async fn update_season(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path((id, number)): Path<(String, String)>,
     Body(input): Body<SeasonInput>,
 ) -> ApiResult<Json<SeasonView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let season = app.describe_season(caller, &id, &number, input.into()).await?;
+    let season = app
+        .describe_season(requester.caller(), &id, &number, input.into())
+        .await?;
     Ok(Json(season.into()))
 }

@@ -1,8 +1,7 @@
 //! `/api/media/items`: identification of items.
 
 use axum::extract::State;
-use qm_platform::Caller;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Path};
+use qm_web::{ApiResult, Body, By, Created, Path};
 
 use super::{App, faults};
 use crate::dto::titles::{ReidentifyInput, TallyView, TitledbMatchInput, TitledbMatchView};
@@ -15,15 +14,12 @@ use crate::dto::titles::{ReidentifyInput, TallyView, TitledbMatchInput, TitledbM
 )]
 pub async fn reidentify_items(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<ReidentifyInput>,
 ) -> ApiResult<Created<TallyView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.reidentify(caller, input.into()).await?.into()))
+    Ok(Created(
+        app.reidentify(requester.caller(), input.into()).await?.into(),
+    ))
 }
 
 /// Says which title of the data set an item is, be it locked or not: it counts as matched by hand.
@@ -33,17 +29,12 @@ pub async fn reidentify_items(
 )]
 pub async fn match_item_titledb(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(input): Body<TitledbMatchInput>,
 ) -> ApiResult<Created<TitledbMatchView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let titled = app
-        .entitle_item(caller, &id, &input.titledb_id, input.confidence)
+        .entitle_item(requester.caller(), &id, &input.titledb_id, input.confidence)
         .await?;
     Ok(Created(titled.into()))
 }

@@ -1,7 +1,7 @@
 //! Changes that people make to shows and seasons.
 
 use qm_db::Tx;
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_media::LibraryError;
 use qm_media::model::details::{IdentityEdit, MANUAL, Season, SeasonEdit, ShowEdit, ShowMetadata};
 use qm_media::model::show::Show;
@@ -9,7 +9,6 @@ use qm_media::repo;
 use qm_media::service::find::show as find_show;
 use qm_media::service::find::show_with_directory;
 use qm_media_names::place;
-use qm_platform::Caller;
 use qm_platform::{Actor, AuditEntry};
 use serde_json::{Value, json};
 

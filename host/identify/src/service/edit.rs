@@ -1,7 +1,7 @@
 //! Decisions of people about an item: its identity, that it is unmatched, that it is locked.
 
 use qm_db::Tx;
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_media::LibraryError;
 use qm_media::model::item::{Edit, Item};
 use qm_media::model::view::Listed;
@@ -10,7 +10,6 @@ use qm_media::service::find::listed_item;
 use qm_media_names::name::identify;
 use qm_media_names::place;
 use qm_platform::Actor;
-use qm_platform::Caller;
 use serde_json::json;
 
 use super::Identification;

@@ -1,7 +1,7 @@
 //! Choice of a title of the data set for an item, made by a person.
 
 use qm_db::Tx;
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_media::LibraryError;
 use qm_media::model::external::{ExternalId, TITLEDB, page};
 use qm_media::model::item::Item;
@@ -9,7 +9,6 @@ use qm_media::model::metadata::{ItemMetadata, question};
 use qm_media::model::titles::{Titled, TitledNews, is_series};
 use qm_media::repo;
 use qm_media::service::find::listed_item;
-use qm_platform::Caller;
 use qm_ports::metadata::{Metadata, Told as Said};
 use qm_ports::titledb::TitleRecord;
 use qm_realtime::Room;

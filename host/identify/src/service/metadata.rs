@@ -1,14 +1,13 @@
 //! Metadata of items: asked of providers, or entered by people.
 
 use qm_db::Tx;
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_media::LibraryError;
 use qm_media::model::external::{self, TITLEDB};
 use qm_media::model::item::Item;
 use qm_media::model::metadata::{ItemMetadata, MetadataEdit, lookup, question};
 use qm_media::repo;
 use qm_media_names::place;
-use qm_platform::Caller;
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_ports::metadata::{ExternalId, Lookup, Silent, Told};
 use serde_json::{Value, json};

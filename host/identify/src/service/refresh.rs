@@ -4,14 +4,13 @@
 //! leaves it as it was.
 
 use qm_db::Tx;
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_media::LibraryError;
 use qm_media::model::details::{Refreshed, ShowMetadata};
 use qm_media::model::external::{PROVIDER_A, PROVIDER_B, TITLEDB};
 use qm_media::model::show::Show;
 use qm_media::repo;
 use qm_media::service::find::show as find_show;
-use qm_platform::Caller;
 use qm_platform::{AuditResult, judge_alone};
 use qm_ports::metadata::{Alone, ExternalId, Lookup, LookupKind, Metadata};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob};
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_media::LibraryError;
 use qm_media::lanes::COMPUTE;
 use qm_media::model::titles::{Tally, Which};
@@ -16,7 +16,6 @@ use qm_media::repo;
 use qm_media::service::jobs::{self, Stop, in_service, stopped};
 use qm_media_names::name::identify;
 use qm_media_names::place;
-use qm_platform::Caller;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

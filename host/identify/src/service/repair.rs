@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use qm_jobs::{Done, JobContext, JobError, JobHandler, JobType, NewJob};
-use qm_kernel::{Permission, Timestamp};
+use qm_kernel::{Caller, Permission, Timestamp};
 use qm_media::LibraryError;
 use qm_media::model::external::{ExternalId, TITLEDB, page};
 use qm_media::model::library::paths;
@@ -16,7 +16,6 @@ use qm_media::model::titles::picked;
 use qm_media::repo;
 use qm_media::service::jobs::{self, in_service, stopped};
 use qm_media_names::place;
-use qm_platform::Caller;
 use qm_ports::metadata::{Lookup, LookupKind};
 use qm_ports::titledb::{TitleKind, TitleQuestion};
 use qm_titles::{Picked, turned};

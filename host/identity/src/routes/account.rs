@@ -1,9 +1,9 @@
 //! `/api/account`: the caller's own profile, password and second factor.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
+use qm_web::{ApiResult, Body, By, Created, Json};
 
-use super::{caller, faults};
+use super::faults;
 use crate::dto::Done;
 use crate::dto::account::{
     CodeRequest, PasswordRequest, ProfileView, RecoveryCodes, TwoFactorSetup, TwoFactorView, UpdateProfile,
@@ -18,12 +18,8 @@ const TAG: &str = "account";
     get, path = "/api/account/profile", tag = TAG,
     responses((status = 200, description = "The profile", body = ProfileView), faults::OwnAccount),
 )]
-pub async fn profile(
-    State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
-) -> ApiResult<Json<ProfileView>> {
-    let profile = identity.profile(caller(&auth, &client)).await?;
+pub async fn profile(State(identity): State<Identity>, By(requester): By) -> ApiResult<Json<ProfileView>> {
+    let profile = identity.profile(requester.caller()).await?;
     Ok(Json(profile.into()))
 }
 
@@ -37,13 +33,10 @@ pub async fn profile(
 )]
 pub async fn update_profile(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<UpdateProfile>,
 ) -> ApiResult<Json<ProfileView>> {
-    let profile = identity
-        .update_profile(caller(&auth, &client), body.into())
-        .await?;
+    let profile = identity.update_profile(requester.caller(), body.into()).await?;
     Ok(Json(profile.into()))
 }
 
@@ -57,8 +50,7 @@ pub async fn update_profile(
 )]
 pub async fn password(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(request): Body<ChangePasswordRequest>,
 ) -> ApiResult<Created<Done>> {
     let ChangePasswordRequest {
@@ -67,7 +59,7 @@ pub async fn password(
     } = request;
     identity
         .change_password(
-            caller(&auth, &client),
+            requester.caller(),
             &current_password,
             &new_password,
             "account.password_changed",
@@ -83,10 +75,9 @@ pub async fn password(
 )]
 pub async fn two_factor(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
 ) -> ApiResult<Json<TwoFactorView>> {
-    let enabled = identity.two_factor_enabled(caller(&auth, &client)).await?;
+    let enabled = identity.two_factor_enabled(requester.caller()).await?;
     Ok(Json(TwoFactorView { enabled }))
 }
 
@@ -99,10 +90,9 @@ pub async fn two_factor(
 )]
 pub async fn setup(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
 ) -> ApiResult<Created<TwoFactorSetup>> {
-    let setup = identity.setup_two_factor(caller(&auth, &client)).await?;
+    let setup = identity.setup_two_factor(requester.caller()).await?;
     Ok(Created(setup.into()))
 }
 
@@ -116,12 +106,11 @@ pub async fn setup(
 )]
 pub async fn enable(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(request): Body<CodeRequest>,
 ) -> ApiResult<Created<RecoveryCodes>> {
     let codes = identity
-        .enable_two_factor(caller(&auth, &client), request.code.expose())
+        .enable_two_factor(requester.caller(), request.code.expose())
         .await?;
     Ok(Created(codes.into()))
 }
@@ -136,12 +125,11 @@ pub async fn enable(
 )]
 pub async fn disable(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(request): Body<PasswordRequest>,
 ) -> ApiResult<Created<Done>> {
     identity
-        .disable_two_factor(caller(&auth, &client), &request.password)
+        .disable_two_factor(requester.caller(), &request.password)
         .await?;
     Ok(Created(Done::YES))
 }
@@ -154,12 +142,11 @@ pub async fn disable(
 )]
 pub async fn recovery(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(request): Body<CodeRequest>,
 ) -> ApiResult<Created<RecoveryCodes>> {
     let codes = identity
-        .renew_recovery_codes(caller(&auth, &client), request.code.expose())
+        .renew_recovery_codes(requester.caller(), request.code.expose())
         .await?;
     Ok(Created(codes.into()))
 }

@@ -1,9 +1,9 @@
 //! `/api/api-keys`: the caller's own keys.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Path};
 
-use super::{caller, faults};
+use super::faults;
 use crate::dto::IdView;
 use crate::dto::api_keys::{ApiKeyView, CreateApiKey, CreatedApiKey};
 use crate::service::Identity;
@@ -17,10 +17,9 @@ const TAG: &str = "api-keys";
 )]
 pub async fn list_api_keys(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
 ) -> ApiResult<Json<Vec<ApiKeyView>>> {
-    let keys = identity.api_keys(caller(&auth, &client)).await?;
+    let keys = identity.api_keys(requester.caller()).await?;
     Ok(Json(keys.into_iter().map(ApiKeyView::from).collect()))
 }
 
@@ -34,14 +33,11 @@ pub async fn list_api_keys(
 )]
 pub async fn create_api_key(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<CreateApiKey>,
 ) -> ApiResult<Created<CreatedApiKey>> {
     let CreateApiKey { name, scopes } = body;
-    let made = identity
-        .create_api_key(caller(&auth, &client), name, scopes)
-        .await?;
+    let made = identity.create_api_key(requester.caller(), name, scopes).await?;
     Ok(Created(made.into()))
 }
 
@@ -55,10 +51,9 @@ pub async fn create_api_key(
 )]
 pub async fn revoke_api_key(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<IdView>> {
-    identity.revoke_api_key(caller(&auth, &client), &id).await?;
+    identity.revoke_api_key(requester.caller(), &id).await?;
     Ok(Json(IdView { id }))
 }

@@ -1,9 +1,9 @@
 //! `/api/auth`: login, refresh, logout, me, change of password.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
+use qm_web::{ApiResult, Auth, Body, By, Client, Created, Json};
 
-use super::{caller, faults};
+use super::faults;
 use crate::dto::Done;
 use crate::dto::auth::{
     AuthUser, ChangePasswordRequest, LoginRequest, LogoutRequest, RefreshRequest, TokenResponse,
@@ -72,11 +72,10 @@ pub async fn refresh(
 )]
 pub async fn logout(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(_): Body<LogoutRequest>,
 ) -> ApiResult<Created<Done>> {
-    identity.logout(caller(&auth, &client)).await?;
+    identity.logout(requester.caller()).await?;
     Ok(Created(Done::YES))
 }
 
@@ -100,8 +99,7 @@ pub async fn me(State(identity): State<Identity>, Auth(principal): Auth) -> ApiR
 )]
 pub async fn change_password(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(request): Body<ChangePasswordRequest>,
 ) -> ApiResult<Created<Done>> {
     let ChangePasswordRequest {
@@ -110,7 +108,7 @@ pub async fn change_password(
     } = request;
     identity
         .change_password(
-            caller(&auth, &client),
+            requester.caller(),
             &current_password,
             &new_password,
             "auth.change_password",

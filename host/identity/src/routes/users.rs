@@ -1,9 +1,9 @@
 //! `/api/users`: users and the roles they can have.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Params, Path};
 
-use super::{caller, faults};
+use super::faults;
 use crate::dto::IdView;
 use crate::dto::users::{CreateUser, RoleView, UpdateUser, UserPage, UserQuery, UserView};
 use crate::service::Identity;
@@ -47,11 +47,10 @@ pub async fn list_roles(State(identity): State<Identity>) -> ApiResult<Json<Vec<
 )]
 pub async fn create_user(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Body(body): Body<CreateUser>,
 ) -> ApiResult<Created<UserView>> {
-    let user = identity.add_user(caller(&auth, &client), body.into()).await?;
+    let user = identity.add_user(requester.caller(), body.into()).await?;
     Ok(Created(user.into()))
 }
 
@@ -67,14 +66,11 @@ pub async fn create_user(
 )]
 pub async fn update_user(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(body): Body<UpdateUser>,
 ) -> ApiResult<Json<UserView>> {
-    let user = identity
-        .update_user(caller(&auth, &client), &id, body.into())
-        .await?;
+    let user = identity.update_user(requester.caller(), &id, body.into()).await?;
     Ok(Json(user.into()))
 }
 
@@ -86,10 +82,9 @@ pub async fn update_user(
 )]
 pub async fn delete_user(
     State(identity): State<Identity>,
-    auth: Auth,
-    client: Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<IdView>> {
-    identity.delete_user(caller(&auth, &client), &id).await?;
+    identity.delete_user(requester.caller(), &id).await?;
     Ok(Json(IdView { id }))
 }

@@ -1,7 +1,7 @@
 //! Reading and changing the caller's own account.
 
 use qm_db::Tx;
-use qm_kernel::{Timestamp, timezone};
+use qm_kernel::{Caller, Timestamp, timezone};
 use qm_platform::{ActingError, AuditEntry, AuditResult};
 use serde_json::json;
 
@@ -9,8 +9,9 @@ use crate::error::IdentityError;
 use crate::model::{Change, Profile, ProfileChange};
 use crate::repo;
 use crate::repo::users::UserRow;
+use crate::service::Identity;
+use crate::service::acting::lock_caller;
 use crate::service::guesses::Door;
-use crate::service::{Caller, Identity};
 
 impl Identity {
     /// The caller's own profile, read fresh.
@@ -39,7 +40,7 @@ impl Identity {
         };
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let (actor, mut user) = caller.acting_for_self(&mut tx).await?;
+        let (actor, mut user) = lock_caller(&mut tx, caller).await?;
         let mut fields = Vec::new();
         if let Some(email) = change.email.filter(|email| *email != user.email) {
             fields.push("email");
@@ -89,7 +90,7 @@ impl Identity {
     ) -> Result<(), IdentityError> {
         self.inner.guesses.failed(Door::Account, &user.username);
         let mut tx = self.inner.db.begin_write().await?;
-        let (actor, _) = caller.acting_for_self(&mut tx).await?;
+        let (actor, _) = lock_caller(&mut tx, caller).await?;
         let entry = AuditEntry {
             result: AuditResult::Failure,
             ..actor.entry(action, caller.client)

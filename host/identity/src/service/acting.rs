@@ -4,13 +4,13 @@
 
 use async_trait::async_trait;
 use qm_db::Tx;
-use qm_kernel::{Permission, PermissionSet, Principal, Role};
+use qm_kernel::{Caller, Permission, PermissionSet, Principal, Role};
 use qm_platform::{Acting, ActingError, Actor};
 
 use crate::error::IdentityError;
 use crate::repo;
 use crate::repo::users::UserRow;
-use crate::service::{Caller, Identity};
+use crate::service::Identity;
 
 #[async_trait]
 impl Acting for Identity {
@@ -37,17 +37,19 @@ impl Acting for Identity {
     }
 }
 
-impl Caller<'_> {
-    /// The caller, who must still hold `needed`; see [`Acting::judge`].
-    pub(super) async fn acting(self, tx: &mut Tx, needed: Permission) -> Result<Actor, IdentityError> {
-        let (actor, _) = judge(tx, self.principal, &[needed]).await?;
-        Ok(actor)
-    }
+/// The caller, who must still hold `needed`; see [`Acting::judge`].
+pub(super) async fn judge_caller(
+    tx: &mut Tx,
+    caller: Caller<'_>,
+    needed: Permission,
+) -> Result<Actor, IdentityError> {
+    let (actor, _) = judge(tx, caller.principal, &[needed]).await?;
+    Ok(actor)
+}
 
-    /// The caller with their own row, for changes of their own account.
-    pub(super) async fn acting_for_self(self, tx: &mut Tx) -> Result<(Actor, UserRow), IdentityError> {
-        Ok(judge(tx, self.principal, &[]).await?)
-    }
+/// The caller with their own row, for changes of their own account.
+pub(super) async fn lock_caller(tx: &mut Tx, caller: Caller<'_>) -> Result<(Actor, UserRow), IdentityError> {
+    Ok(judge(tx, caller.principal, &[]).await?)
 }
 
 async fn judge(

@@ -1,6 +1,6 @@
 //! API keys of the caller. Clients may show them; no route accepts one as a credential.
 
-use qm_kernel::{Permission, Timestamp};
+use qm_kernel::{Caller, Permission, Timestamp};
 use serde_json::json;
 
 use crate::error::IdentityError;
@@ -9,7 +9,8 @@ use crate::model::answers::{ApiKey, NewApiKey};
 use crate::model::api_key;
 use crate::repo;
 use crate::repo::api_keys::NewKey;
-use crate::service::{Caller, Identity};
+use crate::service::Identity;
+use crate::service::acting::judge_caller;
 
 /// Tries for an unused prefix: with 48 random bits a second one is hardly ever needed.
 const ATTEMPTS: usize = 4;
@@ -45,7 +46,7 @@ impl Identity {
         let id = self.inner.ctx.id();
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let actor = caller.acting(&mut tx, Permission::ApikeysManage).await?;
+        let actor = judge_caller(&mut tx, caller, Permission::ApikeysManage).await?;
         let mut issued = None;
         for _ in 0..ATTEMPTS {
             let prefix = api_key::new_prefix(&self.inner.ctx);
@@ -85,7 +86,7 @@ impl Identity {
     #[tracing::instrument(name = "identity.revoke_api_key", skip_all)]
     pub async fn revoke_api_key(&self, caller: Caller<'_>, id: &str) -> Result<(), IdentityError> {
         let mut tx = self.inner.db.begin_write().await?;
-        let actor = caller.acting(&mut tx, Permission::ApikeysManage).await?;
+        let actor = judge_caller(&mut tx, caller, Permission::ApikeysManage).await?;
         let now = self.inner.ctx.now();
         if let Some((name, prefix)) = repo::api_keys::revoke(&mut tx, caller.user_id(), id, now).await? {
             let mut entry = actor.entry("apikeys.revoke", caller.client);

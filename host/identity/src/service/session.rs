@@ -6,7 +6,7 @@
 //! user's row first.
 
 use qm_db::Tx;
-use qm_kernel::{AddressBlock, ClientInfo, Secret, Timestamp};
+use qm_kernel::{AddressBlock, Caller, ClientInfo, Secret, Timestamp};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
@@ -17,9 +17,10 @@ use crate::model::refresh;
 use crate::repo;
 use crate::repo::tokens::{NewToken, TokenRow};
 use crate::repo::users::UserRow;
+use crate::service::acting::lock_caller;
 use crate::service::guesses::Door;
 use crate::service::token::Subject;
-use crate::service::{Caller, Identity, account_of};
+use crate::service::{Identity, account_of};
 
 impl Identity {
     /// Exchanges a refresh token for the next one of its family. Of two concurrent exchanges of one token exactly one
@@ -118,7 +119,7 @@ impl Identity {
         let hash = self.inner.passwords.hash(new, Some(by)).await?;
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let (actor, _) = caller.acting_for_self(&mut tx).await?;
+        let (actor, _) = lock_caller(&mut tx, caller).await?;
         if !repo::users::set_password(&mut tx, &user, &hash, now).await? {
             // Another request changed it first, so the checked password is outdated.
             return Err(IdentityError::WrongCurrentPassword);

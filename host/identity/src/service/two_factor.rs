@@ -1,6 +1,6 @@
 //! Second factor of the own account: setup, enabling with a first code, disabling, new recovery codes.
 
-use qm_kernel::Secret;
+use qm_kernel::{Caller, Secret};
 use qm_platform::Settings;
 use qm_platform::settings::PRODUCT_NAME;
 use serde_json::json;
@@ -11,8 +11,9 @@ use crate::model::answers::Setup;
 use crate::model::{qr, recovery, totp};
 use crate::repo;
 use crate::repo::users::UserRow;
+use crate::service::acting::lock_caller;
 use crate::service::guesses::Door;
-use crate::service::{Caller, Identity, Inner};
+use crate::service::{Identity, Inner};
 
 const ENABLED: &str = "account.2fa_enabled";
 const DISABLED: &str = "account.2fa_disabled";
@@ -50,7 +51,7 @@ impl Identity {
         let seed = totp::new_seed(&self.inner.ctx);
         let sealed = self.inner.cipher.encrypt(seed.expose());
         let mut tx = self.inner.db.begin_write().await?;
-        caller.acting_for_self(&mut tx).await?;
+        lock_caller(&mut tx, caller).await?;
         let issuer = Settings::new(self.inner.ctx.clone(), self.inner.cipher.clone())
             .get(&mut tx, &PRODUCT_NAME)
             .await?;
@@ -90,7 +91,7 @@ impl Identity {
         };
         let issued = recovery::issue(&self.inner.ctx);
         let mut tx = self.inner.db.begin_write().await?;
-        let (actor, _) = caller.acting_for_self(&mut tx).await?;
+        let (actor, _) = lock_caller(&mut tx, caller).await?;
         if !repo::users::enable_totp(&mut tx, &user, step, &json!(issued.hashes).to_string(), now).await? {
             // Set up anew, or enabled, since it was read: the code belongs to an outdated seed.
             return Err(IdentityError::InvalidVerificationCode);
@@ -117,7 +118,7 @@ impl Identity {
         }
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let (actor, current) = caller.acting_for_self(&mut tx).await?;
+        let (actor, current) = lock_caller(&mut tx, caller).await?;
         if current.password_hash != user.password_hash {
             return Err(IdentityError::IncorrectPassword);
         }
@@ -152,7 +153,7 @@ impl Identity {
         let issued = recovery::issue(&self.inner.ctx);
         let hashes = json!(issued.hashes).to_string();
         let mut tx = self.inner.db.begin_write().await?;
-        let (actor, _) = caller.acting_for_self(&mut tx).await?;
+        let (actor, _) = lock_caller(&mut tx, caller).await?;
         if !repo::users::renew_recovery_codes(&mut tx, &user, step, &hashes, self.inner.ctx.now()).await? {
             drop(tx);
             // Used before, or the second factor changed since it was read: the code is not valid now.

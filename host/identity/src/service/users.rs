@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use qm_db::Tx;
-use qm_kernel::{PageQuery, Permission, Role, Timestamp};
+use qm_kernel::{Caller, PageQuery, Permission, Role, Timestamp};
 use qm_platform::{Actor, AuditEntry};
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,8 @@ use crate::model::answers::{FullRole, Link, UserList, UserRequest};
 use crate::model::{Listed, NewUser, UserChange};
 use crate::repo;
 use crate::repo::users::UserRow;
-use crate::service::{Caller, Identity};
+use crate::service::Identity;
+use crate::service::acting::judge_caller;
 
 impl Identity {
     /// A page of users, oldest first.
@@ -60,7 +61,7 @@ impl Identity {
         let hash = self.inner.passwords.hash(&user.password, by).await?;
         let now = self.inner.ctx.now();
         let mut tx = self.inner.db.begin_write().await?;
-        let actor = caller.acting(&mut tx, Permission::UsersManage).await?;
+        let actor = judge_caller(&mut tx, caller, Permission::UsersManage).await?;
         guard_grant(actor.is_super_admin(), &request.role_names)?;
         let id = self.insert_user(&mut tx, &user, &hash, now).await?;
         let metadata = json!({ "username": user.username, "roles": user.roles });
@@ -234,7 +235,7 @@ async fn hold(
     id: &str,
 ) -> Result<(Actor, UserRow, Vec<Role>), IdentityError> {
     repo::roles::lock(tx, Role::SuperAdmin).await?;
-    let actor = caller.acting(tx, Permission::UsersManage).await?;
+    let actor = judge_caller(tx, caller, Permission::UsersManage).await?;
     let user = repo::users::lock(tx, id)
         .await?
         .ok_or(IdentityError::UserNotFound)?;

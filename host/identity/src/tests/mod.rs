@@ -21,13 +21,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Db, FromRow, sql};
-use qm_kernel::{ClientInfo, Ctx, Principal, Role, Secret, Timestamp};
+use qm_kernel::{Caller, ClientInfo, Ctx, Principal, Role, Secret, Timestamp};
 use qm_platform::{Audit, Cipher};
 use qm_test_base::{Hands, Heard, START_MS, frozen};
 use serde_json::Value;
 
 use crate::{
-    Caller, Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, NewUser, Pace, Session,
+    Credentials, FirstAdmin, HashCost, Identity, IdentityDeps, IdentityError, NewUser, Pace, Session,
     TokenService,
 };
 

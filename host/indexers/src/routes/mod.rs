@@ -12,14 +12,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use qm_kernel::Permission as P;
 use qm_ports::indexer::Candidate;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path, Routes, routes};
+use qm_web::{ApiResult, Auth, Body, By, Created, Json, Params, Path, Routes, routes};
 
 use crate::dto::answers::{
     CandidateView, DeletedView, ImplementationView, IndexerView, SearchView, TestView,
 };
 use crate::dto::requests::{ChangedIndexer, NewIndexer, NewSearch, SearchQuery};
 use crate::model::change::Shown;
-use crate::service::{Caller, Indexers};
+use crate::service::Indexers;
 
 type App = State<Arc<Indexers>>;
 
@@ -80,15 +80,10 @@ async fn list_indexers(State(app): App, Auth(principal): Auth) -> ApiResult<Json
 )]
 async fn create_indexer(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(new): Body<NewIndexer>,
 ) -> ApiResult<Created<IndexerView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let made = app.create(caller, new.into()).await?;
+    let made = app.create(requester.caller(), new.into()).await?;
     Ok(Created(view(&app, made)))
 }
 
@@ -138,16 +133,14 @@ async fn get_indexer(
 )]
 async fn update_indexer(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(change): Body<ChangedIndexer>,
 ) -> ApiResult<Json<IndexerView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(view(&app, app.update(caller, &id, change.into()).await?)))
+    Ok(Json(view(
+        &app,
+        app.update(requester.caller(), &id, change.into()).await?,
+    )))
 }
 
 /// Deletes an indexer.
@@ -157,15 +150,10 @@ async fn update_indexer(
 )]
 async fn delete_indexer(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<DeletedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    app.delete(caller, &id).await?;
+    app.delete(requester.caller(), &id).await?;
     Ok(Json(DeletedView { id, deleted: true }))
 }
 
@@ -176,16 +164,11 @@ async fn delete_indexer(
 )]
 async fn test_indexer(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<TestView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let (indexer, answer) = TestView::split(app.test(caller, &id).await?);
-    let indexer = view(&app, app.shown(indexer)).seen_by(&principal);
+    let (indexer, answer) = TestView::split(app.test(requester.caller(), &id).await?);
+    let indexer = view(&app, app.shown(indexer)).seen_by(&requester.principal);
     Ok(Created(TestView::new(indexer, answer)))
 }
 

@@ -1,13 +1,12 @@
 //! `/api/integrations/indexer_proxy`: the link to the aggregator, and taking over its indexers.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
+use qm_web::{ApiResult, Body, By, Created, Json};
 
 use super::{App, faults};
 use crate::dto::proxy::{
     ChangedLink, ImportView, LinkStatusView, LinkTestView, LinkTrial, LinkView, OpenedView,
 };
-use crate::service::Caller;
 
 /// The link to the indexer aggregator, as it is stored.
 #[utoipa::path(
@@ -24,15 +23,12 @@ pub async fn show_indexer_proxy(State(app): App) -> ApiResult<Json<LinkView>> {
 )]
 pub async fn change_indexer_proxy(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(change): Body<ChangedLink>,
 ) -> ApiResult<Json<LinkView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.change_link(caller, change.into()).await?.into()))
+    Ok(Json(
+        app.change_link(requester.caller(), change.into()).await?.into(),
+    ))
 }
 
 /// Asks the aggregator who it is. That it does not answer is no error of this operation: it stands in the answer, and with the
@@ -43,15 +39,12 @@ pub async fn change_indexer_proxy(
 )]
 pub async fn test_indexer_proxy(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(trial): Body<LinkTrial>,
 ) -> ApiResult<Created<LinkTestView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.try_link(caller, trial.into()).await?.into()))
+    Ok(Created(
+        app.try_link(requester.caller(), trial.into()).await?.into(),
+    ))
 }
 
 /// Asks the aggregator whether it answers now, unless the link is disabled or has no key.
@@ -68,16 +61,8 @@ pub async fn get_indexer_proxy_status(State(app): App) -> ApiResult<Json<LinkSta
     post, path = "/api/integrations/indexer_proxy/open", tag = "indexers",
     responses((status = 201, body = OpenedView), faults::Acting)
 )]
-pub async fn open_indexer_proxy(
-    State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
-) -> ApiResult<Created<OpenedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let url = app.open_link(caller).await?;
+pub async fn open_indexer_proxy(State(app): App, By(requester): By) -> ApiResult<Created<OpenedView>> {
+    let url = app.open_link(requester.caller()).await?;
     Ok(Created(OpenedView { url }))
 }
 
@@ -87,14 +72,6 @@ pub async fn open_indexer_proxy(
     post, path = "/api/integrations/indexer_proxy/import", tag = "indexers",
     responses((status = 201, body = ImportView), faults::Import)
 )]
-pub async fn import_indexers(
-    State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
-) -> ApiResult<Created<ImportView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.import(caller).await?.into()))
+pub async fn import_indexers(State(app): App, By(requester): By) -> ApiResult<Created<ImportView>> {
+    Ok(Created(app.import(requester.caller()).await?.into()))
 }

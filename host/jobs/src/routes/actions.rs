@@ -1,9 +1,9 @@
 //! Routes that act on jobs, one job or many at once.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Path};
+use qm_web::{ApiResult, Body, By, Created, Path};
 
-use super::{App, TAG, caller, faults};
+use super::{App, TAG, faults};
 use crate::dto::answers::{ActionResult, BulkResult};
 use crate::dto::requests::JobIds;
 use crate::service::actions::Verb;
@@ -18,12 +18,11 @@ macro_rules! actions {
         )]
         pub async fn $name(
             State(app): App,
-            auth: Auth,
-            client: Client,
+            By(requester): By,
             Path(id): Path<String>,
             Body(()): Body<()>,
         ) -> ApiResult<Created<ActionResult>> {
-            let acted = app.act(&caller(auth, client), Verb::$verb, &id).await?;
+            let acted = app.act(&requester, Verb::$verb, &id).await?;
             Ok(Created(acted.into()))
         }
     )+};
@@ -52,12 +51,10 @@ macro_rules! bulk_actions {
         )]
         pub async fn $name(
             State(app): App,
-            auth: Auth,
-            client: Client,
+            By(requester): By,
             Body(body): Body<JobIds>,
         ) -> Created<BulkResult> {
-            let caller = caller(auth, client);
-            let outcome = app.act_on_many(&caller, Verb::$verb, $action, body.job_ids).await;
+            let outcome = app.act_on_many(&requester, Verb::$verb, $action, body.job_ids).await;
             Created(outcome.into())
         }
     )+};

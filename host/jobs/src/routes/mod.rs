@@ -5,9 +5,9 @@ mod faults;
 mod lists;
 
 use qm_kernel::Permission as P;
-use qm_web::{Auth, Client, Routes, routes};
+use qm_web::{Routes, routes};
 
-use crate::service::{Caller, Jobs};
+use crate::service::Jobs;
 
 type App = axum::extract::State<Jobs>;
 
@@ -34,8 +34,4 @@ pub fn routes() -> Routes<Jobs> {
         .add(routes!(actions::resume_job).need(P::JobsResume))
         .add(routes!(actions::retry_job).need(P::JobsRetry))
         .add(routes!(actions::rerun_job).need(P::JobsRerun))
-}
-
-fn caller(Auth(principal): Auth, Client(client): Client) -> Caller {
-    Caller { principal, client }
 }

@@ -1,14 +1,14 @@
 //! Actions of users on jobs: cancel, pause, resume, retry, rerun.
 
 use qm_db::Tx;
-use qm_kernel::Principal;
+use qm_kernel::{Caller, Principal, Requester};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
+use super::Jobs;
 use super::enqueue::Enqueued;
 use super::messages::Message;
 use super::transitions::MoveDetails;
-use super::{Caller, Jobs};
 use crate::error::JobsError;
 use crate::model::event::{EventType, NewEvent, Source};
 use crate::model::job::{Job, NewJob};
@@ -50,7 +50,7 @@ struct After {
 
 impl Jobs {
     /// Performs the action and writes its audit row in one transaction.
-    pub async fn act(&self, caller: &Caller, verb: Verb, id: &str) -> Result<Acted, JobsError> {
+    pub async fn act(&self, caller: &Requester, verb: Verb, id: &str) -> Result<Acted, JobsError> {
         for _ in 0..TRIES {
             match self.act_once(caller, verb, id).await {
                 // Another request is just creating a job with the same idempotency key: the next attempt
@@ -68,7 +68,7 @@ impl Jobs {
     pub async fn cancel_of(
         &self,
         tx: &mut Tx,
-        caller: qm_platform::Caller<'_>,
+        caller: Caller<'_>,
         module: &str,
         id: &str,
     ) -> Result<bool, JobsError> {
@@ -77,10 +77,7 @@ impl Jobs {
         else {
             return Ok(false);
         };
-        let caller = Caller {
-            principal: caller.principal.clone(),
-            client: caller.client.clone(),
-        };
+        let caller = caller.to_requester();
         let mut after = After::default();
         let acted = self.cancel(tx, &mut job, &mut after).await?;
         if acted.ok {
@@ -95,7 +92,7 @@ impl Jobs {
         Ok(acted.ok)
     }
 
-    async fn act_once(&self, caller: &Caller, verb: Verb, id: &str) -> Result<Acted, JobsError> {
+    async fn act_once(&self, caller: &Requester, verb: Verb, id: &str) -> Result<Acted, JobsError> {
         let mut after = After::default();
         let mut tx = self.0.db.begin_write().await?;
         let mut job = self.visible(&mut tx, &caller.principal, id).await?;
@@ -125,7 +122,7 @@ impl Jobs {
     async fn audit_action(
         &self,
         tx: &mut Tx,
-        caller: &Caller,
+        caller: &Requester,
         verb: Verb,
         job: &Job,
         acted: &Acted,
@@ -232,7 +229,7 @@ impl Jobs {
         &self,
         tx: &mut Tx,
         job: &Job,
-        caller: &Caller,
+        caller: &Requester,
         after: &mut After,
     ) -> Result<Acted, JobsError> {
         let job_type = self.0.types.get(&job.type_key).ok_or(JobsError::NotRerunnable)?;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use qm_kernel::{ErrorKind, as_error};
+use qm_kernel::{ErrorKind, as_error, Requester};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 
+use super::Jobs;
 use super::actions::Verb;
-use super::{Caller, Jobs};
 use crate::error::JobsError;
 use crate::model::outcome::{Acted, BulkOutcome};
 
@@ -19,7 +19,7 @@ impl Jobs {
     /// unreachable the rest is skipped, because each would wait as long as the first.
     pub async fn act_on_many(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         verb: Verb,
         action: &'static str,
         ids: Vec<String>,

@@ -128,13 +128,6 @@ impl Tally {
     }
 }
 
-/// The user behind a request and the client it came from.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    pub principal: Principal,
-    pub client: ClientInfo,
-}
-
 impl Jobs {
     /// Creates the area with its own job types registered; nothing runs before [`Jobs::start`].
     pub fn new(deps: JobsDeps) -> Result<Self, prometheus::Error> {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use qm_kernel::Permission as P;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path, Routes, routes};
+use qm_web::{ApiResult, Body, By, Created, Json, Path, Routes, routes};
 
 use crate::dto::{ChangedIntegration, DeletedView, IntegrationView, NewIntegration, RefreshView, TestView};
-use crate::service::{Caller, Integrations};
+use crate::service::Integrations;
 
 type App = State<Arc<Integrations>>;
 
@@ -53,15 +53,10 @@ async fn list_server_integrations(State(app): App) -> ApiResult<Json<Vec<Integra
 )]
 async fn create_server_integration(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(new): Body<NewIntegration>,
 ) -> ApiResult<Created<IntegrationView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.create(caller, new.into()).await?.into()))
+    Ok(Created(app.create(requester.caller(), new.into()).await?.into()))
 }
 
 /// Changes a media server. With another configuration, what was learnt with the earlier one is forgotten.
@@ -71,16 +66,13 @@ async fn create_server_integration(
 )]
 async fn update_server_integration(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(change): Body<ChangedIntegration>,
 ) -> ApiResult<Json<IntegrationView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.update(caller, &id, change.into()).await?.into()))
+    Ok(Json(
+        app.update(requester.caller(), &id, change.into()).await?.into(),
+    ))
 }
 
 /// Forgets a media server.
@@ -90,15 +82,10 @@ async fn update_server_integration(
 )]
 async fn delete_server_integration(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<DeletedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    app.delete(caller, &id).await?;
+    app.delete(requester.caller(), &id).await?;
     Ok(Json(DeletedView { id, deleted: true }))
 }
 
@@ -110,15 +97,10 @@ async fn delete_server_integration(
 )]
 async fn test_server_integration(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<TestView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.test(caller, &id).await?.into()))
+    Ok(Created(app.test(requester.caller(), &id).await?.into()))
 }
 
 /// Has a media server look for new, changed and removed files, in the library that is configured or in all. It answers before
@@ -129,14 +111,9 @@ async fn test_server_integration(
 )]
 async fn refresh_server_integration(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<RefreshView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let last_refresh_at = app.refresh(caller, &id).await?;
+    let last_refresh_at = app.refresh(requester.caller(), &id).await?;
     Ok(Created(RefreshView { id, last_refresh_at }))
 }

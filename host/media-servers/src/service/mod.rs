@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use qm_db::{Db, Tx};
 use qm_jobs::Jobs;
+pub use qm_kernel::Caller;
 use qm_kernel::{Ctx, Permission};
-pub use qm_platform::Caller;
 use qm_platform::{Acting, Actor, Audit, Cipher, Ground};
 use qm_ports::media_server::MediaServerKinds;
 use tokio::sync::Semaphore;

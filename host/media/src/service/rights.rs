@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use qm_db::Tx;
 use qm_jobs::{JobContext, JobError};
-use qm_kernel::Permission;
-use qm_platform::{Acting, Actor, Caller};
+use qm_kernel::{Caller, Permission};
+use qm_platform::{Acting, Actor};
 use qm_ports::Holders;
 
 use crate::LibraryError;

@@ -1,11 +1,11 @@
 //! Queries and answers about events and preferences.
 
+use qm_platform::notification::NotificationSpec;
 use qm_web::{Fields, FromBody};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::model::catalogue::EventDef;
 use crate::model::channel::{CHAT_APP_A, CHAT_APP_B, EMAIL, KNOWN, MAX_ID, is_id};
 use crate::model::preference::{MAX_OTHERS, Preference, PreferenceChange};
 
@@ -39,8 +39,8 @@ pub struct EventView {
     pub presentation_builder: &'static str,
 }
 
-impl From<&EventDef> for EventView {
-    fn from(event: &EventDef) -> Self {
+impl From<&NotificationSpec> for EventView {
+    fn from(event: &NotificationSpec) -> Self {
         Self {
             key: event.key,
             category: event.category.as_str(),
@@ -48,8 +48,8 @@ impl From<&EventDef> for EventView {
             title_key: format!("events.{}.title", event.key),
             description_key: format!("events.{}.description", event.key),
             default_in_app: event.default_in_app,
-            recipient_strategy: event.recipients.as_str(),
-            required_permission: event.permission.map(qm_kernel::Permission::key),
+            recipient_strategy: event.audience.recipients.as_str(),
+            required_permission: event.audience.permission.map(qm_kernel::Permission::key),
             presentation_builder: event.builder.as_str(),
         }
     }
@@ -80,7 +80,7 @@ pub struct PreferenceView {
 }
 
 impl PreferenceView {
-    pub fn new(event: &EventDef, preference: Preference) -> Self {
+    pub fn new(event: &NotificationSpec, preference: Preference) -> Self {
         Self {
             event_key: event.key,
             enabled: preference.enabled,

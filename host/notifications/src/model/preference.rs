@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::catalogue::EventDef;
+use qm_platform::notification::NotificationSpec;
 
 /// Largest number of channels in a preference beside those known by name.
 pub const MAX_OTHERS: usize = 16;
@@ -20,7 +20,7 @@ pub struct Preference {
 
 impl Preference {
     /// The default preference.
-    pub fn default_for(event: &EventDef) -> Self {
+    pub fn default_for(event: &NotificationSpec) -> Self {
         Self {
             enabled: true,
             in_app: event.default_in_app,
@@ -71,7 +71,7 @@ impl PreferenceChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::catalogue::{CATALOGUE, find};
+    use crate::testing::{CATALOGUE, find_spec};
 
     fn ids(preference: &Preference) -> Vec<&str> {
         preference.channels.iter().map(String::as_str).collect()
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn whoever_never_said_hears_in_the_inbox_where_the_event_says_so() {
-        for event in CATALOGUE {
+        for event in &CATALOGUE {
             let preference = Preference::default_for(event);
             assert!(preference.enabled && preference.channels.is_empty());
             assert_eq!(preference.in_app, event.default_in_app, "{}", event.key);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_is_absent_stays() {
-        let mut preference = Preference::default_for(find("torrent.completed").unwrap());
+        let mut preference = Preference::default_for(find_spec("torrent.completed").unwrap());
         let before = preference.clone();
         PreferenceChange::default().apply(&mut preference);
         assert_eq!(preference, before);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn off_is_off_whatever_else_is_on() {
-        let mut preference = Preference::default_for(find("torrent.completed").unwrap());
+        let mut preference = Preference::default_for(find_spec("torrent.completed").unwrap());
         let change = PreferenceChange {
             enabled: Some(false),
             switched: vec![("email", true)],

@@ -8,16 +8,15 @@ use crate::dto::events::{
     BulkPatch, ChangedView, EventView, EventsView, PreferencePatch, PreferenceRow, PreferenceView,
     PreferencesView,
 };
-use crate::model::catalogue::CATALOGUE;
 
 /// Every event that people can be told of, whoever asks.
 #[utoipa::path(
     get, path = "/api/account/notifications/events", tag = "notifications",
     responses((status = 200, body = EventsView))
 )]
-pub async fn list_events() -> Json<EventsView> {
+pub async fn list_events(State(app): App) -> Json<EventsView> {
     Json(EventsView {
-        events: CATALOGUE.iter().map(EventView::from).collect(),
+        events: app.catalogue().iter().map(EventView::from).collect(),
     })
 }
 

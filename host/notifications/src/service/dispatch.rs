@@ -12,58 +12,84 @@ use qm_db::{DbError, Tx};
 use qm_kernel::event::DomainEvent;
 use qm_kernel::{Permission, Timestamp, timezone};
 use qm_platform::Person;
+use qm_platform::notification::{NotificationSpec, Recipients};
 use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
 use qm_platform::settings::TIMEZONE;
 use qm_realtime::Room;
 use serde::Serialize;
 
 use super::Notifications;
-use crate::model::catalogue::{EventDef, Recipients, find};
+use crate::model::catalogue::NOTICE;
 use crate::model::preference::Preference;
 use crate::model::render::{Reader, render};
 use crate::repo;
 use crate::repo::deliveries::NewDelivery;
 use crate::repo::inbox::NewNotification;
 
-/// Keys of the consumed events. Fixed for ever: the key of a further event belongs to another consumer, which
-/// calls [`Notifications::tell`] too.
-const KEYS: &[&str] = &[
-    "media_server.user_started_watching",
-    "media_server.user_stopped_watching",
-    "media_server.refresh_failed",
-    "torrent.completed",
-    "torrent.failed",
-    "system.storage_warning",
-    "system.storage_critical",
-    "system.storage_recovered",
-    "provider.offline",
-    "provider.recovered",
-    "security.password_changed",
-    "security.two_factor_disabled",
-    "security.api_key_created",
-    "security.login_failed",
-    "user.created",
-    "user.role_changed",
-];
+/// Name and keys of the first consumer, fixed for ever. A later notification has a consumer of its own, named as its event.
+const FIRST: (&str, &[&str]) = (
+    "notifications.dispatch",
+    &[
+        "media_server.user_started_watching",
+        "media_server.user_stopped_watching",
+        "media_server.refresh_failed",
+        "torrent.completed",
+        "torrent.failed",
+        "system.storage_warning",
+        "system.storage_critical",
+        "system.storage_recovered",
+        "provider.offline",
+        "provider.recovered",
+        "security.password_changed",
+        "security.two_factor_disabled",
+        "security.api_key_created",
+        "security.login_failed",
+        "user.created",
+        "user.role_changed",
+    ],
+);
 /// Permission to know which user watches what.
 const SEES_PEOPLE: Permission = Permission::MediaServerAnalyticsViewLiveActivity;
 
 /// Consumer that notifies users of events.
-pub struct Dispatch(pub Arc<Notifications>);
+pub struct Dispatch {
+    notifications: Arc<Notifications>,
+    name: &'static str,
+    keys: &'static [&'static str],
+}
+
+impl Dispatch {
+    /// Consumers of all events of the catalogue.
+    pub fn for_catalogue(notifications: &Arc<Notifications>) -> Vec<Self> {
+        let later = notifications
+            .catalogue
+            .iter()
+            .filter(|spec| !FIRST.1.contains(&spec.key) && spec.key != NOTICE.key)
+            .map(|spec| (spec.key, std::slice::from_ref(&spec.key)));
+        std::iter::once(FIRST)
+            .chain(later)
+            .map(|(name, keys)| Self {
+                notifications: notifications.clone(),
+                name,
+                keys,
+            })
+            .collect()
+    }
+}
 
 #[async_trait]
 impl Consumer for Dispatch {
     fn name(&self) -> &'static str {
-        "notifications.dispatch"
+        self.name
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        KEYS
+        self.keys
     }
 
     async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
-        if let Some(def) = find(&stored.event.event_key) {
-            self.0.tell(tx, def, &stored.event).await?;
+        if let Some(def) = self.notifications.catalogue.find(&stored.event.event_key) {
+            self.notifications.tell(tx, def, &stored.event).await?;
         }
         Ok(())
     }
@@ -100,7 +126,7 @@ impl Notifications {
     pub(super) async fn tell(
         self: &Arc<Self>,
         tx: &mut Tx,
-        def: &'static EventDef,
+        def: &'static NotificationSpec,
         event: &DomainEvent,
     ) -> Result<(), DbError> {
         let people = self.concerned(tx, def, event).await?;
@@ -111,7 +137,7 @@ impl Notifications {
     pub(super) async fn tell_people(
         self: &Arc<Self>,
         tx: &mut Tx,
-        def: &'static EventDef,
+        def: &'static NotificationSpec,
         event: &DomainEvent,
         people: Vec<Person>,
     ) -> Result<(), DbError> {
@@ -164,7 +190,7 @@ impl Notifications {
     async fn recipients(
         &self,
         tx: &mut Tx,
-        def: &EventDef,
+        def: &NotificationSpec,
         event: &DomainEvent,
         people: Vec<Person>,
     ) -> Result<Vec<Recipient>, DbError> {
@@ -187,20 +213,20 @@ impl Notifications {
     async fn concerned(
         &self,
         tx: &mut Tx,
-        def: &EventDef,
+        def: &NotificationSpec,
         event: &DomainEvent,
     ) -> Result<Vec<Person>, DbError> {
         let affected = event
             .subject_user_id
             .as_deref()
             .or(event.actor_user_id.as_deref());
-        let affected = match (def.recipients, affected) {
+        let affected = match (def.audience.recipients, affected) {
             (Recipients::AffectedUser | Recipients::ResourceOwner, Some(id)) => {
                 self.people.find(tx, id).await?
             }
             (_, _) => None,
         };
-        match (def.recipients, affected, def.permission) {
+        match (def.audience.recipients, affected, def.audience.permission) {
             (Recipients::AffectedUser, person, _) => Ok(person.into_iter().collect()),
             (Recipients::ResourceOwner, Some(person), _) => Ok(vec![person]),
             (Recipients::ResourceOwner | Recipients::PermissionHolders, _, Some(permission)) => {
@@ -214,7 +240,7 @@ impl Notifications {
     async fn words(
         &self,
         tx: &mut Tx,
-        def: &EventDef,
+        def: &NotificationSpec,
         event: &DomainEvent,
         recipients: &[Recipient],
         now: Timestamp,
@@ -229,7 +255,7 @@ impl Notifications {
             let reader = Reader {
                 zone: timezone::zone(zone.as_deref().or(house.as_deref())),
                 // Events of playback are sent to holders of this permission only.
-                sees_people: def.permission == Some(SEES_PEOPLE),
+                sees_people: def.audience.permission == Some(SEES_PEOPLE),
                 now,
             };
             let rendered = render(def, event, &reader);
@@ -291,13 +317,23 @@ impl Notifications {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::model::catalogue::{CATALOGUE, NOTICE};
+    use std::collections::BTreeSet;
 
-    #[test]
-    fn every_event_of_the_catalogue_is_consumed() {
-        let events = CATALOGUE.iter().filter(|event| **event != NOTICE);
-        let known: Vec<&str> = events.map(|event| event.key).collect();
-        assert_eq!(KEYS, known);
+    use qm_db::{Db, db_test};
+
+    use super::*;
+    use crate::testing::{House, LATER};
+
+    db_test! {
+        async fn every_event_of_the_catalogue_has_one_consumer(db: Db) {
+            let house = House::new(&db).await;
+            let consumers = Dispatch::for_catalogue(&house.app);
+            let names: Vec<&str> = consumers.iter().map(Consumer::name).collect();
+            assert_eq!(names, ["notifications.dispatch", LATER]);
+            let consumed: Vec<&str> = consumers.iter().flat_map(|consumer| consumer.keys()).copied().collect();
+            let events = house.app.catalogue.iter().filter(|spec| **spec != NOTICE);
+            let known: BTreeSet<&str> = events.map(|spec| spec.key).collect();
+            assert_eq!((consumed.len(), consumed.into_iter().collect()), (known.len(), known));
+        }
     }
 }

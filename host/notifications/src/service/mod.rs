@@ -20,6 +20,7 @@ use prometheus::{IntCounterVec, Opts};
 use qm_db::{Db, DbError, Tx};
 use qm_kernel::{Ctx, Permission, Principal};
 use qm_lanes::IgnorePoison;
+use qm_platform::notification::NotificationCatalogue;
 use qm_platform::settings::PRODUCT_NAME;
 use qm_platform::{Acting, ActingError, Actor, Cipher, Ground, People, Settings};
 use qm_ports::channel::{ChannelKind, Channels};
@@ -40,6 +41,8 @@ pub struct NotificationsDeps {
     pub people: Arc<dyn People>,
     pub hub: Hub,
     pub channels: Arc<dyn Channels>,
+    /// Notifications of all areas.
+    pub catalogue: NotificationCatalogue,
 }
 
 /// Service of all notifications.
@@ -54,6 +57,7 @@ pub struct Notifications {
     settings: Settings,
     hub: Hub,
     channels: Arc<dyn Channels>,
+    catalogue: NotificationCatalogue,
     codes: Mutex<Codes>,
     proofs: Mutex<Proofs>,
     /// Wakes the worker: a message is to be sent.
@@ -82,11 +86,17 @@ impl Notifications {
             settings: deps.ground.settings,
             hub: deps.hub,
             channels: deps.channels,
+            catalogue: deps.catalogue,
             codes: Mutex::new(Codes::default()),
             proofs: Mutex::new(Proofs::default()),
             work: Notify::new(),
             deliveries,
         }))
+    }
+
+    /// Notifications of all areas, in the order in which clients list them.
+    pub fn catalogue(&self) -> &NotificationCatalogue {
+        &self.catalogue
     }
 
     /// Checks the caller and locks their row; see [`Acting::judge`].

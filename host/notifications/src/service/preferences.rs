@@ -3,15 +3,15 @@
 use std::collections::{BTreeSet, HashMap};
 
 use qm_kernel::{Permission, Principal};
+use qm_platform::notification::NotificationSpec;
 
 use super::Notifications;
 use crate::error::NotificationsError;
-use crate::model::catalogue::{CATALOGUE, EventDef, find};
 use crate::model::preference::{Preference, PreferenceChange};
 use crate::repo;
 
 /// Event, the user's preference, and true if they have set it themselves.
-pub type Chosen = (&'static EventDef, Preference, bool);
+pub type Chosen = (&'static NotificationSpec, Preference, bool);
 
 impl Notifications {
     /// The caller's preferences, in the order of the catalogue.
@@ -20,7 +20,7 @@ impl Notifications {
         self.still_there(&mut tx, caller).await?;
         let mut stored: HashMap<String, Preference> =
             repo::preferences::of_user(&mut tx, &caller.user_id).await?;
-        let chosen = CATALOGUE.iter().map(|event| match stored.remove(event.key) {
+        let chosen = self.catalogue.iter().map(|event| match stored.remove(event.key) {
             Some(preference) => (event, preference, true),
             None => (event, Preference::default_for(event), false),
         });
@@ -34,7 +34,9 @@ impl Notifications {
         key: &str,
         change: &PreferenceChange,
     ) -> Result<Chosen, NotificationsError> {
-        let mut changed = self.change(caller, find(key).as_slice(), change).await?;
+        let mut changed = self
+            .change(caller, self.catalogue.find(key).as_slice(), change)
+            .await?;
         changed.pop().ok_or(NotificationsError::UnknownEvent)
     }
 
@@ -45,9 +47,11 @@ impl Notifications {
         keys: Vec<String>,
         change: &PreferenceChange,
     ) -> Result<(usize, Vec<String>), NotificationsError> {
-        let (known, skipped): (BTreeSet<String>, BTreeSet<String>) =
-            keys.into_iter().partition(|key| find(key).is_some());
-        let events: Vec<&EventDef> = known.iter().filter_map(|key| find(key)).collect();
+        let (known, skipped): (BTreeSet<String>, BTreeSet<String>) = keys
+            .into_iter()
+            .partition(|key| self.catalogue.find(key).is_some());
+        let events: Vec<&NotificationSpec> =
+            known.iter().filter_map(|key| self.catalogue.find(key)).collect();
         let changed = self.change(caller, &events, change).await?;
         Ok((changed.len(), skipped.into_iter().collect()))
     }
@@ -55,7 +59,7 @@ impl Notifications {
     async fn change(
         &self,
         caller: &Principal,
-        events: &[&'static EventDef],
+        events: &[&'static NotificationSpec],
         change: &PreferenceChange,
     ) -> Result<Vec<Chosen>, NotificationsError> {
         let mut tx = self.db.begin_write().await?;

@@ -1,3 +1,4 @@
 //! Orders, in requests and answers.
 
 pub mod bulk;
+

@@ -1,9 +1,8 @@
 //! `/api/media/items/bulk`: orders for many items at once.
 
 use axum::extract::State;
-use qm_media::model::bulk::{Erasure, TorrentAction};
-use qm_platform::Caller;
-use qm_web::{ApiResult, Auth, Body, Client, Created};
+use qm_media::model::bulk::Erasure;
+use qm_web::{ApiResult, Body, By, Created};
 
 use super::{App, faults};
 use crate::dto::bulk::{
@@ -17,16 +16,13 @@ use crate::dto::bulk::{
 )]
 pub async fn lock_items(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<ItemsInput>,
 ) -> ApiResult<Created<AcceptedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let ids = input.item_ids.unwrap_or_default();
-    Ok(Created(app.lock_items(caller, ids, true).await?.into()))
+    Ok(Created(
+        app.lock_items(requester.caller(), ids, true).await?.into(),
+    ))
 }
 
 /// Lets items be changed again.
@@ -36,16 +32,13 @@ pub async fn lock_items(
 )]
 pub async fn unlock_items(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<ItemsInput>,
 ) -> ApiResult<Created<AcceptedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let ids = input.item_ids.unwrap_or_default();
-    Ok(Created(app.lock_items(caller, ids, false).await?.into()))
+    Ok(Created(
+        app.lock_items(requester.caller(), ids, false).await?.into(),
+    ))
 }
 
 /// Has providers of metadata asked what items are about, each as `POST /api/media/items/{id}/metadata/fetch` does; locked ones are left
@@ -56,16 +49,11 @@ pub async fn unlock_items(
 )]
 pub async fn fetch_items_metadata(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<ItemsInput>,
 ) -> ApiResult<Created<AcceptedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let ids = input.item_ids.unwrap_or_default();
-    Ok(Created(app.fetch_items(caller, ids).await?.into()))
+    Ok(Created(app.fetch_items(requester.caller(), ids).await?.into()))
 }
 
 /// Forgets items, locked ones too. Their files stay, and a scan by hand finds them again.
@@ -75,16 +63,11 @@ pub async fn fetch_items_metadata(
 )]
 pub async fn remove_items(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<ItemsInput>,
 ) -> ApiResult<Created<AcceptedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let ids = input.item_ids.unwrap_or_default();
-    Ok(Created(app.remove_items(caller, ids).await?.into()))
+    Ok(Created(app.remove_items(requester.caller(), ids).await?.into()))
 }
 
 /// Torrents whose data lies where items do: what `torrentAction` is about. Nothing is changed.
@@ -94,16 +77,11 @@ pub async fn remove_items(
 )]
 pub async fn preview_delete_files(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<ItemsInput>,
 ) -> ApiResult<Created<SourceTorrentsView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let ids = input.item_ids.unwrap_or_default();
-    let torrents = app.source_torrents(caller, ids).await?.into_iter();
+    let torrents = app.source_torrents(requester.caller(), ids).await?.into_iter();
     Ok(Created(SourceTorrentsView {
         torrents: torrents.map(SourceTorrentView::from).collect(),
     }))
@@ -117,21 +95,15 @@ pub async fn preview_delete_files(
 )]
 pub async fn delete_item_files(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<DeleteFilesInput>,
 ) -> ApiResult<Created<AcceptedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let ids = input.item_ids.unwrap_or_default();
-    let action = input.torrent_action.as_deref().and_then(TorrentAction::of);
     let manner = Erasure {
-        torrents: action.unwrap_or_default(),
+        torrents: input.torrent_action.unwrap_or_default(),
         keep_shared: input.keep_shared,
     };
-    let accepted = app.delete_files(caller, ids, manner).await?;
+    let accepted = app.delete_files(requester.caller(), ids, manner).await?;
     Ok(Created(accepted.into()))
 }
 
@@ -142,16 +114,13 @@ pub async fn delete_item_files(
 )]
 pub async fn move_items(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<MoveInput>,
 ) -> ApiResult<Created<AcceptedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let ids = input.item_ids.unwrap_or_default();
     Ok(Created(
-        app.move_items(caller, ids, input.target_library_id).await?.into(),
+        app.move_items(requester.caller(), ids, input.target_library_id)
+            .await?
+            .into(),
     ))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use qm_db::Tx;
 use qm_identify::{FETCH_JOB, FETCH_NEEDS};
 use qm_jobs::NewJob;
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_media::LibraryError;
 use qm_media::lanes::WALKS;
 use qm_media::model::bulk::{Accepted, Erasure, MOST, SourceTorrent, once};
@@ -16,7 +16,6 @@ use qm_media::ops::guard::guarded;
 use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::Actor;
-use qm_platform::Caller;
 use serde_json::{Value, json};
 
 use super::{Orders, erase, relocate};

@@ -3,7 +3,7 @@
 
 use axum::extract::State;
 use qm_matching::CandidateDraft;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path, By};
 use serde_json::Value;
 
 use super::{App, faults};
@@ -11,6 +11,7 @@ use crate::dto::answers::{CandidateView, ChangedCandidateView, RemovedView};
 use crate::dto::requests::Loose;
 use crate::error::RssError;
 use crate::service::{Caller, Suggestion};
+use crate::model::candidate::CandidateDraft;
 
 /// Candidates of a rule, by priority.
 #[utoipa::path(
@@ -30,17 +31,12 @@ pub async fn list_candidates(State(app): App, Path(id): Path<String>) -> ApiResu
 )]
 pub async fn create_candidate(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(body): Body<Loose>,
 ) -> ApiResult<Created<ChangedCandidateView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let draft = CandidateDraft::read(&body.0);
-    let (candidate, filled) = app.add_candidate(caller, &id, draft).await?;
+    let (candidate, filled) = app.add_candidate(requester.caller(), &id, draft).await?;
     Ok(Created(ChangedCandidateView {
         candidate: candidate.into(),
         backfill: filled.into(),
@@ -54,17 +50,12 @@ pub async fn create_candidate(
 )]
 pub async fn reorder_candidates(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(body): Body<Loose>,
 ) -> ApiResult<Created<Vec<CandidateView>>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let ids = body.texts("orderedIds").ok_or(RssError::NoOrder)?;
-    let ordered = app.reorder(caller, &id, &ids).await?;
+    let ordered = app.reorder(requester.caller(), &id, &ids).await?;
     Ok(Created(ordered.into_iter().map(CandidateView::from).collect()))
 }
 
@@ -76,17 +67,14 @@ pub async fn reorder_candidates(
 )]
 pub async fn update_candidate(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path((id, candidate_id)): Path<(String, String)>,
     Body(body): Body<Loose>,
 ) -> ApiResult<Json<ChangedCandidateView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let draft = CandidateDraft::read(&body.0);
-    let (candidate, filled) = app.change_candidate(caller, &id, &candidate_id, draft).await?;
+    let (candidate, filled) = app
+        .change_candidate(requester.caller(), &id, &candidate_id, draft)
+        .await?;
     Ok(Json(ChangedCandidateView {
         candidate: candidate.into(),
         backfill: filled.into(),
@@ -101,15 +89,11 @@ pub async fn update_candidate(
 )]
 pub async fn delete_candidate(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path((id, candidate_id)): Path<(String, String)>,
 ) -> ApiResult<Json<RemovedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    app.remove_candidate(caller, &id, &candidate_id).await?;
+    app.remove_candidate(requester.caller(), &id, &candidate_id)
+        .await?;
     Ok(Json(RemovedView { id: candidate_id }))
 }
 
@@ -121,15 +105,10 @@ pub async fn delete_candidate(
 )]
 pub async fn apply_smart_match(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(body): Body<Loose>,
 ) -> ApiResult<Created<Vec<CandidateView>>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let given = body.objects("recommendedCandidates");
     let suggestion = Suggestion {
         candidates: CandidateDraft::read_all(&given),
@@ -139,6 +118,6 @@ pub async fn apply_smart_match(
         confidence_score: body.0.get("confidenceScore").and_then(Value::as_f64),
         user_edited: body.0.get("userEdited").and_then(Value::as_bool).unwrap_or(false),
     };
-    let candidates = app.apply_suggestion(caller, &id, suggestion).await?;
+    let candidates = app.apply_suggestion(requester.caller(), &id, suggestion).await?;
     Ok(Created(candidates.into_iter().map(CandidateView::from).collect()))
 }

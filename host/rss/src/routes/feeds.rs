@@ -1,13 +1,12 @@
 //! `/api/rss/feeds`
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Auth, Body, By, Created, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::answers::{FeedWithRulesView, HistoryPage, HistoryView, RefreshedView};
 use crate::dto::requests::{ChangedFeed, HistoryQuery, NewFeed};
 use crate::model::history::Standing;
-use crate::service::Caller;
 
 /// Every feed, the oldest first, with its rules. Without `rss.manage` what its address holds beside host and path is masked.
 #[utoipa::path(
@@ -26,15 +25,10 @@ pub async fn list_feeds(State(app): App, Auth(principal): Auth) -> ApiResult<Jso
 )]
 pub async fn create_feed(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(new): Body<NewFeed>,
 ) -> ApiResult<Created<FeedWithRulesView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let feed = app.create_feed(caller, new.into()).await?;
+    let feed = app.create_feed(requester.caller(), new.into()).await?;
     Ok(Created(FeedWithRulesView::from((feed, Vec::new()))))
 }
 
@@ -45,16 +39,11 @@ pub async fn create_feed(
 )]
 pub async fn update_feed(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(change): Body<ChangedFeed>,
 ) -> ApiResult<Json<FeedWithRulesView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let feed = app.update_feed(caller, &id, change.into()).await?;
+    let feed = app.update_feed(requester.caller(), &id, change.into()).await?;
     Ok(Json(app.with_rules(feed).await?.into()))
 }
 
@@ -65,15 +54,10 @@ pub async fn update_feed(
 )]
 pub async fn delete_feed(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<FeedWithRulesView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.delete_feed(caller, &id).await?.into()))
+    Ok(Json(app.delete_feed(requester.caller(), &id).await?.into()))
 }
 
 /// Reads a feed now, and grabs what its rules ask for.
@@ -83,15 +67,10 @@ pub async fn delete_feed(
 )]
 pub async fn refresh_feed(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<RefreshedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let (new_items, downloaded) = app.refresh_for(caller, &id).await?;
+    let (new_items, downloaded) = app.refresh_for(requester.caller(), &id).await?;
     Ok(Created(RefreshedView {
         new_items,
         downloaded,

@@ -1,12 +1,11 @@
 //! `/api/rss/history`
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Path};
+use qm_web::{ApiResult, Body, By, Created, Path};
 
 use super::{App, faults};
 use crate::dto::answers::{ResetView, TakenView};
 use crate::dto::requests::DownloadBody;
-use crate::service::Caller;
 
 /// Hands an item to the default engine, whether it was downloaded before or not.
 #[utoipa::path(
@@ -15,16 +14,11 @@ use crate::service::Caller;
 )]
 pub async fn download_item(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(body): Body<DownloadBody>,
 ) -> ApiResult<Created<TakenView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let taken = app.download(caller, &id, body.save_path).await?;
+    let taken = app.download(requester.caller(), &id, body.save_path).await?;
     Ok(Created(TakenView {
         item: taken.item.into(),
         torrent_hash: taken.torrent_hash,
@@ -38,15 +32,10 @@ pub async fn download_item(
 )]
 pub async fn reset_item(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<ResetView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let reset = app.reset(caller, &id).await?;
+    let reset = app.reset(requester.caller(), &id).await?;
     Ok(Created(ResetView {
         id,
         downloaded: false,

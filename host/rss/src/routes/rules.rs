@@ -2,13 +2,12 @@
 
 use axum::extract::State;
 use qm_kernel::as_error;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path, By};
 
 use super::{App, faults};
 use crate::dto::answers::{EvaluationPage, EvaluationView, ListedRuleView, RuleOfFeedView, TallyView};
 use crate::dto::requests::{ChangedRule, EvaluationsQuery, NewRule};
 use crate::model::rule::RuleChange;
-use crate::service::Caller;
 
 /// Every rule by its name.
 #[utoipa::path(
@@ -34,17 +33,12 @@ pub async fn list_rss_rules(State(app): App) -> ApiResult<Json<Vec<ListedRuleVie
 )]
 pub async fn create_rss_rule(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(new): Body<NewRule>,
 ) -> ApiResult<Created<RuleOfFeedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let (feed_id, change) = new.into_change();
     let said = change.import_mode;
-    let rule = app.create_rule(caller, &feed_id, change).await?;
+    let rule = app.create_rule(requester.caller(), &feed_id, change).await?;
     let feed_ids = app.targets_of(&rule).await?;
     Ok(Created(RuleOfFeedView::written((rule, feed_ids), said)))
 }
@@ -56,18 +50,13 @@ pub async fn create_rss_rule(
 )]
 pub async fn update_rss_rule(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(change): Body<ChangedRule>,
 ) -> ApiResult<Json<RuleOfFeedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let change = RuleChange::from(change);
     let said = change.import_mode;
-    let rule = app.update_rule(caller, &id, change).await?;
+    let rule = app.update_rule(requester.caller(), &id, change).await?;
     // The change is stored, even if the backfill fails.
     if let Err(error) = app.backfill(&id).await {
         tracing::warn!(error = as_error(&error), "a rule was not shown the history");
@@ -83,15 +72,10 @@ pub async fn update_rss_rule(
 )]
 pub async fn delete_rss_rule(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<RuleOfFeedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.delete_rule(caller, &id).await?.into()))
+    Ok(Json(app.delete_rule(requester.caller(), &id).await?.into()))
 }
 
 /// Shows a rule the newest 500 items of its feeds that were not downloaded; zeros for a rule that is not there or is disabled.
@@ -101,15 +85,10 @@ pub async fn delete_rss_rule(
 )]
 pub async fn backfill_rule(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<TallyView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.backfill_for(caller, &id).await?.into()))
+    Ok(Created(app.backfill_for(requester.caller(), &id).await?.into()))
 }
 
 /// Evaluations of items by a rule, the newest first.

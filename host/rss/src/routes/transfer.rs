@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use qm_kernel::{Permission, Principal};
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Auth, Body, By, Created, Json, Params, Path};
 use serde_json::Value;
 
 use super::{App, faults};
@@ -10,7 +10,6 @@ use crate::dto::answers::ImportedView;
 use crate::dto::requests::{BundleBody, ExportQuery, ImportQuery};
 use crate::error::RssError;
 use crate::model::bundle::{self, Mode};
-use crate::service::Caller;
 
 /// The rules of a feed, with their candidates. Without `rss.manage` keys in addresses are masked.
 #[utoipa::path(
@@ -58,17 +57,12 @@ fn seen_by(bundle: Value, reader: &Principal) -> Value {
 )]
 pub async fn import_rules(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Params(query): Params<ImportQuery>,
     Body(body): Body<BundleBody>,
 ) -> ApiResult<Created<ImportedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let mode = Mode::from_word(&query.mode);
     let rows = body.rows().ok_or(RssError::NoBundle)?;
-    let imported = app.import(caller, rows, mode).await?;
+    let imported = app.import(requester.caller(), rows, mode).await?;
     Ok(Created(ImportedView::new(mode, imported)))
 }

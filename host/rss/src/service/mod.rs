@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use qm_db::{Db, DbError, Tx};
+pub use qm_kernel::Caller;
 use qm_kernel::{Ctx, Permission};
 use qm_lanes::IgnorePoison;
 pub use qm_platform::Caller;

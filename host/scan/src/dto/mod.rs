@@ -3,3 +3,4 @@
 pub mod answers;
 pub mod ignored;
 pub mod requests;
+

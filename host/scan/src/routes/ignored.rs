@@ -1,8 +1,7 @@
 //! `/api/media/ignored`: files and folders that scans pass over.
 
 use axum::extract::State;
-use qm_platform::Caller;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::ignored::{IgnoredInput, IgnoredPage, IgnoredQuery, IgnoredView};
@@ -32,15 +31,12 @@ pub async fn list_ignored(
 )]
 pub async fn ignore_path(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<IgnoredInput>,
 ) -> ApiResult<Created<IgnoredView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let ignored = app.ignore(caller, &input.library_id, &input.path).await?;
+    let ignored = app
+        .ignore(requester.caller(), &input.library_id, &input.path)
+        .await?;
     Ok(Created(ignored.into()))
 }
 
@@ -51,13 +47,8 @@ pub async fn ignore_path(
 )]
 pub async fn heed_path(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<IgnoredView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.heed(caller, &id).await?.into()))
+    Ok(Json(app.heed(requester.caller(), &id).await?.into()))
 }

@@ -1,8 +1,7 @@
 //! `/api/media/jobs`
 
 use axum::extract::State;
-use qm_platform::Caller;
-use qm_web::{ApiResult, Auth, Client, Created, Path};
+use qm_web::{ApiResult, By, Created, Path};
 
 use super::{App, faults};
 use crate::dto::answers::CancelledView;
@@ -14,14 +13,9 @@ use crate::dto::answers::CancelledView;
 )]
 pub async fn cancel_media_job(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<CancelledView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let requested = app.cancel_job(caller, &id).await?;
+    let requested = app.cancel_job(requester.caller(), &id).await?;
     Ok(Created(CancelledView { requested }))
 }

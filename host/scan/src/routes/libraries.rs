@@ -2,8 +2,7 @@
 
 use axum::extract::State;
 use qm_media::dto::libraries::LibraryView;
-use qm_platform::Caller;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::answers::ConsistencyView;
@@ -71,16 +70,11 @@ pub async fn get_library(State(app): App, Path(id): Path<String>) -> ApiResult<J
 )]
 pub async fn create_library(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<LibraryInput>,
 ) -> ApiResult<Created<ScannedLibraryView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let (change, mode) = input.into_change();
-    let asked = app.create(caller, change, mode).await?;
+    let asked = app.create(requester.caller(), change, mode).await?;
     Ok(Created(asked.into()))
 }
 
@@ -91,17 +85,12 @@ pub async fn create_library(
 )]
 pub async fn update_library(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(input): Body<LibraryInput>,
 ) -> ApiResult<Json<ScannedLibraryView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
     let (change, mode) = input.into_change();
-    let asked = app.update(caller, &id, change, mode).await?;
+    let asked = app.update(requester.caller(), &id, change, mode).await?;
     Ok(Json(asked.into()))
 }
 
@@ -112,15 +101,10 @@ pub async fn update_library(
 )]
 pub async fn delete_library(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<LibraryView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.delete(caller, &id).await?.into()))
+    Ok(Json(app.delete(requester.caller(), &id).await?.into()))
 }
 
 /// Asks for a scan that looks at every file of a library, identifies what is not matched yet, and has providers of metadata tell of what they
@@ -131,15 +115,10 @@ pub async fn delete_library(
 )]
 pub async fn scan_library(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<JobView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let job_id = app.scan(caller, &id).await?;
+    let job_id = app.scan(requester.caller(), &id).await?;
     Ok(Created(JobView { job_id }))
 }
 

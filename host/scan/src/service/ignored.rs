@@ -1,7 +1,7 @@
 //! Files and folders that people asked the service to ignore: scans skip them until somebody wants them again.
 
 use qm_db::Tx;
-use qm_kernel::{PageQuery, Permission};
+use qm_kernel::{Caller, PageQuery, Permission};
 use qm_media::LibraryError;
 use qm_media::model::ignored::{Ignored, MOST, place_in};
 use qm_media::model::library::MediaLibrary;
@@ -9,7 +9,6 @@ use qm_media::model::library::paths;
 use qm_media::repo;
 use qm_media_names::place;
 use qm_platform::Actor;
-use qm_platform::Caller;
 use serde_json::json;
 
 use super::Scanner;

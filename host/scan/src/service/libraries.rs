@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use qm_db::Tx;
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_media::LibraryError;
 use qm_media::lanes::LOOKS;
 use qm_media::model::library::{LibraryChange, MAX_LIBRARIES, MediaLibrary};
@@ -12,7 +12,6 @@ use qm_media::ops::guard::guarded;
 use qm_media::repo;
 use qm_media::service::jobs::MODULE;
 use qm_platform::Actor;
-use qm_platform::Caller;
 use serde_json::{Value, json};
 
 use super::Scanner;

@@ -1,11 +1,10 @@
 //! `/api/rss/show-status`: lookups of titles.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params};
+use qm_web::{ApiResult, Body, By, Created, Json, Params};
 
 use super::App;
 use crate::dto::{Batch, LookupQuery, ShowStatusView};
-use crate::service::Caller;
 
 /// Airing status of a show: are more episodes expected? An unknown show has the status `unknown`.
 #[utoipa::path(
@@ -14,15 +13,10 @@ use crate::service::Caller;
 )]
 pub async fn look_up(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Params(LookupQuery(asked)): Params<LookupQuery>,
 ) -> ApiResult<Json<ShowStatusView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.lookup(caller, &asked).await.into()))
+    Ok(Json(app.lookup(requester.caller(), &asked).await.into()))
 }
 
 /// The same of several shows, in their order; of the titles that are not blank the first fifty count.
@@ -32,14 +26,9 @@ pub async fn look_up(
 )]
 pub async fn look_up_all(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(batch): Body<Batch>,
 ) -> ApiResult<Created<Vec<ShowStatusView>>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let told = app.lookup_all(caller, batch.queries).await;
+    let told = app.lookup_all(requester.caller(), batch.queries).await;
     Ok(Created(told.into_iter().map(ShowStatusView::from).collect()))
 }

@@ -1,7 +1,7 @@
 //! Lookups of titles by users.
 
 use futures_util::{StreamExt as _, stream};
-use qm_kernel::{Permission, Timestamp, as_error};
+use qm_kernel::{Permission, Timestamp, as_error, Caller};
 use qm_platform::{AuditEntry, AuditResult, Caller};
 use qm_ports::shows::{AiringStatus, Recommendation, ShowProvider};
 use qm_realtime::Room;

@@ -15,8 +15,6 @@ use qm_platform::{Audit, Ground};
 use qm_ports::shows::{PATIENCE_SECS, ShowDetails, ShowError, ShowHit, ShowProvider, ShowRules};
 use qm_realtime::Hub;
 
-pub use qm_platform::Caller;
-
 /// Time limit of a provider's answer.
 const PATIENCE: Duration = Duration::from_secs(PATIENCE_SECS);
 

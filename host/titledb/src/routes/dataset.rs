@@ -1,12 +1,11 @@
 //! Routes of the data set: validate, import, stop, update, reset.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json};
+use qm_web::{ApiResult, Body, By, Created, Json};
 
 use super::{App, faults};
 use crate::dto::answers::{ImportView, ReportView, ResetView, StartedView};
 use crate::dto::requests::{ImportRequest, ResetRequest, ValidateRequest};
-use crate::service::Caller;
 
 /// Looks at the files of a directory: which are there, and whether they begin as they should. Nothing is imported.
 #[utoipa::path(
@@ -15,15 +14,12 @@ use crate::service::Caller;
 )]
 pub async fn validate_dataset(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(request): Body<ValidateRequest>,
 ) -> ApiResult<Created<ReportView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let report = app.validate(caller, request.dataset_path.as_deref()).await?;
+    let report = app
+        .validate(requester.caller(), request.dataset_path.as_deref())
+        .await?;
     Ok(Created(report.into()))
 }
 
@@ -35,15 +31,10 @@ pub async fn validate_dataset(
 )]
 pub async fn import_dataset(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(request): Body<ImportRequest>,
 ) -> ApiResult<Created<ImportView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let import = app.import(caller, &request.dataset_path).await?;
+    let import = app.import(requester.caller(), &request.dataset_path).await?;
     Ok(Created(import.into()))
 }
 
@@ -52,16 +43,8 @@ pub async fn import_dataset(
     post, path = "/api/media/providers/titledb/dataset/import/stop", tag = "titledb",
     responses((status = 201, body = ImportView), faults::Stop)
 )]
-pub async fn stop_import(
-    State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
-) -> ApiResult<Created<ImportView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(app.stop(caller).await?.into()))
+pub async fn stop_import(State(app): App, By(requester): By) -> ApiResult<Created<ImportView>> {
+    Ok(Created(app.stop(requester.caller()).await?.into()))
 }
 
 /// Downloads what is newer than what is there, and imports it, as a job.
@@ -69,16 +52,10 @@ pub async fn stop_import(
     post, path = "/api/media/providers/titledb/dataset/update-now", tag = "titledb",
     responses((status = 201, body = StartedView), faults::Update)
 )]
-pub async fn update_dataset(
-    State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
-) -> ApiResult<Created<StartedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Created(StartedView::new(app.update(Some(caller)).await?)))
+pub async fn update_dataset(State(app): App, By(requester): By) -> ApiResult<Created<StartedView>> {
+    Ok(Created(StartedView::new(
+        app.update(Some(requester.caller())).await?,
+    )))
 }
 
 /// Removes what was imported; the history of imports stays.
@@ -88,15 +65,12 @@ pub async fn update_dataset(
 )]
 pub async fn reset_dataset(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(request): Body<ResetRequest>,
 ) -> ApiResult<Created<ResetView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let cleared = app.reset(caller, request.reimport.unwrap_or(false)).await?;
+    let cleared = app
+        .reset(requester.caller(), request.reimport.unwrap_or(false))
+        .await?;
     Ok(Created(cleared.into()))
 }
 

@@ -1,13 +1,12 @@
 //! Routes of settings, status and titles.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::answers::{FoundView, SettingsView, StatusView, TestView, TitleView};
 use crate::dto::requests::{SearchQuery, SettingsPatch};
 use crate::error::TitledbError;
-use crate::service::Caller;
 use crate::service::search::Question;
 
 /// Availability and source of titles, and the newest import.
@@ -33,15 +32,10 @@ pub async fn show_titledb_settings(State(app): App) -> ApiResult<Json<SettingsVi
 )]
 pub async fn change_titledb_settings(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(patch): Body<SettingsPatch>,
 ) -> ApiResult<Json<SettingsView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    Ok(Json(app.change(caller, patch.change).await?.into()))
+    Ok(Json(app.change(requester.caller(), patch.change).await?.into()))
 }
 
 /// Checks if the API is configured, and if titles are available. Nothing is sent anywhere.
@@ -49,16 +43,8 @@ pub async fn change_titledb_settings(
     post, path = "/api/media/providers/titledb/test", tag = "titledb",
     responses((status = 201, body = TestView), faults::Test)
 )]
-pub async fn test_titledb(
-    State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
-) -> ApiResult<Created<TestView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let (api_configured, available) = app.test(caller).await?;
+pub async fn test_titledb(State(app): App, By(requester): By) -> ApiResult<Created<TestView>> {
+    let (api_configured, available) = app.test(requester.caller()).await?;
     Ok(Created(TestView {
         api_configured,
         available,

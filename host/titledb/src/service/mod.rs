@@ -21,9 +21,9 @@ use std::sync::Arc;
 
 use qm_db::Db;
 use qm_jobs::Jobs;
+pub use qm_kernel::Caller;
 use qm_kernel::{Ctx, Permission};
 use qm_net::Net;
-pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit, Cipher, Ground, Settings};
 use qm_realtime::{Hub, Room};
 use serde::Serialize;

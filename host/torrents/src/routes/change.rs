@@ -4,43 +4,18 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use qm_kernel::{ClientInfo, Permission, Principal};
+use qm_kernel::{Permission, Requester};
 use qm_ports::Removal;
 use qm_ports::engine::Command;
-use qm_web::{ApiError, ApiResult, Auth, Client, Path};
+use qm_web::{ApiError, ApiResult, By, Path};
 
 use crate::dto::requests::{Done, MoveDone};
-use crate::service::{Caller, Torrents};
-
-/// The caller of a change, with their client.
-pub struct By {
-    principal: Principal,
-    client: ClientInfo,
-}
-
-impl By {
-    pub fn caller(&self) -> Caller<'_> {
-        Caller {
-            principal: &self.principal,
-            client: &self.client,
-        }
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for By {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let Auth(principal) = Auth::from_request_parts(parts, state).await?;
-        let Client(client) = Client::from_request_parts(parts, state).await?;
-        Ok(Self { principal, client })
-    }
-}
+use crate::service::Torrents;
 
 /// A request about the torrent in its path.
 pub struct Asked {
     app: Arc<Torrents>,
-    by: By,
+    by: Requester,
     hash: String,
 }
 
@@ -48,7 +23,7 @@ impl FromRequestParts<Arc<Torrents>> for Asked {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<Torrents>) -> Result<Self, ApiError> {
-        let by = By::from_request_parts(parts, app).await?;
+        let By(by) = By::from_request_parts(parts, app).await?;
         let Path(hash) = Path::from_request_parts(parts, app).await?;
         Ok(Self {
             app: app.clone(),

@@ -3,9 +3,9 @@
 use axum::extract::State;
 use qm_kernel::Permission as P;
 use qm_ports::engine::Command;
-use qm_web::{ApiResult, Body, Created, Json, Params};
+use qm_web::{ApiResult, Body, By, Created, Json, Params};
 
-use super::change::{Asked, By};
+use super::change::Asked;
 use super::{App, faults};
 use crate::dto::engines::EngineQuery;
 use crate::dto::requests::{
@@ -22,7 +22,7 @@ use crate::service::BulkAction;
     request_body = Body<BulkBody>,
     responses((status = 201, body = BulkView), faults::Bulk)
 )]
-pub async fn bulk(State(app): App, by: By, Body(body): Body<BulkBody>) -> ApiResult<Created<BulkView>> {
+pub async fn bulk(State(app): App, By(by): By, Body(body): Body<BulkBody>) -> ApiResult<Created<BulkView>> {
     let with_library = body.action == BulkAction::RemoveData && body.remove_library;
     let outcome = app
         .bulk(

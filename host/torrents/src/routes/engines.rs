@@ -1,9 +1,8 @@
 //! `/api/engines`
 
 use axum::extract::State;
-use qm_web::{ApiResult, Body, Created, Json, Params, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Params, Path};
 
-use super::change::By;
 use super::{App, faults};
 use crate::dto::engines::{
     CreateEngine, EngineQuery, EngineView, HealthView, IdView, KindView, TestEngine, UpdateEngine,
@@ -52,7 +51,7 @@ pub async fn engine_health(
 )]
 pub async fn test_engine(
     State(app): App,
-    by: By,
+    By(by): By,
     Body(body): Body<TestEngine>,
 ) -> ApiResult<Created<HealthView>> {
     let tested = app.test_engine(by.caller(), body).await?;
@@ -69,7 +68,7 @@ pub async fn test_engine(
 )]
 pub async fn create_engine(
     State(app): App,
-    by: By,
+    By(by): By,
     Body(body): Body<CreateEngine>,
 ) -> ApiResult<Created<IdView>> {
     Ok(Created(app.create_engine(by.caller(), body).await?))
@@ -86,7 +85,7 @@ pub async fn create_engine(
 )]
 pub async fn update_engine(
     State(app): App,
-    by: By,
+    By(by): By,
     Path(id): Path<String>,
     Body(body): Body<UpdateEngine>,
 ) -> ApiResult<Json<IdView>> {
@@ -101,7 +100,7 @@ pub async fn update_engine(
     params(("id" = String, Path)),
     responses((status = 200, body = IdView), faults::OfEngine)
 )]
-pub async fn delete_engine(State(app): App, by: By, Path(id): Path<String>) -> ApiResult<Json<IdView>> {
+pub async fn delete_engine(State(app): App, By(by): By, Path(id): Path<String>) -> ApiResult<Json<IdView>> {
     app.delete_engine(by.caller(), &id).await?;
     Ok(Json(IdView {
         id,

@@ -1,9 +1,8 @@
 //! `POST /api/torrents` and `/upload`: new torrents.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Body, Created, Upload};
+use qm_web::{ApiResult, Body, By, Created, Upload};
 
-use super::change::By;
 use super::{App, faults};
 use crate::dto::requests::{AddTorrent, AddedView};
 use crate::error::TorrentsError;
@@ -19,7 +18,7 @@ use crate::service::{AddInput, AddSource};
 )]
 pub async fn add_torrent(
     State(app): App,
-    by: By,
+    By(by): By,
     Body(body): Body<AddTorrent>,
 ) -> ApiResult<Created<AddedView>> {
     let options = body.options();
@@ -43,7 +42,7 @@ pub async fn add_torrent(
 )]
 pub async fn upload_torrent(
     State(app): App,
-    by: By,
+    By(by): By,
     upload: Upload<AddTorrent>,
 ) -> ApiResult<Created<AddedView>> {
     let file = upload.file.ok_or(TorrentsError::NoFile)?;

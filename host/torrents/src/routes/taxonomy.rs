@@ -1,9 +1,8 @@
 //! `/api/categories` and `/api/tags`
 
 use axum::extract::State;
-use qm_web::{ApiResult, Body, Created, Json, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Path};
 
-use super::change::By;
 use super::{App, faults};
 use crate::dto::taxonomy::{CategoryView, NewCategory, NewTag, TagView};
 
@@ -24,7 +23,7 @@ pub async fn list_categories(State(app): App) -> ApiResult<Json<Vec<CategoryView
 )]
 pub async fn create_category(
     State(app): App,
-    by: By,
+    By(by): By,
     Body(body): Body<NewCategory>,
 ) -> ApiResult<Created<CategoryView>> {
     let row = app.create_category(by.caller(), body).await?;
@@ -41,7 +40,7 @@ pub async fn create_category(
 )]
 pub async fn delete_category(
     State(app): App,
-    by: By,
+    By(by): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<CategoryView>> {
     let row = app.delete_category(by.caller(), &id).await?;
@@ -63,7 +62,11 @@ pub async fn list_tags(State(app): App) -> ApiResult<Json<Vec<TagView>>> {
     request_body = Body<NewTag>,
     responses((status = 201, body = TagView), faults::CreateTag)
 )]
-pub async fn create_tag(State(app): App, by: By, Body(body): Body<NewTag>) -> ApiResult<Created<TagView>> {
+pub async fn create_tag(
+    State(app): App,
+    By(by): By,
+    Body(body): Body<NewTag>,
+) -> ApiResult<Created<TagView>> {
     let row = app.create_tag(by.caller(), body).await?;
     Ok(Created(row.into()))
 }
@@ -76,7 +79,7 @@ pub async fn create_tag(State(app): App, by: By, Body(body): Body<NewTag>) -> Ap
     params(("id" = String, Path)),
     responses((status = 200, body = TagView), faults::DeleteTag)
 )]
-pub async fn delete_tag(State(app): App, by: By, Path(id): Path<String>) -> ApiResult<Json<TagView>> {
+pub async fn delete_tag(State(app): App, By(by): By, Path(id): Path<String>) -> ApiResult<Json<TagView>> {
     let row = app.delete_tag(by.caller(), &id).await?;
     Ok(Json(row.into()))
 }

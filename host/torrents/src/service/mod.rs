@@ -29,9 +29,9 @@ use std::sync::{Arc, Weak};
 
 use qm_confined::OwnPlace;
 use qm_db::Db;
+pub use qm_kernel::Caller;
 use qm_kernel::Ctx;
 use qm_net::Net;
-pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Cipher, Ground};
 use qm_ports::engine::EngineKinds;
 use qm_ports::list::{TorrentList, TorrentLists};

@@ -9,7 +9,6 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use async_trait::async_trait;
-use qm_kernel::{ClientInfo, Principal};
 use qm_ports::engine::Torrent;
 use qm_ports::{Removal, TorrentPayload, TorrentPayloads};
 
@@ -119,13 +118,11 @@ impl TorrentPayloads for Torrents {
         &self,
         payload: &TorrentPayload,
         removal: Removal<'_>,
-        principal: &Principal,
-        client: &ClientInfo,
+        caller: Caller<'_>,
     ) -> Result<(), String> {
         let engine = self
             .resolve(Some(&payload.engine_id))
             .map_err(|error| error.to_string())?;
-        let caller = Caller { principal, client };
         let removed = self.remove_by(Some(caller), Some(&payload.engine_id), &payload.hash, removal);
         removed.await.map_err(|error| {
             let (name, text) = (engine.name(), error.to_string());
@@ -221,7 +218,7 @@ mod tests {
             let admin = principal(Role::Administrator);
             // The first one's data lies there too.
             let removal = Removal { with_data: true, keep_shared: true, ..Removal::default() };
-            let remove = || house.torrents.remove(&payload, removal, &admin, house.caller().client);
+            let remove = || house.torrents.remove(&payload, removal, house.caller_as(&admin));
             b.fail(Some(EngineError::Unreachable("refused".into())));
             assert_eq!(remove().await, Err("second cannot be reached: refused".into()));
             b.fail(None);

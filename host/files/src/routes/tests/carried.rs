@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use qm_db::{Db, db_test};
-use qm_kernel::{ClientInfo, ErrorKind, Principal, TokenVerifier as _};
+use qm_kernel::{ClientInfo, ErrorKind, Principal, Requester, TokenVerifier as _};
 use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover as _, Whereabouts};
 
 use super::{RoleTokens, Site};
@@ -51,7 +51,11 @@ impl Site {
             user_agent: None,
             request_id: String::new(),
         };
-        self.files.carry(job, Some((&principal(), &client))).await
+        let by = Requester {
+            principal: principal(),
+            client,
+        };
+        self.files.carry(job, Some(by.caller())).await
     }
 
     fn put_album(&self) {

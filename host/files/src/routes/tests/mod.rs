@@ -20,7 +20,7 @@ use axum::http::{HeaderMap, Request, header};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use qm_db::{Db, FromRow, Json, sql};
-use qm_kernel::{ClientInfo, Permission, Principal, Secret};
+use qm_kernel::{Caller, Permission, Secret};
 use qm_platform::testing::{self, Claims};
 use qm_ports::{Holders, Removal, TorrentPayload, TorrentPayloads};
 use qm_realtime::{Hub, HubConfig};
@@ -88,8 +88,7 @@ impl TorrentPayloads for Torrents {
         &self,
         payload: &TorrentPayload,
         removal: Removal<'_>,
-        _principal: &Principal,
-        _client: &ClientInfo,
+        _caller: Caller<'_>,
     ) -> Result<(), String> {
         self.removed
             .lock()

@@ -15,15 +15,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use qm_db::{Db, sql};
-use qm_kernel::{ClientInfo, PageQuery, Permission, PermissionSet, Principal, Role, Timestamp};
+use qm_kernel::{ClientInfo, PageQuery, Permission, PermissionSet, Principal, Requester, Role, Timestamp};
 use qm_platform::Background;
 use qm_test_base::{Hands, START_MS};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use super::Jobs;
 use super::context::{JobContext, Progress};
 use super::types::{Done, JobError, JobHandler, JobType};
-use super::{Caller, Jobs};
 use crate::model::event::JobEvent;
 use crate::model::job::{Capabilities, Item, Job, NewJob};
 use crate::model::pace::Pace;
@@ -294,12 +294,12 @@ pub fn work(words: &[&str]) -> NewJob {
     NewJob::new(WORK, json!({ "do": words }))
 }
 
-pub fn caller(role: Role, user: &str) -> Caller {
+pub fn caller(role: Role, user: &str) -> Requester {
     caller_with(role, user, role.permissions().collect())
 }
 
-pub fn caller_with(role: Role, user: &str, permissions: PermissionSet) -> Caller {
-    Caller {
+pub fn caller_with(role: Role, user: &str, permissions: PermissionSet) -> Requester {
+    Requester {
         principal: Principal {
             user_id: user.into(),
             username: user.into(),
@@ -317,7 +317,7 @@ pub fn caller_with(role: Role, user: &str, permissions: PermissionSet) -> Caller
 }
 
 /// A caller who holds only these permissions.
-pub fn holder(user: &str, permissions: &[Permission]) -> Caller {
+pub fn holder(user: &str, permissions: &[Permission]) -> Requester {
     caller_with(Role::ReadOnly, user, permissions.iter().copied().collect())
 }
 

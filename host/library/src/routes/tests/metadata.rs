@@ -239,7 +239,7 @@ db_test! {
         let fetch = move |id: String| {
             let (app, principal, client) = (app.clone(), principal.clone(), client.clone());
             tokio::spawn(async move {
-                let caller = qm_platform::Caller { principal: &principal, client: &client };
+                let caller = qm_kernel::Caller { principal: &principal, client: &client };
                 app.identify.fetch_metadata(caller, &id).await
             })
         };

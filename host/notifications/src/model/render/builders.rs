@@ -1,14 +1,15 @@
 //! Cards of events other than playback.
 
+use qm_platform::notification::{NotificationSpec, Severity};
+
 use super::text::{Words, avatar, fact};
-use crate::model::catalogue::{EventDef, Severity};
 use crate::model::presentation::{
     Accent, Action, Fact, Headline, Icon, Presentation, Progress, Summary, VERSION,
 };
 
 /// A card with the common fields filled.
 pub fn card(
-    def: &EventDef,
+    def: &NotificationSpec,
     words: &Words<'_>,
     (accent, icon): (Accent, Icon),
     headline: (&str, &str),
@@ -44,7 +45,7 @@ pub fn action(label: &str, href: &str) -> Action {
     }
 }
 
-fn accent(def: &EventDef) -> Accent {
+fn accent(def: &NotificationSpec) -> Accent {
     match def.severity {
         Severity::Info => Accent::Neutral,
         Severity::Success => Accent::Success,
@@ -53,7 +54,7 @@ fn accent(def: &EventDef) -> Accent {
     }
 }
 
-pub fn torrent(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
+pub fn torrent(def: &NotificationSpec, words: &Words<'_>) -> Option<Presentation> {
     let name = words.text("torrentName")?;
     let failed = def.severity == Severity::Error;
     let (icon, trail, what) = if failed {
@@ -82,7 +83,7 @@ pub fn torrent(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
     })
 }
 
-pub fn notice(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
+pub fn notice(def: &NotificationSpec, words: &Words<'_>) -> Option<Presentation> {
     let title = words.text("noticeTitle")?;
     Some(Presentation {
         context: words.text("noticeText"),
@@ -98,7 +99,7 @@ pub fn notice(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
     })
 }
 
-pub fn storage(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
+pub fn storage(def: &NotificationSpec, words: &Words<'_>) -> Option<Presentation> {
     let (path, free) = (words.text("path")?, words.percent("freePercent")?);
     let (trail, text) = match def.severity {
         Severity::Error => ("almost full", format!("Only {free}% is free on {path}")),
@@ -128,7 +129,7 @@ pub fn storage(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
     })
 }
 
-pub fn provider(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
+pub fn provider(def: &NotificationSpec, words: &Words<'_>) -> Option<Presentation> {
     let name = words.first(&["providerName", "serverName"])?;
     let (lead, trail, what) = match def.severity {
         Severity::Success => ("Connection", "restored", "is back online"),
@@ -148,7 +149,7 @@ pub fn provider(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
     })
 }
 
-pub fn security(def: &EventDef, words: &Words<'_>) -> Presentation {
+pub fn security(def: &NotificationSpec, words: &Words<'_>) -> Presentation {
     let account = words.first(&["displayName", "username"]);
     let key = words.text("keyName");
     let (headline, text, subject): (_, String, Option<(&str, String)>) = match def.key {
@@ -203,7 +204,7 @@ pub fn security(def: &EventDef, words: &Words<'_>) -> Presentation {
     }
 }
 
-pub fn user(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
+pub fn user(def: &NotificationSpec, words: &Words<'_>) -> Option<Presentation> {
     let name = words.first(&["displayName", "username"])?;
     let (headline, text) = if def.severity == Severity::Info {
         (

@@ -9,10 +9,10 @@ mod text;
 
 use jiff::tz::TimeZone;
 use qm_kernel::event::DomainEvent;
+use qm_platform::notification::{CardBuilder, NotificationSpec};
 use serde_json::{Map, Value};
 
 use self::text::Words;
-use super::catalogue::{Builder, EventDef};
 use super::presentation::{Presentation, cut};
 
 /// Largest number of characters of a title.
@@ -49,7 +49,7 @@ pub struct Rendered {
 }
 
 /// Renders an event for a reader.
-pub fn render(def: &EventDef, event: &DomainEvent, reader: &Reader) -> Rendered {
+pub fn render(def: &NotificationSpec, event: &DomainEvent, reader: &Reader) -> Rendered {
     let none = Map::new();
     let words = Words {
         payload: event.payload.as_object().unwrap_or(&none),
@@ -57,13 +57,13 @@ pub fn render(def: &EventDef, event: &DomainEvent, reader: &Reader) -> Rendered 
         reader,
     };
     let card = match def.builder {
-        Builder::Playback => playback::card(def, &words),
-        Builder::Torrent => builders::torrent(def, &words),
-        Builder::Storage => builders::storage(def, &words),
-        Builder::Provider => builders::provider(def, &words),
-        Builder::Security => Some(builders::security(def, &words)),
-        Builder::User => builders::user(def, &words),
-        Builder::Notice => builders::notice(def, &words),
+        CardBuilder::Playback => playback::card(def, &words),
+        CardBuilder::Torrent => builders::torrent(def, &words),
+        CardBuilder::Storage => builders::storage(def, &words),
+        CardBuilder::Provider => builders::provider(def, &words),
+        CardBuilder::Security => Some(builders::security(def, &words)),
+        CardBuilder::User => builders::user(def, &words),
+        CardBuilder::Notice => builders::notice(def, &words),
     };
     let title = match &card {
         Some(card) => cut(&card.summary.text, MAX_TITLE),
@@ -73,10 +73,10 @@ pub fn render(def: &EventDef, event: &DomainEvent, reader: &Reader) -> Rendered 
 }
 
 /// Title made of the event's key in words and its subject.
-fn fallback(def: &EventDef, words: &Words<'_>) -> String {
+fn fallback(def: &NotificationSpec, words: &Words<'_>) -> String {
     let key = humanised(def.key);
     // The title must not name a user whom the reader may not know.
-    let hidden = def.builder == Builder::Playback && !words.reader.sees_people;
+    let hidden = def.builder == CardBuilder::Playback && !words.reader.sees_people;
     let mut telling = TELLING
         .into_iter()
         .filter(|name| !(hidden && matches!(*name, "displayName" | "username")));

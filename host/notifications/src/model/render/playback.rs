@@ -1,9 +1,10 @@
 //! Cards of playback. Readers without the permission see the film or episode, and nothing of the user: no
 //! name, device, quality or progress.
 
+use qm_platform::notification::NotificationSpec;
+
 use super::builders::{action, card as basic};
 use super::text::{Words, avatar, fact};
-use crate::model::catalogue::EventDef;
 use crate::model::presentation::{Accent, Fact, Icon, Media, Presentation, Progress};
 
 /// Percentage from which playback counts as resumed.
@@ -21,7 +22,7 @@ struct Work {
     is_sound: bool,
 }
 
-pub fn card(def: &EventDef, words: &Words<'_>) -> Option<Presentation> {
+pub fn card(def: &NotificationSpec, words: &Words<'_>) -> Option<Presentation> {
     let work = work(words)?;
     let sees_people = words.reader.sees_people;
     let name = words.text("userDisplayName").filter(|_| sees_people);

@@ -6,7 +6,7 @@ use qm_kernel::{Ctx, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::catalogue::{CATALOGUE, find};
+use crate::testing::{CATALOGUE, find_spec};
 
 qm_kernel::events! {
     struct Anything: "test.anything" about "thing" {
@@ -36,7 +36,11 @@ fn reader() -> Reader {
 }
 
 fn rendered(key: &str, payload: Value) -> Rendered {
-    render(find(key).expect("a known event"), &event(key, payload), &reader())
+    render(
+        find_spec(key).expect("a known event"),
+        &event(key, payload),
+        &reader(),
+    )
 }
 
 fn card(key: &str, payload: Value) -> Value {
@@ -179,9 +183,13 @@ fn times_are_the_readers() {
             ..reader()
         };
         let happened = event("security.password_changed", json!({}));
-        let card = render(find("security.password_changed").unwrap(), &happened, &reader)
-            .card
-            .unwrap();
+        let card = render(
+            find_spec("security.password_changed").unwrap(),
+            &happened,
+            &reader,
+        )
+        .card
+        .unwrap();
         assert_eq!(card.facts.last().unwrap().value, clock, "{zone}");
     }
 }
@@ -234,14 +242,14 @@ fn who_may_not_know_learns_nothing_of_the_person() {
             sees_people: false,
             ..reader()
         };
-        let told = render(find(key).unwrap(), &event(key, payload.clone()), &reader);
+        let told = render(find_spec(key).unwrap(), &event(key, payload.clone()), &reader);
         let text = serde_json::to_string(&told.card.unwrap()).unwrap() + &told.title;
         for hidden in ["Ada", "Living", "app\"", "4K", "HDR", "41", "97", "1h"] {
             assert!(!text.contains(hidden), "{hidden}: {text}");
         }
         assert!(told.title.starts_with("A user "), "{}", told.title);
         payload.as_object_mut().unwrap().remove("mediaTitle");
-        let told = render(find(key).unwrap(), &event(key, payload), &reader);
+        let told = render(find_spec(key).unwrap(), &event(key, payload), &reader);
         assert!(
             told.card.is_none() && told.title.ends_with(": tv"),
             "{}",

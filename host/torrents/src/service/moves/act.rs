@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::{ClientInfo, Permission, Principal, as_error};
+use qm_kernel::{ClientInfo, Permission, Principal, as_error, Caller};
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::carry::{DataMove, DataMover};
 use qm_ports::engine::{Command, EngineError, capability};
@@ -22,9 +22,9 @@ use crate::sync::engine::Engine;
 
 impl<'a> By<'a> {
     /// The person who asked, from where; none when nobody did, or nobody knows any more.
-    fn person(self) -> Option<(&'a Principal, &'a ClientInfo)> {
+    fn person(self) -> Option<Caller<'a>> {
         match self {
-            By::Person(who) => Some((&who.principal, &who.client)),
+            By::Person(who) => Some(who.caller()),
             By::Rule | By::Recovered => None,
         }
     }
@@ -244,7 +244,7 @@ impl Torrents {
                 object_type: Some("torrent"),
                 object_id: Some(row.hash.clone()),
                 result: AuditResult::Success,
-                client: by.person().map(|(_, client)| client),
+                client: by.person().map(|caller| caller.client),
                 metadata: Some(metadata),
             };
             self.audit.record(&mut tx, entry).await?;

@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use qm_kernel::{ClientInfo, Permission, Principal, Timestamp, as_error};
+use qm_kernel::{ClientInfo, Permission, Principal, Timestamp, as_error, Requester};
 use qm_lanes::IgnorePoison;
 use qm_platform::Beats;
 use qm_ports::carry::{DataMove, DataMover};
@@ -84,17 +84,10 @@ struct Hold {
     unfinished: bool,
 }
 
-/// The user who asked for a move.
-#[derive(Clone)]
-struct Who {
-    principal: Principal,
-    client: ClientInfo,
-}
-
 /// The origin of a move.
 #[derive(Clone, Copy)]
 enum By<'a> {
-    Person(&'a Who),
+    Person(&'a Requester),
     /// A rule, whose run is audited; the move is not.
     Rule,
     /// An earlier process began it.
@@ -266,10 +259,7 @@ impl Torrents {
     ) -> Result<Option<String>, TorrentsError> {
         let hold = self.moves.hold(&row.engine_id, &row.hash);
         let hold = hold.ok_or(TorrentsError::Moving)?;
-        let who = caller.map(|caller| Who {
-            principal: caller.principal.clone(),
-            client: caller.client.clone(),
-        });
+        let who = caller.map(Caller::to_requester);
         let id = row.id.clone();
         let torrents = self.clone();
         // It does not depend on the request: a caller that hangs up leaves nothing half done.
