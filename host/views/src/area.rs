@@ -8,6 +8,7 @@ use crate::service::Views;
 pub static AREA: AreaSpec = AreaSpec {
     name: "views",
     events: &[],
+    notifications: &[],
     sealed: Vec::new,
     module: "torrents",
     modules: &[],

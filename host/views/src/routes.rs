@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use qm_kernel::Permission as P;
-use qm_platform::{ActingError, Caller};
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path, Routes, faults, routes};
+use qm_platform::ActingError;
+use qm_web::{ApiResult, Auth, Body, By, Created, Json, Path, Routes, faults, routes};
 
 use crate::dto::{ViewInput, ViewList, ViewView};
 use crate::error::ViewsError as E;
@@ -43,15 +43,10 @@ async fn list_views(State(app): App, Auth(principal): Auth) -> ApiResult<Json<Vi
 )]
 async fn add_view(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<ViewInput>,
 ) -> ApiResult<Created<ViewView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let view = app.add_view(caller, input.into()).await?;
+    let view = app.add_view(requester.caller(), input.into()).await?;
     Ok(Created(view.into()))
 }
 
@@ -62,16 +57,11 @@ async fn add_view(
 )]
 async fn change_view(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(input): Body<ViewInput>,
 ) -> ApiResult<Json<ViewView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let view = app.change_view(caller, &id, input.into()).await?;
+    let view = app.change_view(requester.caller(), &id, input.into()).await?;
     Ok(Json(view.into()))
 }
 
@@ -81,14 +71,9 @@ async fn change_view(
 )]
 async fn remove_view(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<ViewView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
-    let view = app.remove_view(caller, &id).await?;
+    let view = app.remove_view(requester.caller(), &id).await?;
     Ok(Json(view.into()))
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::Principal;
-use qm_platform::{Actor, AuditEntry, Caller, Ground};
+use qm_kernel::{Caller, Principal};
+use qm_platform::{Actor, AuditEntry, Ground};
 
 use crate::error::ViewsError;
 use crate::model::{MAX_VIEWS, Settings, View};

@@ -26,7 +26,6 @@ use qm_db::{Db, DbError, Tx};
 pub use qm_kernel::Caller;
 use qm_kernel::Ctx;
 use qm_lanes::IgnorePoison;
-pub use qm_platform::Caller;
 use qm_platform::{Acting, Audit, Ground};
 use qm_ports::action::{Actions, TorrentRef};
 use qm_ports::list::TorrentLists;

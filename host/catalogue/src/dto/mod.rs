@@ -4,4 +4,3 @@ mod fields;
 pub mod items;
 pub mod series;
 pub mod shows;
-

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use qm_jobs::{Hosted, Jobs};
-use qm_kernel::{Ctx, Permission, Timestamp, as_error};
+use qm_kernel::{Ctx, Permission, Timestamp};
 use qm_lanes::IgnorePoison;
 use qm_realtime::{Hub, Room};
 use serde::Serialize;

@@ -5,4 +5,3 @@ pub mod metadata;
 pub mod repair;
 pub mod shows;
 pub mod titles;
-

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use qm_kernel::{ErrorKind, as_error, Requester};
+use qm_kernel::{ErrorKind, Requester, as_error};
 use qm_platform::{AuditEntry, AuditResult};
 use serde_json::json;
 

@@ -281,7 +281,7 @@ impl Jobs {
         };
         here.hand.cancelled.cancel();
         let moved = moved.unwrap_or_else(|error| {
-            let error = &error as &dyn std::error::Error;
+            let error = as_error(&error);
             tracing::warn!(
                 error,
                 job.id = id,

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 use qm_db::Db;
-use qm_kernel::{ClientInfo, Ctx, Principal, Timestamp};
+use qm_kernel::{Ctx, Timestamp};
 use qm_lanes::IgnorePoison;
 use qm_platform::{Audit, Background, Ground, Settings};
 use qm_realtime::Hub;

@@ -1,4 +1,3 @@
 //! Orders, in requests and answers.
 
 pub mod bulk;
-

@@ -3,15 +3,14 @@
 
 use axum::extract::State;
 use qm_matching::CandidateDraft;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Path, By};
+use qm_web::{ApiResult, Body, By, Created, Json, Path};
 use serde_json::Value;
 
 use super::{App, faults};
 use crate::dto::answers::{CandidateView, ChangedCandidateView, RemovedView};
 use crate::dto::requests::Loose;
 use crate::error::RssError;
-use crate::service::{Caller, Suggestion};
-use crate::model::candidate::CandidateDraft;
+use crate::service::Suggestion;
 
 /// Candidates of a rule, by priority.
 #[utoipa::path(

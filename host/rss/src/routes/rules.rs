@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use qm_kernel::as_error;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Params, Path, By};
+use qm_web::{ApiResult, Auth, Body, By, Created, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::answers::{EvaluationPage, EvaluationView, ListedRuleView, RuleOfFeedView, TallyView};

@@ -29,7 +29,6 @@ use qm_db::{Db, DbError, Tx};
 pub use qm_kernel::Caller;
 use qm_kernel::{Ctx, Permission};
 use qm_lanes::IgnorePoison;
-pub use qm_platform::Caller;
 use qm_platform::{Acting, Actor, Audit, Ground, Settings, judge_alone};
 use qm_ports::feed::FeedSource;
 use qm_ports::intake::TorrentIntake;

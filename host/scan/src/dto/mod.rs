@@ -3,4 +3,3 @@
 pub mod answers;
 pub mod ignored;
 pub mod requests;
-

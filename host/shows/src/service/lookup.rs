@@ -1,8 +1,8 @@
 //! Lookups of titles by users.
 
 use futures_util::{StreamExt as _, stream};
-use qm_kernel::{Permission, Timestamp, as_error, Caller};
-use qm_platform::{AuditEntry, AuditResult, Caller};
+use qm_kernel::{Caller, Permission, Timestamp, as_error};
+use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::shows::{AiringStatus, Recommendation, ShowProvider};
 use qm_realtime::Room;
 use serde::Serialize;

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::{ClientInfo, Permission, Principal, as_error, Caller};
+use qm_kernel::{Caller, Permission, as_error};
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::carry::{DataMove, DataMover};
 use qm_ports::engine::{Command, EngineError, capability};

@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use qm_kernel::{ClientInfo, Permission, Principal, Timestamp, as_error, Requester};
+use qm_kernel::{Permission, Requester, Timestamp, as_error};
 use qm_lanes::IgnorePoison;
 use qm_platform::Beats;
 use qm_ports::carry::{DataMove, DataMover};
