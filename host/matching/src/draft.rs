@@ -26,7 +26,6 @@ pub enum DraftError {
 
 /// Fields of a candidate in a request body. A field of the wrong type counts as absent.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::option_option, reason = "absent, null and a text are three things")]
 pub struct CandidateDraft {
     pub name: Option<String>,
     /// Outer `None`: unchanged; inner `None`: cleared.

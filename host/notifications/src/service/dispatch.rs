@@ -330,7 +330,7 @@ mod tests {
             let consumers = Dispatch::for_catalogue(&house.app);
             let names: Vec<&str> = consumers.iter().map(Consumer::name).collect();
             assert_eq!(names, ["notifications.dispatch", LATER]);
-            let consumed: Vec<&str> = consumers.iter().flat_map(|consumer| consumer.keys()).copied().collect();
+            let consumed: Vec<&str> = consumers.iter().flat_map(qm_platform::outbox::Consumer::keys).copied().collect();
             let events = house.app.catalogue.iter().filter(|spec| **spec != NOTICE);
             let known: BTreeSet<&str> = events.map(|spec| spec.key).collect();
             assert_eq!((consumed.len(), consumed.into_iter().collect()), (known.len(), known));
