@@ -32,9 +32,10 @@ struct Rules {
     kind: Kind,
     /// Calls of the reader's methods, in order.
     calls: Vec<TokenStream>,
+    /// Conditions on the arguments of rules, checked when the reader is compiled.
+    checks: Vec<TokenStream>,
     presence: Presence,
     convert: Convert,
-    is_trimmed: bool,
     stand_in: Option<Expr>,
 }
 
@@ -54,6 +55,8 @@ enum Convert {
     None,
     Map(Expr),
     AndThen(Expr),
+    /// The same where a rule lets only texts through that it converts.
+    Word(Expr),
 }
 
 /// The words of one attribute, before they are put together.
@@ -128,7 +131,7 @@ impl Words {
                 let span = item.name.span();
                 let [names, path] = item.take()?;
                 self.kind = Some(Kind::Text);
-                self.convert = Some(Convert::AndThen(path));
+                self.convert = Some(Convert::Word(path));
                 let (name, arguments) = (Ident::new("one_of", span), vec![names]);
                 self.rules.push(Item { name, arguments });
             }
@@ -233,14 +236,28 @@ impl Rules {
             (None, Some(default)) => Presence::Default(default),
             (None, None) => Presence::Required,
         };
+        let convert = words.convert.unwrap_or(Convert::None);
+        let is_required = matches!(presence, Presence::Required);
+        if is_required && matches!(convert, Convert::AndThen(_)) {
+            let text = "`and_then` may leave a required field without a value: make it an `Option`, add a `default`, or convert by `map`";
+            return Err(Error::new_spanned(ty, text));
+        }
+        if words.stand_in.is_some() && !(is_required && matches!(convert, Convert::Word(_))) {
+            let text = "`stand_in` is for a required field that is read by `words`";
+            return Err(Error::new_spanned(ty, text));
+        }
         let mut names = Vec::with_capacity(words.rules.len());
         let mut rules = Vec::with_capacity(words.rules.len() + 2);
+        let mut checks = Vec::new();
         for item in words.rules {
             let name = item.name.clone();
             let count = kind
                 .arity(&name.to_string())
                 .map_err(|text| Error::new(name.span(), text))?;
             let arguments = item.take_count(count)?;
+            if matches!(convert, Convert::None) {
+                checks.extend(fitting(inner, &name, &arguments));
+            }
             rules.push(quote!(.#name(#(#arguments),*)));
             names.push(name.to_string());
         }
@@ -250,17 +267,31 @@ impl Rules {
         if words.is_trimmed && kind != Kind::Text {
             return Err(Error::new_spanned(ty, "`trim` is for texts"));
         }
+        if words.is_trimmed {
+            rules.insert(0, quote!(.trim()));
+        }
         Ok(Self {
             kind,
             calls: rules,
+            checks,
             presence,
-            convert: words.convert.unwrap_or(Convert::None),
-            is_trimmed: words.is_trimmed,
+            convert,
             stand_in: words.stand_in,
         })
     }
 
     fn value(&self, name: &str, ty: &Type, span: Span) -> TokenStream {
+        let (value, checks) = (self.unchecked_value(name, ty, span), &self.checks);
+        if checks.is_empty() {
+            return value;
+        }
+        quote!({
+            #(#checks)*
+            #value
+        })
+    }
+
+    fn unchecked_value(&self, name: &str, ty: &Type, span: Span) -> TokenStream {
         let method = Ident::new(self.kind.method(), span);
         let rules = &self.calls;
         let read = quote!(f.#method(#name));
@@ -304,23 +335,42 @@ impl Rules {
 
     /// Calls on the `Option` that was read, which give an `Option` of the field's type.
     fn conversion(&self, inner: &Type) -> Option<TokenStream> {
-        let trim = self
-            .is_trimmed
-            .then(|| quote!(.map(|text| ::std::borrow::ToOwned::to_owned(text.trim()))));
         let name = last_name(inner).unwrap_or_default();
         // A text is converted from `&str`.
         let borrowed = (self.kind == Kind::Text).then(|| quote!(.as_deref()));
-        let convert = match &self.convert {
+        match &self.convert {
             Convert::Map(path) => Some(quote!(#borrowed.map(#path))),
-            Convert::AndThen(path) => Some(quote!(#borrowed.and_then(#path))),
+            Convert::AndThen(path) | Convert::Word(path) => Some(quote!(#borrowed.and_then(#path))),
             Convert::None if name == "Secret" => Some(quote!(.map(<#inner>::new))),
             Convert::None if self.kind == Kind::Integer && name != "i64" => {
                 Some(quote!(.and_then(|number| <#inner>::try_from(number).ok())))
             }
             Convert::None => None,
-        };
-        (trim.is_some() || convert.is_some()).then(|| quote!(#trim #convert))
+        }
     }
+}
+
+/// Conditions that a rule's numbers fit into the type of the field: others would pass the rule and be lost after it.
+fn fitting(inner: &Type, rule: &Ident, arguments: &[Expr]) -> Option<TokenStream> {
+    let whole = last_name(inner).as_deref().and_then(Whole::from_name)?;
+    if !(whole.is_unsigned || whole.is_narrow) {
+        return None;
+    }
+    let (least, most) = whole.range;
+    let text = format!("`{rule}` has numbers that don't fit into the type of the field");
+    if rule == "one_of" {
+        return Some(quote!(const _: () = {
+            let mut allowed: &[i64] = #(#arguments)*;
+            while let [first, rest @ ..] = allowed {
+                ::core::assert!(#least <= *first && *first <= #most, #text);
+                allowed = rest;
+            }
+        };));
+    }
+    Some(quote!(#(const _: () = {
+        let bound: i64 = #arguments;
+        ::core::assert!(#least <= bound && bound <= #most, #text);
+    };)*))
 }
 
 /// Adds the bounds of a type of whole numbers where no rule names them: a number beyond them is refused, not cut.

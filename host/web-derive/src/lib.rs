@@ -7,7 +7,7 @@
 //! | type | sent as | rules |
 //! |---|---|---|
 //! | `String`, `Secret` | text | `given`, `min`, `max`, `len(min, max)`, `not_empty`, `one_of`, `email`, `check(holds, "message")`, `about` |
-//! | `i64`, `i32`, `u8` … `u64`, `usize` | whole number | `min`, `max`, `one_of`; bounds of the type are added where none is named |
+//! | `i64`, `i32`, `u8` … `u64`, `usize` | whole number | `min`, `max`, `one_of`; bounds of the type are added where none is named, and a named one beyond them isn't compiled |
 //! | `f64` | number | `min`, `max` |
 //! | `bool` | boolean | |
 //! | `Vec<String>` | list of texts | `min_items`, `max_items`, `each_max`, `each_one_of` |
@@ -24,9 +24,9 @@
 //! |---|---|
 //! | `name = "…"` | name in the request, where it isn't the name of the field in camelCase |
 //! | `string`, `integer`, `number`, `boolean`, `strings`, `object`, `any` | what it is sent as, where the type doesn't say |
-//! | `trim` | takes the spaces around a text away |
+//! | `trim` | takes the spaces around a text away, before its rules |
 //! | `map = path` | converts the value; a text is handed to it as `&str` |
-//! | `and_then = path` | converts the value to `Option`; `None` counts as absent |
+//! | `and_then = path` | converts the value to `Option`; `None` counts as absent, so the field is an `Option` or has a `default` |
 //! | `words(NAMES, from_name)` | an enum, sent as one of its names; a required one needs `stand_in = value` for bodies that are refused |
 //! | `with = path`, `with = path(more)` | reads it by `path(fields, name)`, `path(fields, name, more)` |
 //! | `flatten` | reads it as a part of the same body or query |

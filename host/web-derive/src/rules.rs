@@ -104,20 +104,27 @@ pub struct Whole {
     pub is_unsigned: bool,
     /// Its largest value is below that of `i64`.
     pub is_narrow: bool,
+    /// Smallest and largest number of a request that fit.
+    pub range: (i64, i64),
 }
 
 impl Whole {
     pub fn from_name(name: &str) -> Option<Self> {
-        let (is_unsigned, is_narrow) = match name {
-            "i64" => (false, false),
-            "i32" | "i16" | "i8" => (false, true),
-            "u64" | "usize" => (true, false),
-            "u32" | "u16" | "u8" => (true, true),
+        let range = match name {
+            "i64" => (i64::MIN, i64::MAX),
+            "i32" => (i32::MIN.into(), i32::MAX.into()),
+            "i16" => (i16::MIN.into(), i16::MAX.into()),
+            "i8" => (i8::MIN.into(), i8::MAX.into()),
+            "u64" | "usize" => (0, i64::MAX),
+            "u32" => (0, u32::MAX.into()),
+            "u16" => (0, u16::MAX.into()),
+            "u8" => (0, u8::MAX.into()),
             _ => return None,
         };
         Some(Self {
-            is_unsigned,
-            is_narrow,
+            is_unsigned: range.0 == 0,
+            is_narrow: range.1 < i64::MAX,
+            range,
         })
     }
 }

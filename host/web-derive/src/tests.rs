@@ -80,6 +80,38 @@ fn types_that_do_not_say_how_they_are_sent_are_refused() {
 }
 
 #[test]
+fn a_required_field_has_a_value_whatever_converts_it() {
+    let text = error(quote!(#[field(and_then = own)] key: Secret));
+    assert_eq!(
+        text,
+        "`and_then` may leave a required field without a value: make it an `Option`, add a `default`, or convert by `map`"
+    );
+    let only_words = "`stand_in` is for a required field that is read by `words`";
+    assert_eq!(
+        error(quote!(#[field(string, map = own, stand_in = Mood::Calm)] mood: Mood)),
+        only_words
+    );
+    assert_eq!(
+        error(quote!(#[field(words(NAMES, from_name), stand_in = Mood::Calm)] mood: Option<Mood>)),
+        only_words
+    );
+}
+
+/// The compiler refuses what does not fit; see the example at `qm_web::FromBody`.
+#[test]
+fn bounds_are_compared_with_the_type_of_the_field() {
+    let read = |field| {
+        let written = expand(quote!(struct Thing { #field }), Source::Body);
+        written.to_string().matches("assert").count()
+    };
+    assert_eq!(read(quote!(#[field(min = 1, max = 9)] port: u16)), 2);
+    assert_eq!(read(quote!(#[field(one_of = &[1, 2])] level: Option<u8>)), 1);
+    assert_eq!(read(quote!(#[field(min = 1)] size: u64)), 1);
+    assert_eq!(read(quote!(#[field(min = 1, max = 9)] count: i64)), 0);
+    assert_eq!(read(quote!(port: u16)), 0, "bounds of the type fit");
+}
+
+#[test]
 fn every_wrong_field_is_told() {
     let input = quote!(
         struct Thing {

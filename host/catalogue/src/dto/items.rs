@@ -1,91 +1,112 @@
 //! Items, in requests and answers.
 
 use qm_kernel::PageQuery;
-use qm_media::dto::fields::{MAX_NUMBER, external, sort, text, years};
+use qm_media::dto::fields::{MAX_NUMBER, MAX_TEXT, keep_filled};
 use qm_media::dto::items::{ExtraView, ItemView, SuggestionView};
 use qm_media::dto::libraries::LibraryView;
-use qm_media::model::item::{Filter, Issue, Sort};
+use qm_media::model::item::{Filter, Issue, KnownAs, Sort};
 use qm_media::model::series;
 use qm_media::model::view::Detail;
-use qm_media_names::naming::composed;
-use qm_web::{Fields, FromQuery};
+use qm_web::FromQuery;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Word of the index for a resolution as people write it.
-fn resolution(word: &str) -> String {
-    match word.trim().to_lowercase().as_str() {
+use super::fields::{IDS, Scope, Years, compose_filled, is_outside_id};
+
+/// Word of the index for a resolution as people write it, unless it is blank.
+fn read_resolution(text: &str) -> Option<String> {
+    keep_filled(text).map(|text| match text.trim().to_lowercase().as_str() {
         "4k" | "uhd" => "2160p".to_owned(),
         other => other.to_owned(),
-    }
+    })
+}
+
+fn trim_filled(text: &str) -> Option<String> {
+    keep_filled(text.trim())
+}
+
+fn first_letter(text: &str) -> Option<char> {
+    text.trim().chars().next()
 }
 
 /// Which items are wanted.
+#[derive(FromQuery)]
 pub struct ItemsQuery {
-    pub filter: Filter,
+    #[field(page(60, 200))]
     pub page: PageQuery,
+    #[field(string, one_of = &Sort::WORDS, map = Sort::of, default)]
+    sort: Sort,
+    /// The whole title.
+    #[field(max = MAX_TEXT, and_then = compose_filled)]
+    title: Option<String>,
+    /// A part of the title.
+    #[field(max = MAX_TEXT, and_then = compose_filled)]
+    search: Option<String>,
+    #[field(words(&Issue::WORDS, Issue::of))]
+    issue: Option<Issue>,
+    #[field(flatten)]
+    years: Years,
+    #[field(string, max = MAX_TEXT, and_then = first_letter)]
+    starts_at: Option<char>,
+    #[field(flatten)]
+    scope: Scope,
+    #[field(min = 0, max = MAX_NUMBER)]
+    season: Option<i64>,
+    #[field(max = MAX_TEXT, and_then = read_resolution)]
+    resolution: Option<String>,
+    #[field(max = MAX_TEXT, and_then = trim_filled)]
+    genre: Option<String>,
+    #[field(string, name = "externalId", max = MAX_TEXT, check(is_outside_id, IDS), and_then = KnownAs::of)]
+    external: Option<KnownAs>,
+    identified: Option<bool>,
 }
 
-impl FromQuery for ItemsQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        let page = f.page_or(60, 200);
-        let sort = sort(f);
-        let (title, search) = (text(f, "title"), text(f, "search"));
-        let [title, search] = [title, search].map(|text| text.map(|text| composed(&text).into_owned()));
-        let issue = f.string("issue").one_of(&Issue::WORDS).optional();
-        let years = years(f);
-        let letter = text(f, "startsAt").and_then(|text| text.trim().chars().next());
-        let by_title = sort == Sort::Title && title.is_none() && search.is_none();
+impl From<ItemsQuery> for Filter {
+    fn from(query: ItemsQuery) -> Self {
+        let by_title = query.sort == Sort::Title && query.title.is_none() && query.search.is_none();
+        let letter = query.starts_at.filter(char::is_ascii_alphabetic);
         Self {
-            filter: Filter {
-                library_id: text(f, "libraryId"),
-                media_type: text(f, "mediaType"),
-                match_status: text(f, "matchStatus"),
-                starts_at: letter.filter(|letter| by_title && letter.is_ascii_alphabetic()),
-                season: f.integer("season").min(0).max(MAX_NUMBER).optional(),
-                resolution: text(f, "resolution").map(|word| resolution(&word)),
-                genre: text(f, "genre").map(|genre| genre.trim().to_owned()),
-                external: external(f),
-                identified: f.boolean("identified").optional(),
-                year_from: years.0,
-                year_to: years.1,
-                issue: issue.as_deref().and_then(Issue::of),
-                title,
-                search,
-                sort,
-            },
-            page,
+            title: query.title,
+            search: query.search,
+            starts_at: letter.filter(|_| by_title),
+            issue: query.issue,
+            year_from: query.years.first(),
+            year_to: query.years.last(),
+            season: query.season,
+            resolution: query.resolution,
+            genre: query.genre,
+            external: query.external,
+            identified: query.identified,
+            sort: query.sort,
+            ..query.scope.into()
         }
     }
 }
 
 /// Which items are counted.
-pub struct AlphabetQuery(pub Filter);
+#[derive(FromQuery)]
+pub struct AlphabetQuery {
+    #[field(flatten)]
+    scope: Scope,
+    #[field(max = MAX_TEXT, and_then = compose_filled)]
+    search: Option<String>,
+}
 
-impl FromQuery for AlphabetQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self(Filter {
-            library_id: text(f, "libraryId"),
-            media_type: text(f, "mediaType"),
-            match_status: text(f, "matchStatus"),
-            search: text(f, "search").map(|part| composed(&part).into_owned()),
-            ..Filter::default()
-        })
+impl From<AlphabetQuery> for Filter {
+    fn from(query: AlphabetQuery) -> Self {
+        Self {
+            search: query.search,
+            ..query.scope.into()
+        }
     }
 }
 
 /// Library whose items are counted; absent: all libraries.
+#[derive(FromQuery)]
 pub struct IssuesQuery {
+    #[field(max = MAX_TEXT, and_then = keep_filled)]
     pub library_id: Option<String>,
-}
-
-impl FromQuery for IssuesQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            library_id: text(f, "libraryId"),
-        }
-    }
 }
 
 /// A page of items.

@@ -1,5 +1,6 @@
 //! Lists, in requests and answers.
 
+mod fields;
 pub mod items;
 pub mod series;
 pub mod shows;

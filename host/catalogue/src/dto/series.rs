@@ -3,105 +3,103 @@
 use std::collections::BTreeMap;
 
 use qm_kernel::{PageQuery, Timestamp};
-use qm_media::dto::fields::{external, sort, text, years};
+use qm_media::dto::fields::{MAX_TEXT, keep_filled};
 use qm_media::dto::items::ItemView;
 use qm_media::dto::shows::ShowView;
-use qm_media::model::item::{Filter, Issue};
+use qm_media::model::item::{Filter, Issue, KnownAs, Sort};
 use qm_media::model::series::Series;
 use qm_media::model::view::{Judged, Listed, SeriesHealth};
-use qm_media_names::naming::composed;
-use qm_web::{Fields, FromQuery};
+use qm_web::FromQuery;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::fields::{IDS, Scope, Years, compose_filled, is_outside_id};
 use crate::model::score::{counted, mean, status};
 
 /// Most characters of a key: the whole path of a folder, in base64.
 const MAX_KEY: usize = 8192;
 
 /// Which series are wanted.
+#[derive(FromQuery)]
 pub struct SeriesQuery {
-    pub filter: Filter,
+    #[field(page(30, 200))]
     pub page: PageQuery,
+    #[field(flatten)]
+    scope: Scope,
+    #[field(max = MAX_TEXT, and_then = compose_filled)]
+    search: Option<String>,
+    #[field(string, one_of = &Sort::WORDS, map = Sort::of, default)]
+    sort: Sort,
 }
 
-impl FromQuery for SeriesQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        let page = f.page_or(30, 200);
+impl From<SeriesQuery> for Filter {
+    fn from(query: SeriesQuery) -> Self {
         Self {
-            filter: Filter {
-                library_id: text(f, "libraryId"),
-                media_type: text(f, "mediaType"),
-                match_status: text(f, "matchStatus"),
-                search: text(f, "search").map(|part| composed(&part).into_owned()),
-                sort: sort(f),
-                ..Filter::default()
-            },
-            page,
+            search: query.search,
+            sort: query.sort,
+            ..query.scope.into()
         }
     }
 }
 
 /// Shows that are wanted.
+#[derive(FromQuery)]
 pub struct ShowsQuery {
-    pub filter: Filter,
+    #[field(page(60, 200))]
     pub page: PageQuery,
+    #[field(words(&["suggested"], Issue::of))]
+    issue: Option<Issue>,
+    #[field(flatten)]
+    years: Years,
+    #[field(max = MAX_TEXT, and_then = keep_filled)]
+    library_id: Option<String>,
+    #[field(one_of = &["tv", "anime"])]
+    media_type: Option<String>,
+    #[field(max = MAX_TEXT, and_then = keep_filled)]
+    search: Option<String>,
+    #[field(string, name = "externalId", max = MAX_TEXT, check(is_outside_id, IDS), and_then = KnownAs::of)]
+    external: Option<KnownAs>,
+    identified: Option<bool>,
+    #[field(string, one_of = &Sort::WORDS, map = Sort::of, default)]
+    sort: Sort,
 }
 
-impl FromQuery for ShowsQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        let page = f.page_or(60, 200);
-        let issue = f.string("issue").one_of(&["suggested"]).optional();
-        let (year_from, year_to) = years(f);
+impl From<ShowsQuery> for Filter {
+    fn from(query: ShowsQuery) -> Self {
         Self {
-            filter: Filter {
-                library_id: text(f, "libraryId"),
-                media_type: f.string("mediaType").one_of(&["tv", "anime"]).optional(),
-                search: text(f, "search"),
-                issue: issue.as_deref().and_then(Issue::of),
-                external: external(f),
-                identified: f.boolean("identified").optional(),
-                sort: sort(f),
-                year_from,
-                year_to,
-                ..Filter::default()
-            },
-            page,
+            issue: query.issue,
+            year_from: query.years.first(),
+            year_to: query.years.last(),
+            library_id: query.library_id,
+            media_type: query.media_type,
+            search: query.search,
+            external: query.external,
+            identified: query.identified,
+            sort: query.sort,
+            ..Self::default()
         }
     }
 }
 
 /// Which series is wanted, in a library or in all.
+#[derive(FromQuery)]
 pub struct EpisodesQuery {
+    #[field(max = MAX_KEY)]
     pub key: String,
+    #[field(max = MAX_TEXT, and_then = keep_filled)]
     pub match_status: Option<String>,
+    #[field(max = MAX_TEXT, and_then = keep_filled)]
     pub library_id: Option<String>,
-}
-
-impl FromQuery for EpisodesQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            key: f.string("key").required().max(MAX_KEY).get(),
-            match_status: text(f, "matchStatus"),
-            library_id: text(f, "libraryId"),
-        }
-    }
 }
 
 /// Which series is wanted, in a library or in all.
+#[derive(FromQuery)]
 pub struct KeyQuery {
+    #[field(max = MAX_KEY)]
     pub key: String,
+    #[field(max = MAX_TEXT, and_then = keep_filled)]
     pub library_id: Option<String>,
-}
-
-impl FromQuery for KeyQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        Self {
-            key: f.string("key").required().max(MAX_KEY).get(),
-            library_id: text(f, "libraryId"),
-        }
-    }
 }
 
 /// A series in a list.

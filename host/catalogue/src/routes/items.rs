@@ -18,11 +18,9 @@ use crate::dto::items::{DetailView, IssuesView, ItemPage, LetterView};
     get, path = "/api/media/items", tag = "media", params(Params::<ItemsQuery>),
     responses((status = 200, body = ItemPage))
 )]
-pub async fn list_items(
-    State(app): App,
-    Params(ItemsQuery { filter, page }): Params<ItemsQuery>,
-) -> ApiResult<Json<ItemPage>> {
-    let (items, total) = app.items(&filter, page).await?;
+pub async fn list_items(State(app): App, Params(query): Params<ItemsQuery>) -> ApiResult<Json<ItemPage>> {
+    let page = query.page;
+    let (items, total) = app.items(&query.into(), page).await?;
     Ok(Json(ItemPage {
         items: items.into_iter().map(ItemView::from).collect(),
         total,
@@ -38,9 +36,9 @@ pub async fn list_items(
 )]
 pub async fn item_alphabet(
     State(app): App,
-    Params(AlphabetQuery(filter)): Params<AlphabetQuery>,
+    Params(query): Params<AlphabetQuery>,
 ) -> ApiResult<Json<Vec<LetterView>>> {
-    let letters = app.alphabet(&filter).await?.into_iter();
+    let letters = app.alphabet(&query.into()).await?.into_iter();
     Ok(Json(
         letters
             .map(|(letter, count)| LetterView { letter, count })
@@ -78,9 +76,9 @@ pub async fn export_items(
     State(app): App,
     Auth(principal): Auth,
     Client(client): Client,
-    Params(AlphabetQuery(filter)): Params<AlphabetQuery>,
+    Params(query): Params<AlphabetQuery>,
 ) -> ApiResult<Response> {
-    let mut export = app.export(filter, &principal, &client);
+    let mut export = app.export(query.into(), &principal, &client);
     // The first lines are read before the answer begins, so that an error can still be answered.
     let first = export.next().await?;
     let lines = stream::try_unfold((first, export), |(ready, mut export)| async move {

@@ -14,11 +14,9 @@ use crate::dto::series::{
     get, path = "/api/media/series", tag = "media", params(Params::<SeriesQuery>),
     responses((status = 200, body = SeriesPage))
 )]
-pub async fn list_series(
-    State(app): App,
-    Params(SeriesQuery { filter, page }): Params<SeriesQuery>,
-) -> ApiResult<Json<SeriesPage>> {
-    let (series, total) = app.series(&filter, page).await?;
+pub async fn list_series(State(app): App, Params(query): Params<SeriesQuery>) -> ApiResult<Json<SeriesPage>> {
+    let page = query.page;
+    let (series, total) = app.series(&query.into(), page).await?;
     Ok(Json(SeriesPage {
         items: series.into_iter().map(SeriesView::from).collect(),
         total,

@@ -14,11 +14,9 @@ use crate::dto::shows::{SeasonDetailView, ShowDetailView};
     get, path = "/api/media/shows", tag = "media", params(Params::<ShowsQuery>),
     responses((status = 200, body = ShowPage))
 )]
-pub async fn list_shows(
-    State(app): App,
-    Params(ShowsQuery { filter, page }): Params<ShowsQuery>,
-) -> ApiResult<Json<ShowPage>> {
-    let (shows, total) = app.shows(&filter, page).await?;
+pub async fn list_shows(State(app): App, Params(query): Params<ShowsQuery>) -> ApiResult<Json<ShowPage>> {
+    let page = query.page;
+    let (shows, total) = app.shows(&query.into(), page).await?;
     Ok(Json(ShowPage {
         items: shows.into_iter().map(ShowView::from).collect(),
         total,

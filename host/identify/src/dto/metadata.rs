@@ -1,74 +1,66 @@
 //! Metadata of items, in requests and answers.
 
-use qm_media::dto::fields::{nullable_text, number};
 use qm_media::model::metadata::MetadataEdit;
 use qm_web::{Fields, FromBody};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::shows::{MAX_LIST, MAX_OVERVIEW, MAX_TEXT, MAX_YEAR, list, rating};
+use super::shows::{MAX_LIST, MAX_OVERVIEW, MAX_RATING, MAX_TEXT, MAX_YEAR};
 
 /// Longest runtime, in minutes: beyond any film.
 const MAX_RUNTIME: i64 = 100_000;
 
 /// Changes to the metadata of an item; absent fields stay, null clears.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = MediaMetadataInput)]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+#[fields(open)]
 pub struct MetadataInput {
     /// Title of the item; for an episode, its own title.
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub title: Option<Option<String>>,
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub original_title: Option<Option<String>>,
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub sort_title: Option<Option<String>>,
+    #[field(max = MAX_OVERVIEW)]
     #[schema(value_type = Option<String>)]
     pub overview: Option<Option<String>>,
+    #[field(min = 0, max = MAX_YEAR)]
     #[schema(value_type = Option<i64>)]
     pub year: Option<Option<i64>>,
     /// Minutes.
+    #[field(min = 0, max = MAX_RUNTIME)]
     #[schema(value_type = Option<i64>)]
     pub runtime: Option<Option<i64>>,
     /// 0 to 10.
+    #[field(min = 0.0, max = MAX_RATING)]
     #[schema(value_type = Option<f64>)]
     pub rating: Option<Option<f64>>,
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub certification: Option<Option<String>>,
+    #[field(max_items = MAX_LIST, each_max = MAX_TEXT)]
     pub genres: Option<Vec<String>>,
+    #[field(max_items = MAX_LIST, each_max = MAX_TEXT)]
     pub studios: Option<Vec<String>>,
+    #[field(max_items = MAX_LIST, each_max = MAX_TEXT)]
     pub directors: Option<Vec<String>>,
+    #[field(max_items = MAX_LIST, each_max = MAX_TEXT)]
     pub writers: Option<Vec<String>>,
+    #[field(max_items = MAX_LIST, each_max = MAX_TEXT)]
     pub tags: Option<Vec<String>>,
     /// Each `{ name, role? }`.
+    #[field(with = people("role"))]
     #[schema(value_type = Option<Vec<Object>>)]
     pub cast: Option<Vec<Value>>,
     /// Each `{ name, job? }`.
+    #[field(with = people("job"))]
     #[schema(value_type = Option<Vec<Object>>)]
     pub crew: Option<Vec<Value>>,
-}
-
-impl FromBody for MetadataInput {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        f.allow_unknown();
-        Self {
-            title: nullable_text(f, "title", MAX_TEXT),
-            original_title: nullable_text(f, "originalTitle", MAX_TEXT),
-            sort_title: nullable_text(f, "sortTitle", MAX_TEXT),
-            overview: nullable_text(f, "overview", MAX_OVERVIEW),
-            year: number(f, "year", MAX_YEAR),
-            runtime: number(f, "runtime", MAX_RUNTIME),
-            rating: rating(f),
-            certification: nullable_text(f, "certification", MAX_TEXT),
-            genres: list(f, "genres"),
-            studios: list(f, "studios"),
-            directors: list(f, "directors"),
-            writers: list(f, "writers"),
-            tags: list(f, "tags"),
-            cast: people(f, "cast", "role"),
-            crew: people(f, "crew", "job"),
-        }
-    }
 }
 
 /// People with their roles; other members are dropped.

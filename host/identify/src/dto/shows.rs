@@ -3,11 +3,10 @@
 use qm_media::model::details::{IdentityEdit, Refreshed, SeasonEdit, ShowEdit};
 use qm_media::model::external::PROVIDER_A;
 use qm_ports::metadata::TitleSuggestion;
-use qm_web::{Fields, FromBody};
+use qm_web::FromBody;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use qm_media::dto::fields::{nullable_text, number};
 use qm_media::dto::shows::ShowView;
 
 /// Most characters of a title or a word.
@@ -19,103 +18,80 @@ pub(super) const MAX_LIST: usize = 100;
 /// Latest year: beyond any show.
 pub(super) const MAX_YEAR: i64 = 9999;
 
-pub(super) fn list(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<String>> {
-    f.strings(name).max_items(MAX_LIST).each_max(MAX_TEXT).optional()
-}
-
-/// A rating from 0 to 10; `Some(None)`: it is null.
-#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
-pub(super) fn rating(f: &mut Fields<'_>) -> Option<Option<f64>> {
-    let is_null = f.is_null("rating");
-    let rating = f.number("rating").min(0.0).max(10.0).optional();
-    rating.map(Some).or(is_null.then_some(None))
-}
+/// Best rating.
+pub(super) const MAX_RATING: f64 = 10.0;
 
 /// Which show a folder holds; what is absent stays, what is null or empty is cleared.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = MediaShowIdentityInput)]
 #[expect(clippy::struct_field_names, reason = "these are the names in the body")]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+#[fields(open)]
 pub struct IdentityInput {
     /// Another one clears `providerAId` and `providerBId` where these are not given.
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub titledb_id: Option<Option<String>>,
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub provider_a_id: Option<Option<String>>,
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub provider_b_id: Option<Option<String>>,
 }
 
-impl FromBody for IdentityInput {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        f.allow_unknown();
+impl From<IdentityInput> for IdentityEdit {
+    fn from(input: IdentityInput) -> Self {
         let given = |id: Option<Option<String>>| {
             id.map(|id| id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()))
         };
         Self {
-            titledb_id: given(nullable_text(f, "titledbId", MAX_TEXT)),
-            provider_a_id: given(nullable_text(f, "providerAId", MAX_TEXT)),
-            provider_b_id: given(nullable_text(f, "providerBId", MAX_TEXT)),
-        }
-    }
-}
-
-impl From<IdentityInput> for IdentityEdit {
-    fn from(input: IdentityInput) -> Self {
-        Self {
-            titledb_id: input.titledb_id,
-            provider_a_id: input.provider_a_id,
-            provider_b_id: input.provider_b_id,
+            titledb_id: given(input.titledb_id),
+            provider_a_id: given(input.provider_a_id),
+            provider_b_id: given(input.provider_b_id),
         }
     }
 }
 
 /// Changes to the metadata of a show; absent fields stay, null clears.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = MediaShowMetadataInput)]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+#[fields(open)]
 pub struct ShowMetadataInput {
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub title: Option<Option<String>>,
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub original_title: Option<Option<String>>,
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub sort_title: Option<Option<String>>,
+    #[field(max = MAX_OVERVIEW)]
     #[schema(value_type = Option<String>)]
     pub overview: Option<Option<String>>,
+    #[field(min = 0, max = MAX_YEAR)]
     #[schema(value_type = Option<i64>)]
     pub year: Option<Option<i64>>,
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub status: Option<Option<String>>,
+    #[field(max_items = MAX_LIST, each_max = MAX_TEXT)]
     pub networks: Option<Vec<String>>,
+    #[field(max_items = MAX_LIST, each_max = MAX_TEXT)]
     pub genres: Option<Vec<String>>,
+    #[field(max_items = MAX_LIST, each_max = MAX_TEXT)]
     pub studios: Option<Vec<String>>,
     /// 0 to 10.
+    #[field(min = 0.0, max = MAX_RATING)]
     #[schema(value_type = Option<f64>)]
     pub rating: Option<Option<f64>>,
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub certification: Option<Option<String>>,
+    #[field(max_items = MAX_LIST, each_max = MAX_TEXT)]
     pub tags: Option<Vec<String>>,
-}
-
-impl FromBody for ShowMetadataInput {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        f.allow_unknown();
-        Self {
-            title: nullable_text(f, "title", MAX_TEXT),
-            original_title: nullable_text(f, "originalTitle", MAX_TEXT),
-            sort_title: nullable_text(f, "sortTitle", MAX_TEXT),
-            overview: nullable_text(f, "overview", MAX_OVERVIEW),
-            year: number(f, "year", MAX_YEAR),
-            status: nullable_text(f, "status", MAX_TEXT),
-            networks: list(f, "networks"),
-            genres: list(f, "genres"),
-            studios: list(f, "studios"),
-            rating: rating(f),
-            certification: nullable_text(f, "certification", MAX_TEXT),
-            tags: list(f, "tags"),
-        }
-    }
 }
 
 impl From<ShowMetadataInput> for ShowEdit {
@@ -231,24 +207,17 @@ impl RefreshedView {
 }
 
 /// Changes to the metadata of a season; absent fields stay, null clears.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(as = MediaSeasonInput)]
 #[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+#[fields(open)]
 pub struct SeasonInput {
+    #[field(max = MAX_TEXT)]
     #[schema(value_type = Option<String>)]
     pub title: Option<Option<String>>,
+    #[field(max = MAX_OVERVIEW)]
     #[schema(value_type = Option<String>)]
     pub overview: Option<Option<String>>,
-}
-
-impl FromBody for SeasonInput {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        f.allow_unknown();
-        Self {
-            title: nullable_text(f, "title", MAX_TEXT),
-            overview: nullable_text(f, "overview", MAX_OVERVIEW),
-        }
-    }
 }
 
 impl From<SeasonInput> for SeasonEdit {

@@ -1,7 +1,7 @@
 //! Identification of items: requests and results.
 
 use qm_media::model::titles::{Tally, Titled, Which};
-use qm_web::{Fields, FromBody};
+use qm_web::FromBody;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -12,25 +12,16 @@ const MAX_ID: usize = 200;
 const STATUSES: [&str; 3] = ["unmatched", "matched", "manual"];
 
 /// Which items are identified again.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = MediaReidentifyInput)]
+#[fields(optional, open)]
 pub struct ReidentifyInput {
     /// Absent: those of all libraries.
+    #[field(max = MAX_ID)]
     pub library_id: Option<String>,
     /// `unmatched`, `matched` or `manual`; absent: all but `manual`.
+    #[field(one_of = &STATUSES)]
     pub match_status: Option<String>,
-}
-
-impl FromBody for ReidentifyInput {
-    const OPTIONAL: bool = true;
-
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        f.allow_unknown();
-        Self {
-            library_id: f.string("libraryId").max(MAX_ID).optional(),
-            match_status: f.string("matchStatus").one_of(&STATUSES).optional(),
-        }
-    }
 }
 
 impl From<ReidentifyInput> for Which {
@@ -65,24 +56,15 @@ impl From<Tally> for TallyView {
 }
 
 /// Which title of the data set an item is.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = MediaTitledbMatchInput)]
+#[fields(open)]
 pub struct TitledbMatchInput {
-    /// `tt` and five to ten digits.
-    pub titledb_id: String,
     /// 0 to 1, and what lies beyond counts as that; absent: 1.
     pub confidence: Option<f64>,
-}
-
-impl FromBody for TitledbMatchInput {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        f.allow_unknown();
-        let given = f.number("confidence").optional();
-        Self {
-            titledb_id: f.string("titledbId").required().max(MAX_ID).get(),
-            confidence: given,
-        }
-    }
+    /// `tt` and five to ten digits.
+    #[field(max = MAX_ID)]
+    pub titledb_id: String,
 }
 
 /// An item that somebody says which title it is.

@@ -9,67 +9,46 @@ use qm_media::model::bulk::{Accepted, SourceTorrent, TorrentAction};
 /// Most characters of an id.
 const MAX_ID: usize = 200;
 
-/// Texts of a list of ids; other values are dropped, as no item has such an id.
-fn ids(f: &mut Fields<'_>) -> Option<Vec<String>> {
-    f.allow_unknown();
-    f.strings_among("itemIds")
-}
-
 /// The items an order is about.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = MediaItemsInput)]
+#[fields(open)]
 pub struct ItemsInput {
     /// 1000 at most; one that is named twice counts once, and what is no text not at all.
+    #[field(with = Fields::strings_among)]
     pub item_ids: Option<Vec<String>>,
-}
-
-impl FromBody for ItemsInput {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self { item_ids: ids(f) }
-    }
 }
 
 /// The items whose files are to be deleted.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = MediaDeleteFilesInput)]
+#[fields(open)]
 pub struct DeleteFilesInput {
     /// 1000 at most; one that is named twice counts once, and what is no text not at all.
+    #[field(with = Fields::strings_among)]
     pub item_ids: Option<Vec<String>>,
     /// Treatment of torrents with this data: `keep`, `stop` (removes the torrent, keeps its data) or `stop_and_delete`.
-    pub torrent_action: Option<String>,
+    #[field(words(&TorrentAction::WORDS, TorrentAction::of))]
+    #[schema(value_type = Option<String>)]
+    pub torrent_action: Option<TorrentAction>,
     /// With `stop_and_delete`: data that other torrents use stays. Otherwise nothing is deleted, and the answer is a 409 that names
     /// them.
+    #[field(default)]
     #[schema(required = false, default = false)]
     pub keep_shared: bool,
 }
 
-impl FromBody for DeleteFilesInput {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            item_ids: ids(f),
-            torrent_action: f.string("torrentAction").one_of(&TorrentAction::WORDS).optional(),
-            keep_shared: f.boolean("keepShared").or(false),
-        }
-    }
-}
-
 /// The items that are to be moved, and where to.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = MediaMoveInput)]
+#[fields(open)]
 pub struct MoveInput {
     /// 1000 at most; one that is named twice counts once, and what is no text not at all.
+    #[field(with = Fields::strings_among)]
     pub item_ids: Option<Vec<String>>,
     /// The library they go into.
+    #[field(max = MAX_ID)]
     pub target_library_id: Option<String>,
-}
-
-impl FromBody for MoveInput {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            item_ids: ids(f),
-            target_library_id: f.string("targetLibraryId").max(MAX_ID).optional(),
-        }
-    }
 }
 
 /// Answer to an accepted order.

@@ -1,7 +1,7 @@
 //! `/api/media/items/bulk`: orders for many items at once.
 
 use axum::extract::State;
-use qm_media::model::bulk::{Erasure, TorrentAction};
+use qm_media::model::bulk::Erasure;
 use qm_web::{ApiResult, Body, By, Created};
 
 use super::{App, faults};
@@ -99,9 +99,8 @@ pub async fn delete_item_files(
     Body(input): Body<DeleteFilesInput>,
 ) -> ApiResult<Created<AcceptedView>> {
     let ids = input.item_ids.unwrap_or_default();
-    let action = input.torrent_action.as_deref().and_then(TorrentAction::of);
     let manner = Erasure {
-        torrents: action.unwrap_or_default(),
+        torrents: input.torrent_action.unwrap_or_default(),
         keep_shared: input.keep_shared,
     };
     let accepted = app.delete_files(requester.caller(), ids, manner).await?;

@@ -4,47 +4,33 @@ use qm_kernel::{PageQuery, Timestamp};
 use qm_media::model::ignored::Ignored;
 use qm_media::model::library::MAX_PATH;
 use qm_media_names::place;
-use qm_web::{Fields, FromBody, FromQuery};
+use qm_web::{FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use qm_media::dto::fields::text;
+use qm_media::dto::fields::{MAX_TEXT, keep_filled};
 
 /// Most characters of an id.
 const MAX_ID: usize = 200;
 
 /// A place that scans are to pass over.
-#[derive(ToSchema)]
+#[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = MediaIgnoredInput)]
 pub struct IgnoredInput {
+    #[field(not_empty, max = MAX_ID)]
     pub library_id: String,
     /// Whole path of a file, or of a folder, below the library's directory. It need not be there.
+    #[field(not_empty, max = MAX_PATH)]
     pub path: String,
 }
 
-impl FromBody for IgnoredInput {
-    fn from_body(f: &mut Fields<'_>) -> Self {
-        Self {
-            library_id: f.string("libraryId").required().not_empty().max(MAX_ID).get(),
-            path: f.string("path").required().not_empty().max(MAX_PATH).get(),
-        }
-    }
-}
-
 /// Library whose ignored files are wanted; absent: all libraries.
+#[derive(FromQuery)]
 pub struct IgnoredQuery {
-    pub library_id: Option<String>,
+    #[field(page(60, 200))]
     pub page: PageQuery,
-}
-
-impl FromQuery for IgnoredQuery {
-    fn from_query(f: &mut Fields<'_>) -> Self {
-        let page = f.page_or(60, 200);
-        Self {
-            library_id: text(f, "libraryId"),
-            page,
-        }
-    }
+    #[field(max = MAX_TEXT, and_then = keep_filled)]
+    pub library_id: Option<String>,
 }
 
 /// A file, or a folder, that scans pass over.

@@ -32,6 +32,24 @@ use crate::error::ApiError;
 use json::{Scalar, Trees, scalar};
 
 /// A body type with its validation rules.
+///
+/// A derived reader refuses a bound beyond the type of its field, as a number that kept it would be lost:
+///
+/// ```compile_fail
+/// #[derive(qm_web::FromBody)]
+/// struct Address {
+///     #[field(max = 70_000)]
+///     port: u16,
+/// }
+/// ```
+///
+/// ```
+/// #[derive(qm_web::FromBody)]
+/// struct Address {
+///     #[field(max = 65_000)]
+///     port: u16,
+/// }
+/// ```
 pub trait FromBody: Sized {
     /// True when a request may have no body, which then counts as an empty object.
     const OPTIONAL: bool = false;

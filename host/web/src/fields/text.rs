@@ -40,6 +40,17 @@ impl<'f, 'a> TextField<'f, 'a> {
         self
     }
 
+    /// Takes the spaces around the text away, for the rules that follow.
+    pub fn trim(mut self) -> Self {
+        if let Some(text) = &mut self.rules.value {
+            let trimmed = text.trim();
+            if trimmed.len() < text.len() {
+                *text = trimmed.to_owned();
+            }
+        }
+        self
+    }
+
     /// Sets the meaning for the document: for a name that several queries and bodies share.
     pub fn about(self, text: &'static str) -> Self {
         self.declaring(|property| property.about = Some(text))

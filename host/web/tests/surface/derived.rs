@@ -136,11 +136,7 @@ impl FromBody for Written {
         let mood = |text: Option<String>| text.as_deref().and_then(Mood::from_name);
         let value = Derived {
             user_name: user_name.check(is_line, "must be one line").get(),
-            nick: f
-                .string("nick")
-                .len(1, 4)
-                .optional()
-                .map(|nick| nick.trim().to_owned()),
+            nick: f.string("nick").trim().len(1, 4).optional(),
             password: Secret::new(f.string("password").required().min(2).get()),
             api_key: cleared(
                 f.string("apiKey").max(5).optional().as_deref().and_then(own),
@@ -214,6 +210,8 @@ async fn a_derived_reader_answers_as_one_by_hand() {
         json!(""),
         json!("a"),
         json!(" b "),
+        json!("  four  "),
+        json!("   "),
         json!("calm"),
         json!("•••"),
         json!("a line\nand one more"),
