@@ -59,5 +59,5 @@ pub fn compose_filled(text: &str) -> Option<String> {
 
 /// True for an outside id, and for a blank text, which counts as absent.
 pub fn is_outside_id(text: &str) -> bool {
-    text.trim().is_empty() || KnownAs::of(text).is_some()
+    text.trim().is_empty() || KnownAs::parse(text).is_some()
 }

@@ -419,7 +419,7 @@ impl Files {
             None => self.elsewhere(id).await?,
         };
         let own = user_id.as_deref() == Some(&*caller.principal.user_id);
-        if !own && !caller.principal.may(Permission::FilesDelete) {
+        if !own && !caller.principal.has_permission(Permission::FilesDelete) {
             return Err(FilesError::MissingPermission(Permission::FilesDelete.key()));
         }
         let told = self.operations.jobs.cancel_hosted(&job_id).await;

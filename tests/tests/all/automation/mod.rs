@@ -32,7 +32,7 @@ impl Telling {
         })
     }
 
-    pub fn told(&self) -> Vec<String> {
+    pub fn messages(&self) -> Vec<String> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
