@@ -14,7 +14,7 @@ use qm_platform::testing::Wired;
 
 use crate::report::Report;
 
-const KINDS: &[EventSpec] = &[EventSpec::of::<Measured>()];
+const KINDS: &[EventSpec] = &[EventSpec::for_event::<Measured>()];
 const WRITERS: u64 = 16;
 /// Events of a first poll in which every torrent has completed.
 const MANY: u64 = 10_000;

@@ -129,7 +129,7 @@ fn suspects(words: &Words, section: Section) -> Vec<(String, String, Vec<String>
             (
                 format!("{program} {test}"),
                 cause,
-                words.one(&targets, &test),
+                words.list_test_words(&targets, &test),
                 true,
             )
         })
@@ -172,7 +172,7 @@ impl Words {
     }
 
     /// One test.
-    fn one(&self, targets: &[String], test: &str) -> Vec<String> {
+    fn list_test_words(&self, targets: &[String], test: &str) -> Vec<String> {
         let mut words = [self.base.as_slice(), targets].concat();
         words.push("--".to_owned());
         words.extend(only(test));
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(read.targets, words("--test=suite --bin x"));
         assert_eq!(read.filter.as_deref(), Some("late"));
         assert_eq!(read.rest, words("--nocapture --skip y"));
-        let one = read.one(&words("--lib"), "a::b");
+        let one = read.list_test_words(&words("--lib"), "a::b");
         let expected = "test --no-fail-fast -p qm-db --features testing --lib -- --exact a::b --include-ignored \
                         --test-threads=1";
         assert_eq!(one, words(expected));

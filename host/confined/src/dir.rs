@@ -61,7 +61,7 @@ impl Dir {
     /// The directory at `absolute`, which has no link, `.` or `..` in it: one with a link where none should be is refused
     /// (`ENOTDIR`). Also answers the identities of the directories passed, `/` first, this one last. No directory of
     /// `hidden` is passed.
-    pub fn at(absolute: &Path, hidden: Hidden) -> Result<(Dir, Vec<Identity>)> {
+    pub fn open_at(absolute: &Path, hidden: Hidden) -> Result<(Dir, Vec<Identity>)> {
         let fd = fs::openat(fs::CWD, "/", HOLD, Mode::empty())?;
         let mut dir = Dir { fd, hidden };
         let mut lineage = vec![dir.identity()?];
@@ -122,7 +122,7 @@ impl Dir {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, name.as_os(), flags, Mode::empty())?;
         let stat = fs::fstat(&fd)?;
-        self.refuse_hidden(Meta::of(&stat).identity)?;
+        self.refuse_hidden(Meta::from_stat(&stat).identity)?;
         Ok(Node {
             fd,
             stat,
@@ -132,22 +132,22 @@ impl Dir {
 
     pub fn stat(&self, name: &Component) -> Result<Stat> {
         let stat = fs::statat(&self.fd, name.as_os(), AtFlags::SYMLINK_NOFOLLOW)?;
-        self.refuse_hidden(Meta::of(&stat).identity)?;
+        self.refuse_hidden(Meta::from_stat(&stat).identity)?;
         Ok(stat)
     }
 
     /// `None` when there is nothing of that name, and it can be given to something.
     pub fn find(&self, name: &Component) -> Result<Option<Meta>> {
         match fs::statat(&self.fd, name.as_os(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if self.hidden.contains(&Meta::of(&stat).identity) => Err(Errno::EXIST),
-            Ok(stat) => Ok(Some(Meta::of(&stat))),
+            Ok(stat) if self.hidden.contains(&Meta::from_stat(&stat).identity) => Err(Errno::EXIST),
+            Ok(stat) => Ok(Some(Meta::from_stat(&stat))),
             Err(Errno::NOENT) => Ok(None),
             Err(other) => Err(other),
         }
     }
 
     pub fn meta(&self) -> Result<Meta> {
-        Ok(Meta::of(&fs::fstat(&self.fd)?))
+        Ok(Meta::from_stat(&fs::fstat(&self.fd)?))
     }
 
     /// True when a rename from here to `other` can work, as far as can be told beforehand: not across file systems, nor across
@@ -203,7 +203,7 @@ impl Dir {
         }
         // Should it be swapped for something else now, it is opened without waiting and given back unread.
         let fd = fs::openat(&self.fd, name.as_os(), READ, Mode::empty())?;
-        let meta = Meta::of(&fs::fstat(&fd)?);
+        let meta = Meta::from_stat(&fs::fstat(&fd)?);
         if meta.kind != Kind::File {
             return Err(Errno::NOTSUP);
         }

@@ -11,7 +11,7 @@
 //! that leaves the roots and would come back through another link outside them is refused. With a Default Root Path, a link
 //! must stay below that; without one it may lead into another hard root.
 //!
-//! Paths for another program go the same way ([`Roots::told`]): each is judged where it leads, not as it reads.
+//! Paths for another program go the same way ([`Roots::outward_path`]): each is judged where it leads, not as it reads.
 //!
 //! Places of the server's own are hidden from all of this, wherever they come to lie ([`OwnPlace`]).
 //!

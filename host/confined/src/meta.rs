@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub fn of(kind: FileType) -> Self {
+    pub fn from_file_type(kind: FileType) -> Self {
         match kind {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Directory,
@@ -57,10 +57,10 @@ impl Meta {
         clippy::unnecessary_cast,
         reason = "the fields are narrower on other processors"
     )]
-    pub fn of(stat: &Stat) -> Self {
+    pub fn from_stat(stat: &Stat) -> Self {
         let modified = (stat.st_mtime as i64, stat.st_mtime_nsec as u32);
         Self {
-            kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
+            kind: Kind::from_file_type(FileType::from_raw_mode(stat.st_mode)),
             size: u64::try_from(stat.st_size).unwrap_or(0),
             modified: Timestamp::from_ms(
                 modified

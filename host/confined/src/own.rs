@@ -113,7 +113,7 @@ impl Held {
             held.into_iter()
                 .chain(now)
                 .chain(around)
-                .map(|stat| Meta::of(&stat).identity),
+                .map(|stat| Meta::from_stat(&stat).identity),
         );
     }
 }
@@ -166,7 +166,7 @@ fn climb(from: &OwnedFd, found: &mut Vec<Identity>) {
     for _ in 0..MAX_DEPTH {
         let Ok(dir) = next else { return };
         let Ok(stat) = fs::fstat(&dir) else { return };
-        let identity = Meta::of(&stat).identity;
+        let identity = Meta::from_stat(&stat).identity;
         // `/` is above itself.
         if found.last() == Some(&identity) {
             return;
@@ -213,12 +213,12 @@ pub fn check_roots<S: AsRef<str>>(configured: &[S], own: &[OwnPlace]) -> Result<
     for root in configured {
         let root = PathBuf::from(root.as_ref().trim());
         let way = Way::to(&root);
-        if way.is(&everything) {
+        if way.is_same(&everything) {
             return Err(RootRefused::Everything(root));
         }
         for (place, there) in &own {
             let how = match place.kind {
-                _ if way.is(there) => "is",
+                _ if way.is_same(there) => "is",
                 _ if there.passes(&way) => "contains",
                 OwnKind::Directory if way.passes(there) => "lies in",
                 OwnKind::Directory | OwnKind::Database => continue,
@@ -246,7 +246,7 @@ impl Way {
     fn to(path: &Path) -> Self {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let canonical = super::roots::canonical(&absolute);
-        let identity = |path: &Path| Some(Meta::of(&fs::stat(path).ok()?).identity);
+        let identity = |path: &Path| Some(Meta::from_stat(&fs::stat(path).ok()?).identity);
         Self {
             identities: canonical.ancestors().filter_map(identity).collect(),
             own: identity(&canonical),
@@ -254,7 +254,7 @@ impl Way {
         }
     }
 
-    fn is(&self, other: &Way) -> bool {
+    fn is_same(&self, other: &Way) -> bool {
         self.canonical == other.canonical || (self.own.is_some() && self.own == other.own)
     }
 
@@ -343,7 +343,7 @@ mod tests {
             place(at("data"), OwnKind::Directory),
             place(at("db/own.db"), OwnKind::Database),
         ]);
-        let id = |path: &str| Meta::of(&fs::stat(at(path)).expect("a stat")).identity;
+        let id = |path: &str| Meta::from_stat(&fs::stat(at(path)).expect("a stat")).identity;
         std::fs::create_dir_all(at("root/deep")).expect("a folder");
         std::fs::rename(at("data"), at("root/deep/data")).expect("moved");
         std::fs::rename(at("db"), at("root/db")).expect("moved");

@@ -64,7 +64,7 @@ pub struct Place {
 }
 
 impl Place {
-    fn of(root: &Root, directory: Vec<Component>) -> Self {
+    fn from_directory(root: &Root, directory: Vec<Component>) -> Self {
         Self {
             root: root.canonical.to_string_lossy().into_owned(),
             directory: RelPath::from_components(directory),
@@ -251,12 +251,12 @@ impl ConfinedPath {
     /// The place of [`parent`](Self::parent).
     pub fn place(&self) -> Place {
         let above = self.real.split_last().map_or(&[][..], |(_, above)| above);
-        Place::of(&self.root, above.to_vec())
+        Place::from_directory(&self.root, above.to_vec())
     }
 
     /// The place of the trash directory of its root.
     pub fn trash_place(&self) -> Place {
-        Place::of(&self.root, vec![Component::trusted(TRASH_DIR.to_owned())])
+        Place::from_directory(&self.root, vec![Component::trusted(TRASH_DIR.to_owned())])
     }
 
     /// The base it was resolved in.
@@ -285,7 +285,7 @@ impl ConfinedPath {
     pub fn meta(&self) -> Result<Meta, FsError> {
         match &self.entry {
             None => self.parent.meta(),
-            Some(name) => self.parent.stat(name).map(|stat| Meta::of(&stat)),
+            Some(name) => self.parent.stat(name).map(|stat| Meta::from_stat(&stat)),
         }
         .map_err(|e| FsError::os(e, &self.rel))
     }
@@ -319,7 +319,7 @@ impl ConfinedPath {
 impl TrashedItem {
     /// The place of the directory it lies in.
     pub fn place(&self) -> Place {
-        Place::of(
+        Place::from_directory(
             &self.base.roots[0],
             vec![Component::trusted(TRASH_DIR.to_owned())],
         )
@@ -349,7 +349,7 @@ impl Destination {
 
     pub fn place(&self) -> Place {
         let names = self.real.iter().chain(&self.missing);
-        Place::of(&self.root, names.cloned().collect())
+        Place::from_directory(&self.root, names.cloned().collect())
     }
 
     pub fn exists(&self) -> bool {
@@ -370,7 +370,7 @@ impl Destination {
 
     /// The identities of every directory from `/` to [`existing`](Self::existing), as they are now.
     pub fn lineage(&self) -> Result<Vec<Identity>, FsError> {
-        let (_, lineage) = Dir::at(&absolute(&self.root, &self.real), self.root.own.hidden())
+        let (_, lineage) = Dir::open_at(&absolute(&self.root, &self.real), self.root.own.hidden())
             .map_err(|e| FsError::os(e, &self.rel))?;
         Ok(lineage)
     }

@@ -43,7 +43,7 @@ impl Root {
 
     /// A handle, and the identities of `/` and every directory down to it.
     pub fn open(&self) -> Result<(Dir, Vec<Identity>), FsError> {
-        Dir::at(&self.canonical, self.own.hidden()).map_err(|e| FsError::os(e, self.canonical.display()))
+        Dir::open_at(&self.canonical, self.own.hidden()).map_err(|e| FsError::os(e, self.canonical.display()))
     }
 
     pub fn is_at(&self, absolute: &Path) -> bool {
@@ -241,7 +241,7 @@ impl Roots {
         if !dir.access().0 {
             return Err(BaseError::NotReadable(shown));
         }
-        Ok(self.at(path, canonical))
+        Ok(self.base_at(path, canonical))
     }
 
     /// The base an item was trashed under, whatever the Default Root Path is now: a hard root or a directory in one.
@@ -252,7 +252,7 @@ impl Roots {
             return Err(FsError::Outside);
         }
         let canonical = path.clone();
-        Ok(self.at(path, canonical))
+        Ok(self.base_at(path, canonical))
     }
 
     /// The directory of a place, by its real path and through no link; or the deepest one above it that is there, and false.
@@ -268,7 +268,7 @@ impl Roots {
         Ok((dir, true))
     }
 
-    fn at(&self, configured: PathBuf, canonical: PathBuf) -> Base {
+    fn base_at(&self, configured: PathBuf, canonical: PathBuf) -> Base {
         Base {
             hard: self.hard.clone(),
             roots: Arc::new([Root {

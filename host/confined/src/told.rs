@@ -15,7 +15,7 @@ use super::{Component, FsError};
 impl Roots {
     /// The directory that an absolute, normalised path means, as it may be told to another program: below a root, by the
     /// path that this is configured by, without links as far as it exists here.
-    pub fn told(&self, path: &Path) -> Result<PathBuf, FsError> {
+    pub fn outward_path(&self, path: &Path) -> Result<PathBuf, FsError> {
         let shown = || path.display().to_string();
         if !self.is_here(path)? {
             return Ok(path.to_owned());
@@ -109,10 +109,10 @@ mod tests {
             ("root/second/y", "second/x/y"),
             ("disk/films", "root/films"),
         ] {
-            assert_eq!(roots.told(&at(path)).expect(path), at(told), "{path}");
+            assert_eq!(roots.outward_path(&at(path)).expect(path), at(told), "{path}");
         }
         let elsewhere = Path::new(absent).join("a/b");
-        assert_eq!(roots.told(&elsewhere).expect("as it is"), elsewhere);
+        assert_eq!(roots.outward_path(&elsewhere).expect("as it is"), elsewhere);
         for (path, code) in [
             ("root/out", "forbidden.outside_roots"),
             ("root/out/x", "forbidden.outside_roots"),
@@ -128,11 +128,15 @@ mod tests {
             ("root/data/x", "forbidden.reserved"),
             ("root/.quartermaster-trash/x", "forbidden.reserved"),
         ] {
-            assert_eq!(roots.told(&at(path)).expect_err(path).code(), code, "{path}");
+            assert_eq!(
+                roots.outward_path(&at(path)).expect_err(path).code(),
+                code,
+                "{path}"
+            );
         }
         // Somebody puts a link in the root's place while the server runs.
         std::fs::rename(at("second"), at("third")).expect("moved");
         symlink(at("outside"), at("second")).expect("a link");
-        assert!(roots.told(&at("second/x")).is_err());
+        assert!(roots.outward_path(&at("second/x")).is_err());
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn copy_item(
             let node = at.dir.node(at.name).map_err(|e| at.failed(e))?;
             let target = node.link_target().map_err(|e| at.failed(e))?;
             to.create_link(new, &target).map_err(|e| at.failed(e))?;
-            let meta = Meta::of(&node.stat);
+            let meta = Meta::from_stat(&node.stat);
             // Not every file system keeps times of links.
             let _ = fs::utimensat(to, new.as_os(), &times(&meta), AtFlags::SYMLINK_NOFOLLOW);
             Ok(())
@@ -70,7 +70,7 @@ pub(super) fn copy_file(at: &At<'_>, to: &File, manner: Manner, control: &Contro
         other => at.failed(other),
     })?;
     copy_content(&from, to, meta.size, at, control)?;
-    let after = Meta::of(&fs::fstat(&from).map_err(failed)?);
+    let after = Meta::from_stat(&fs::fstat(&from).map_err(failed)?);
     if (after.size, after.times.modified) != (meta.size, meta.times.modified) {
         return Err(FsError::Changed(at.rel.join(at.name).text()));
     }

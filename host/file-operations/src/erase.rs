@@ -21,7 +21,7 @@ pub(super) fn vanish(
     control: &Control,
 ) -> Result<(), FsError> {
     let failed = |errno| FsError::os(errno, rel);
-    if !Meta::of(&dir.stat(name).map_err(failed)?).is_dir() {
+    if !Meta::from_stat(&dir.stat(name).map_err(failed)?).is_dir() {
         dir.remove_file(name).map_err(failed)?;
         control.item_done();
     } else if let Err(Errno::NOTEMPTY | Errno::EXIST) = dir.remove_dir(name) {
@@ -55,7 +55,7 @@ fn erase_watched(
     control: Option<&Control>,
 ) -> Result<(), FsError> {
     let failed = |errno| FsError::os(errno, rel);
-    let meta = Meta::of(&dir.stat(name).map_err(failed)?);
+    let meta = Meta::from_stat(&dir.stat(name).map_err(failed)?);
     if !meta.is_dir() {
         return dir.remove_file(name).map_err(failed);
     }

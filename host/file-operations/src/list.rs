@@ -132,7 +132,7 @@ fn place(collator: &CollatorBorrowed<'static>, name: Component, kind: Kind) -> P
 
 fn entry(dir: &ConfinedPath, handle: &Dir, name: Component) -> Result<Entry, FsError> {
     let meta = match handle.stat(&name) {
-        Ok(stat) => Meta::of(&stat),
+        Ok(stat) => Meta::from_stat(&stat),
         Err(Errno::NOENT) => return Err(FsError::NotFound(name.text())),
         Err(errno) => return Err(FsError::os(errno, dir.rel().join(&name))),
     };

@@ -52,7 +52,7 @@ pub(super) fn measure_entry(
     control: &Control,
 ) -> Result<Usage, FsError> {
     let failed = |errno| FsError::os(errno, rel);
-    let meta = Meta::of(&dir.stat(name).map_err(failed)?);
+    let meta = Meta::from_stat(&dir.stat(name).map_err(failed)?);
     let mut sum = Sum::default();
     sum.take(&meta, || dir.child(name).map_err(failed), rel, control)?;
     Ok(sum.usage)

@@ -24,7 +24,7 @@ pub(super) fn rename_new(from: &Dir, name: &Component, to: &Dir, new: &Component
 
 /// Substitute for `RENAME_NOREPLACE` on file systems without it: creates an empty entry of that name, then renames over it.
 fn rename_over_placeholder(from: &Dir, name: &Component, to: &Dir, new: &Component) -> Result<()> {
-    let is_dir = Meta::of(&from.stat(name)?).is_dir();
+    let is_dir = Meta::from_stat(&from.stat(name)?).is_dir();
     if is_dir {
         to.create_dir(new, Mode::RWXU)?;
     } else {
@@ -108,7 +108,7 @@ mod tests {
     fn without_the_kernels_help_nothing_is_replaced_unasked() {
         let root = tempfile::tempdir().expect("a directory");
         let path = root.path().canonicalize().expect("a path");
-        let (dir, _) = Dir::at(&path, Arc::default()).expect("a handle");
+        let (dir, _) = Dir::open_at(&path, Arc::default()).expect("a handle");
         let (a, b) = (component("a"), component("b"));
         for kind in ["file", "directory"] {
             let make = |name: &str| match kind {
@@ -134,7 +134,7 @@ mod tests {
     fn without_an_exchange_the_old_one_steps_aside_and_goes() {
         let root = tempfile::tempdir().expect("a directory");
         let path = root.path().canonicalize().expect("a path");
-        let (dir, _) = Dir::at(&path, Arc::default()).expect("a handle");
+        let (dir, _) = Dir::open_at(&path, Arc::default()).expect("a handle");
         std::fs::create_dir_all(path.join("new")).expect("a folder");
         std::fs::create_dir_all(path.join("old/deep")).expect("a folder");
         std::fs::write(path.join("new/file"), "new").expect("a file");

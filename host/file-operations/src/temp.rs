@@ -84,7 +84,7 @@ impl Temp {
         };
         if let Some(lock) = &lock
             && dir.find(&name)?.map(|meta| meta.identity)
-                != Some(Meta::of(&rustix::fs::fstat(lock)?).identity)
+                != Some(Meta::from_stat(&rustix::fs::fstat(lock)?).identity)
         {
             return Err(Errno::EXIST);
         }

@@ -110,7 +110,7 @@ pub fn untrash(
         .ok_or_else(|| FsError::Protected(original.text()))?;
     let destination = item.base.destination(&original.parent().unwrap_or_default())?;
     let failed = |errno| FsError::os(errno, original);
-    let meta = Meta::of(&item.trash.stat(&item.name).map_err(failed)?);
+    let meta = Meta::from_stat(&item.trash.stat(&item.name).map_err(failed)?);
     if name.is_hidden() {
         return Err(FsError::Protected(original.text()));
     }

@@ -75,7 +75,7 @@ impl At<'_> {
 
     pub fn meta(&self) -> Result<Meta, FsError> {
         let stat = self.dir.stat(self.name).map_err(|e| self.failed(e))?;
-        Ok(Meta::of(&stat))
+        Ok(Meta::from_stat(&stat))
     }
 }
 
@@ -206,7 +206,7 @@ pub(super) fn each(
         }
         let kind = match entry.file_type() {
             FileType::Unknown => None,
-            known => Some(Kind::of(known)),
+            known => Some(Kind::from_file_type(known)),
         };
         tell(name, kind).map_err(Failed::Caller)?;
     }

@@ -36,10 +36,10 @@ qm_kernel::events! {
 
 /// Events to register with the event bus.
 pub const EVENTS: &[EventSpec] = &[
-    EventSpec::of::<LoginFailed>(),
-    EventSpec::of::<PasswordChanged>(),
-    EventSpec::of::<TwoFactorDisabled>(),
-    EventSpec::of::<ApiKeyCreated>(),
-    EventSpec::of::<UserCreated>(),
-    EventSpec::of::<RoleChanged>(),
+    EventSpec::for_event::<LoginFailed>(),
+    EventSpec::for_event::<PasswordChanged>(),
+    EventSpec::for_event::<TwoFactorDisabled>(),
+    EventSpec::for_event::<ApiKeyCreated>(),
+    EventSpec::for_event::<UserCreated>(),
+    EventSpec::for_event::<RoleChanged>(),
 ];

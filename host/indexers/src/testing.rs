@@ -140,7 +140,7 @@ pub struct House {
 
 impl House {
     pub fn new(db: &Db) -> Self {
-        let clock = Clock::at(START_MS);
+        let clock = Clock::starting_at(START_MS);
         let protocols = Arc::<FakeProtocols>::default();
         let app = Indexers::new(IndexersDeps {
             ground: testing::ground(db, &clock.ctx(), Arc::new(Claims)),

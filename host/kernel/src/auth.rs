@@ -24,13 +24,17 @@ impl Principal {
         self.roles.contains(&Role::SuperAdmin)
     }
 
-    pub fn may(&self, permission: Permission) -> bool {
+    pub fn has_permission(&self, permission: Permission) -> bool {
         self.is_super_admin() || self.permissions.contains(permission)
     }
 
     /// Those of `needed` that the principal lacks, in the order given.
     pub fn missing(&self, needed: &[Permission]) -> Vec<Permission> {
-        needed.iter().copied().filter(|p| !self.may(*p)).collect()
+        needed
+            .iter()
+            .copied()
+            .filter(|p| !self.has_permission(*p))
+            .collect()
     }
 }
 

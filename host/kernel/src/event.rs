@@ -196,7 +196,7 @@ pub struct EventSpec {
 }
 
 impl EventSpec {
-    pub const fn of<E: Event>() -> Self {
+    pub const fn for_event<E: Event>() -> Self {
         Self {
             key: E::KEY,
             fields: E::FIELDS,
@@ -263,13 +263,13 @@ mod tests {
 
     #[test]
     fn what_is_required_is_what_a_payload_always_has() {
-        const SPEC: EventSpec = EventSpec::of::<Happened>();
+        const SPEC: EventSpec = EventSpec::for_event::<Happened>();
         assert_eq!((SPEC.key, SPEC.window_secs), ("test.happened", 60));
         assert_eq!(SPEC.required(), ["name", "sizeInBytes"]);
         let payload = serde_json::to_value(happened()).unwrap();
         assert_eq!(payload, json!({ "name": "a", "sizeInBytes": 1, "path": null }));
-        assert_eq!(EventSpec::of::<Empty>().window_secs, 0);
-        assert!(EventSpec::of::<Empty>().required().is_empty());
+        assert_eq!(EventSpec::for_event::<Empty>().window_secs, 0);
+        assert!(EventSpec::for_event::<Empty>().required().is_empty());
     }
 
     #[test]

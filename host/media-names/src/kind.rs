@@ -28,7 +28,7 @@ impl Kind {
     }
 
     /// Kind of this word.
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         match word {
             "tv" => Some(Kind::Tv),
             "anime" => Some(Kind::Anime),

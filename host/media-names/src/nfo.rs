@@ -57,7 +57,11 @@ fn ids(text: &[u8], root: &[u8]) -> Ids {
                 }
                 has_root = true;
                 // An element within an id is no part of it.
-                found.open = if depth == 1 { Source::of(&start) } else { None };
+                found.open = if depth == 1 {
+                    Source::from_element(&start)
+                } else {
+                    None
+                };
                 found.text.clear();
                 depth += 1;
                 if depth > DEPTH {
@@ -130,7 +134,7 @@ enum Source {
 }
 
 impl Source {
-    fn of(start: &BytesStart<'_>) -> Option<Self> {
+    fn from_element(start: &BytesStart<'_>) -> Option<Self> {
         const PROVIDERS: [&str; 3] = ["imdb", "tmdb", "tvdb"];
         let name = start.local_name().as_ref().to_ascii_lowercase();
         if name == b"id" {

@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    fn of(bytes: &[u8]) -> Option<Pointer> {
+    fn read_bytes(bytes: &[u8]) -> Option<Pointer> {
         let mut read = |at: u64, into: &mut [u8]| {
             let rest = bytes
                 .get(usize::try_from(at).unwrap_or(usize::MAX)..)
@@ -238,14 +238,14 @@ mod tests {
             "\u{feff}#EXTM3U\n",
             &long,
         ] {
-            assert!(of(text.as_bytes()).is_some(), "{text:.40}");
+            assert!(read_bytes(text.as_bytes()).is_some(), "{text:.40}");
             assert!(
-                of(&wide(text)).is_some() || text.starts_with(['/', 'R', 'S']),
+                read_bytes(&wide(text)).is_some() || text.starts_with(['/', 'R', 'S']),
                 "{text:.40}"
             );
         }
         for list in ["MPLS0200\0\0", "INDX0200\0\0", "DVDVIDEO-VTS\0"] {
-            assert_eq!(of(list.as_bytes()), Some(Pointer::List), "{list}");
+            assert_eq!(read_bytes(list.as_bytes()), Some(Pointer::List), "{list}");
         }
         let url = boxed("url ", &[&[0, 0, 0, 0], b"file:///etc/passwd\0"]);
         let alias = boxed("alis", &[&[0, 0, 0, 0], b"/etc/passwd"]);
@@ -257,10 +257,10 @@ mod tests {
             (both, Some(Pointer::Reference)),
             (own, None),
         ] {
-            assert_eq!(of(&film(&reference)), told);
+            assert_eq!(read_bytes(&film(&reference)), told);
         }
         let reference = boxed("moov", &[&boxed("rmra", &[&boxed("rmda", &[b"x\0"])])]);
-        assert_eq!(of(&reference), Some(Pointer::Reference));
+        assert_eq!(read_bytes(&reference), Some(Pointer::Reference));
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
             &disc,
             &broadcast,
         ] {
-            assert_eq!(of(film), None, "{film:.8?}");
+            assert_eq!(read_bytes(film), None, "{film:.8?}");
         }
     }
 
@@ -294,8 +294,8 @@ mod tests {
         #[test]
         fn any_bytes_are_looked_through(bytes in proptest::collection::vec(any::<u8>(), 0..400), kind in 0..4usize) {
             let kinds = ["ftyp", "moov", "rmra", "dref"];
-            let _ = of(&bytes);
-            let _ = of(&boxed("moov", &[&boxed(kinds[kind], &[&bytes])]));
+            let _ = read_bytes(&bytes);
+            let _ = read_bytes(&boxed("moov", &[&boxed(kinds[kind], &[&bytes])]));
         }
     }
 }

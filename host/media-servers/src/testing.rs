@@ -133,7 +133,7 @@ pub struct House {
 
 impl House {
     pub fn new(db: &Db) -> Self {
-        let clock = Clock::at(START_MS);
+        let clock = Clock::starting_at(START_MS);
         let servers = Arc::<FakeServers>::default();
         let (jobs, background) = qm_jobs::testing::worker(db, qm_jobs::Pace::default());
         let app = Integrations::new(IntegrationsDeps {

@@ -218,7 +218,7 @@ impl House {
             plugin_relays: relays.to_vec(),
             ..NetConfig::default()
         };
-        let clock = Clock::at(START_MS);
+        let clock = Clock::starting_at(START_MS);
         let ctx = clock.ctx();
         let providers = Arc::<FakeProviders>::default();
         let ground = testing::ground(db, &ctx, Arc::new(Claims));

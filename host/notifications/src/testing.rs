@@ -363,7 +363,13 @@ const KEY: &str = "an encryption key of no fewer than 32 characters";
 impl House {
     /// Creates the users `ada` and `bob`, who may see torrents; mail can be sent.
     pub async fn new(db: &Db) -> Self {
-        let house = Self::over(db, KEY, Clock::at(START_MS), Arc::default(), Arc::default());
+        let house = Self::over(
+            db,
+            KEY,
+            Clock::starting_at(START_MS),
+            Arc::default(),
+            Arc::default(),
+        );
         for name in ["ada", "bob"] {
             house.user(name, &["torrents.view"]).await;
         }

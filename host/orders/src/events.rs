@@ -11,4 +11,4 @@ qm_kernel::events! {
     }
 }
 
-pub const EVENTS: &[EventSpec] = &[EventSpec::of::<RefreshFailed>()];
+pub const EVENTS: &[EventSpec] = &[EventSpec::for_event::<RefreshFailed>()];

@@ -93,7 +93,7 @@ pub struct TitleQuery {
 
 impl TitleQuery {
     /// The first page, in the provider's language, of any year.
-    pub fn of(kind: TitleKind, title: &str) -> Self {
+    pub fn first_page(kind: TitleKind, title: &str) -> Self {
         Self {
             kind,
             title: title.to_owned(),

@@ -52,10 +52,10 @@ impl Room {
         match self {
             Room::Authenticated => true,
             Room::User(id) => principal.user_id == *id,
-            Room::Perm(permission) => principal.may(*permission),
+            Room::Perm(permission) => principal.has_permission(*permission),
             Room::Owner { user, or } => {
                 let is_owner = user.as_ref().is_some_and(|id| principal.user_id == *id);
-                is_owner || or.iter().any(|permission| principal.may(*permission))
+                is_owner || or.iter().any(|permission| principal.has_permission(*permission))
             }
         }
     }

@@ -16,4 +16,4 @@ qm_kernel::events! {
 }
 
 /// Events to register with the event bus.
-pub const EVENTS: &[EventSpec] = &[EventSpec::of::<RuleOfInactiveShow>()];
+pub const EVENTS: &[EventSpec] = &[EventSpec::for_event::<RuleOfInactiveShow>()];

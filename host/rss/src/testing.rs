@@ -271,7 +271,7 @@ pub struct House {
 
 impl House {
     pub fn new(db: &Db) -> Self {
-        Self::over(db, Hands::at(START_MS), Arc::default(), Arc::default())
+        Self::over(db, Hands::starting_at(START_MS), Arc::default(), Arc::default())
     }
 
     fn over(db: &Db, clock: Arc<Hands>, sites: Arc<Sites>, torrents: Arc<Client>) -> Self {

@@ -22,7 +22,7 @@ impl FeedSource for GuardedFeeds {
     async fn fetch(&self, url: &str, validators: &Validators) -> Result<Fetched, FetchError> {
         let (etag, date) = (validators.etag.as_deref(), validators.last_modified.as_deref());
         let answer = self.net.fetch_feed(url, etag, date, FeedLimits::default()).await;
-        match answer.map_err(told)? {
+        match answer.map_err(to_fetch_error)? {
             FeedAnswer::NotModified => Ok(Fetched::NotModified),
             FeedAnswer::Body(body) => Ok(Fetched::Body {
                 bytes: body.bytes,
@@ -34,7 +34,7 @@ impl FeedSource for GuardedFeeds {
     }
 }
 
-fn told(fault: FeedFault) -> FetchError {
+fn to_fetch_error(fault: FeedFault) -> FetchError {
     let message = fault.to_string();
     match fault {
         FeedFault::Refused(text) => FetchError::Refused(text),

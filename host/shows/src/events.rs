@@ -56,8 +56,8 @@ qm_kernel::events! {
 
 /// Events to register with the event bus.
 pub const EVENTS: &[EventSpec] = &[
-    EventSpec::of::<StatusChanged>(),
-    EventSpec::of::<Ended>(),
-    EventSpec::of::<Canceled>(),
-    EventSpec::of::<BecameActive>(),
+    EventSpec::for_event::<StatusChanged>(),
+    EventSpec::for_event::<Ended>(),
+    EventSpec::for_event::<Canceled>(),
+    EventSpec::for_event::<BecameActive>(),
 ];

@@ -185,7 +185,7 @@ impl House {
         first: Arc<FakeProvider>,
         second: Arc<FakeProvider>,
     ) -> Self {
-        let clock = Hands::at(START_MS);
+        let clock = Hands::starting_at(START_MS);
         let heard = Arc::new(Heard::default());
         let db = db.clone().telling(heard.clone());
         let tokens: Arc<dyn TokenVerifier> = Arc::new(NoTokens);

@@ -21,7 +21,7 @@ impl Clock for Hands {
 
 impl Hands {
     /// A clock that stands at this instant, in Unix milliseconds.
-    pub fn at(ms: i64) -> Arc<Self> {
+    pub fn starting_at(ms: i64) -> Arc<Self> {
         Arc::new(Self(AtomicI64::new(ms)))
     }
 
@@ -49,7 +49,7 @@ impl Hands {
 
 /// A clock that stands at [`START_MS`], and the context of it.
 pub fn frozen() -> (Arc<Hands>, Ctx) {
-    let hands = Hands::at(START_MS);
+    let hands = Hands::starting_at(START_MS);
     let ctx = hands.ctx();
     (hands, ctx)
 }

@@ -520,17 +520,17 @@ impl FakeKinds {
     /// Kinds with these ids, whose clients offer what a test tells them to.
     pub fn new(kinds: &[&str]) -> Arc<Self> {
         let kinds = kinds.iter().map(|kind| ((*kind).to_owned(), (*kind).to_owned()));
-        Arc::new(Self::of(kinds.collect(), &[]))
+        Arc::new(Self::with_kinds(kinds.collect(), &[]))
     }
 
     /// The two kinds that the service comes with; their clients offer everything, and spare the answer to quiet polls.
     pub fn first_party() -> Arc<Self> {
         let kinds = [("scgi_client", "rTorrent"), ("webapi_client", "qBittorrent")];
         let kinds = kinds.map(|(id, label)| (id.to_owned(), label.to_owned()));
-        Arc::new(Self::of(kinds.into(), ALL))
+        Arc::new(Self::with_kinds(kinds.into(), ALL))
     }
 
-    fn of(kinds: Vec<(String, String)>, offered: &'static [&'static str]) -> Self {
+    fn with_kinds(kinds: Vec<(String, String)>, offered: &'static [&'static str]) -> Self {
         Self {
             kinds: Mutex::new(kinds),
             offered,

@@ -54,7 +54,10 @@ mod tests {
         for role in Role::ALL {
             let caller = RoleTokens.verify(role.name()).expect("a role");
             assert_eq!(caller.roles, [*role]);
-            assert!(role.permissions().all(|permission| caller.may(permission)));
+            assert!(
+                role.permissions()
+                    .all(|permission| caller.has_permission(permission))
+            );
         }
         for token in ["", "nobody"] {
             assert!(RoleTokens.verify(token).is_err());

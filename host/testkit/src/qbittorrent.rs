@@ -35,10 +35,10 @@ impl Qbittorrent {
     /// When it is missing, saying how to get it.
     pub async fn start() -> Qbittorrent {
         let program = Generation::oldest(Product::Qbittorrent).find();
-        Self::of(&program.unwrap_or_else(|missing| panic!("{missing}"))).await
+        Self::start_program(&program.unwrap_or_else(|missing| panic!("{missing}"))).await
     }
 
-    pub async fn of(program: &Program) -> Qbittorrent {
+    pub async fn start_program(program: &Program) -> Qbittorrent {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for name in ["downloads", "moved", "qBittorrent/config"] {
             std::fs::create_dir_all(dir.path().join(name)).expect("a directory of our own");

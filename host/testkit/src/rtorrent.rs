@@ -39,10 +39,10 @@ impl Rtorrent {
     /// When it is missing, saying how to get it.
     pub async fn start(mode: Mode) -> Rtorrent {
         let program = Generation::oldest(Product::Rtorrent).find();
-        Self::of(&program.unwrap_or_else(|missing| panic!("{missing}")), mode).await
+        Self::start_program(&program.unwrap_or_else(|missing| panic!("{missing}")), mode).await
     }
 
-    pub async fn of(program: &Program, mode: Mode) -> Rtorrent {
+    pub async fn start_program(program: &Program, mode: Mode) -> Rtorrent {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for name in ["session", "downloads", "moved"] {
             std::fs::create_dir(dir.path().join(name)).expect("a directory of our own");

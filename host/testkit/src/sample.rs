@@ -68,7 +68,7 @@ impl Sample {
     pub fn new(name: &str, size: usize, seed: u64, format: Format, announce: &str) -> Sample {
         let bytes = random_bytes(size, seed);
         let info = info(name, &bytes, format).encode();
-        Self::of(name, Vec::new(), bytes, &info, format, announce)
+        Self::assemble(name, Vec::new(), bytes, &info, format, announce)
     }
 
     /// A torrent of a folder with these files in BitTorrent v1, each of `size` bytes.
@@ -85,7 +85,7 @@ impl Sample {
             ("piece length", number(PIECE)),
             ("pieces", Value::Bytes(pieces(&bytes))),
         ]);
-        Self::of(name, files, bytes, &info.encode(), Format::V1, announce)
+        Self::assemble(name, files, bytes, &info.encode(), Format::V1, announce)
     }
 
     /// The same data in BitTorrent v1 under another hash, of which `source` is a part; as a second tracker would have it.
@@ -109,7 +109,7 @@ impl Sample {
             ("source", Value::text(source)),
         ]);
         let bytes = self.bytes.to_vec();
-        Self::of(
+        Self::assemble(
             &self.name,
             self.files.clone(),
             bytes,
@@ -119,7 +119,7 @@ impl Sample {
         )
     }
 
-    fn of(
+    fn assemble(
         name: &str,
         files: Vec<String>,
         bytes: Vec<u8>,

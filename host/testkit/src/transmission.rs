@@ -19,7 +19,7 @@ pub struct Transmission {
 }
 
 impl Transmission {
-    pub async fn of(program: &Program) -> Transmission {
+    pub async fn start_program(program: &Program) -> Transmission {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let downloads = dir.path().join("downloads");
         std::fs::create_dir(&downloads).expect("our own directory");

@@ -78,12 +78,12 @@ pub fn film(wanted: &Wanted<'_>, candidates: &[Candidate<'_>]) -> Picked {
 /// Show that a title and a year mean: chosen like a film, but the country behind the title decides first. If a country is
 /// named and no candidate is known to be of it, votes do not decide.
 pub fn show(wanted: &Wanted<'_>, candidates: &[Candidate<'_>]) -> Picked {
-    let named = Qualified::of(wanted.title);
+    let named = Qualified::split(wanted.title);
     let (name, whole) = (canonical(&named.title), canonical(wanted.title));
     let year = wanted.year.or(named.year);
     let mut same: Vec<Same<(u8, u8, u8)>> = Vec::new();
     for (at, one) in candidates.iter().enumerate() {
-        let own = Qualified::of(one.title);
+        let own = Qualified::split(one.title);
         let is_same = |other: &str| {
             let other = canonical(other);
             other == name || other == whole
@@ -98,7 +98,7 @@ pub fn show(wanted: &Wanted<'_>, candidates: &[Candidate<'_>]) -> Picked {
                     .as_ref()
                     .is_some_and(|names| names.contains(&canonical(other)))
         };
-        let is_own = |title: &str| is_same(title) || canonical(&Qualified::of(title).title) == name;
+        let is_own = |title: &str| is_same(title) || canonical(&Qualified::split(title).title) == name;
         let Some(called) = called(one, is_own, is_other).filter(|_| !name.is_empty()) else {
             continue;
         };

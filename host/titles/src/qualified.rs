@@ -25,7 +25,7 @@ pub struct Qualified {
 
 impl Qualified {
     /// Splits `Title (US) (2005)`, `Title [UK]`, `Title US`.
-    pub fn of(title: &str) -> Self {
+    pub fn split(title: &str) -> Self {
         let (mut rest, mut year, mut country) = (title.trim(), None, None);
         while let Some((before, inside)) = bracketed(rest) {
             if let (Some(found), None) = (year_of(inside), year) {
@@ -118,7 +118,7 @@ mod tests {
             ("Tide 2049", "Tide 2049", None, None),
             ("", "", None, None),
         ] {
-            let found = Qualified::of(text);
+            let found = Qualified::split(text);
             assert_eq!(
                 (&*found.title, found.year, found.country.as_deref()),
                 (title, year, country),

@@ -194,7 +194,10 @@ impl Guard {
         };
         let token = bearer(request.headers()).ok_or_else(|| ApiError::bare(401))?;
         let principal = self.gate.tokens.verify(token, now).map_err(refused)?;
-        if !needed.iter().all(|permission| principal.may(*permission)) {
+        if !needed
+            .iter()
+            .all(|permission| principal.has_permission(*permission))
+        {
             let missing: Vec<&str> = principal
                 .missing(needed)
                 .into_iter()

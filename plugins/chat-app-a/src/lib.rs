@@ -41,7 +41,7 @@ struct Bot {
 }
 
 impl Bot {
-    fn of(config: &str) -> Result<Self, PluginError> {
+    fn from_config(config: &str) -> Result<Self, PluginError> {
         let config = Config::parse(config)?;
         Ok(Self {
             token: api::token(config.text("token"))?.to_owned(),
@@ -157,7 +157,7 @@ impl Channel for Plugin {
     /// Checks the token; the label is the name of its bot.
     fn verify(config: String) -> Result<Destination, PluginError> {
         sdk_channel::install_panic_hook();
-        let me = Bot::of(&config)?.call("getMe", &json!({}))?;
+        let me = Bot::from_config(&config)?.call("getMe", &json!({}))?;
         let name = api::username(&me)
             .ok_or_else(|| PluginError::Rejected("Telegram does not know a bot of this token".to_owned()))?;
         Ok(Destination {
@@ -174,7 +174,7 @@ impl Channel for Plugin {
         let params = json!({
             "offset": -NEWEST, "limit": NEWEST, "timeout": 0, "allowed_updates": ["message"],
         });
-        let updates = Bot::of(&config)?.call("getUpdates", &params)?;
+        let updates = Bot::from_config(&config)?.call("getUpdates", &params)?;
         Ok(api::sender(&updates, &code).map(|chat| Destination {
             label: chat.label,
             state: chat.id.to_string(),
@@ -184,7 +184,7 @@ impl Channel for Plugin {
 
     fn send(config: String, state: String, message: Message) -> Result<Receipt, PluginError> {
         sdk_channel::install_panic_hook();
-        Bot::of(&config)?.send(api::chat(&state)?, &message)
+        Bot::from_config(&config)?.send(api::chat(&state)?, &message)
     }
 }
 

@@ -34,7 +34,7 @@ pub fn html(card: Option<&Card>, text: &str, most: usize) -> String {
     let spans = match card {
         None => vec![(Style::Plain, text.to_owned())],
         Some(card) if card.media.is_some() => watched(card),
-        Some(card) => told(card),
+        Some(card) => render_other(card),
     };
     marked(&spans, most)
 }
@@ -58,7 +58,7 @@ fn watched(card: &Card) -> Vec<Span> {
 }
 
 /// Text of any other card.
-fn told(card: &Card) -> Vec<Span> {
+fn render_other(card: &Card) -> Vec<Span> {
     let (before, set_off, after) = card.summary();
     let mut spans = vec![
         (Style::Plain, format!("{} ", sign(&card.icon))),
@@ -127,7 +127,7 @@ fn escape(letter: char, into: &mut String) {
 fn marked(spans: &[Span], most: usize) -> String {
     let whole = spans
         .iter()
-        .map(|(style, text)| one(*style, text))
+        .map(|(style, text)| render_span(*style, text))
         .collect::<String>();
     if length(&whole) <= most {
         return whole;
@@ -158,7 +158,7 @@ fn marked(spans: &[Span], most: usize) -> String {
     html
 }
 
-fn one(style: Style, text: &str) -> String {
+fn render_span(style: Style, text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         escape(letter, &mut safe);

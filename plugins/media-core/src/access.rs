@@ -39,7 +39,7 @@ pub fn base(entered: Option<&str>) -> Result<String, Fault> {
 
 impl Access {
     /// Access with this address; the caller fills in the rest.
-    pub fn at(entered: Option<&str>) -> Result<Self, Fault> {
+    pub fn with_address(entered: Option<&str>) -> Result<Self, Fault> {
         Ok(Self {
             base: base(entered)?,
             ..Self::default()

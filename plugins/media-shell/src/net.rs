@@ -46,7 +46,7 @@ impl Site {
                 .filter(|text| !text.is_empty())
                 .map(str::to_owned),
             section,
-            ..Access::at(config.text("baseUrl")).map_err(fault)?
+            ..Access::with_address(config.text("baseUrl")).map_err(fault)?
         };
         product.check(&access).map_err(fault)?;
         let timeout = config.number("timeoutMs").map_err(invalid)?;

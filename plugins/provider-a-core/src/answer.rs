@@ -7,14 +7,14 @@ use serde_json::Value;
 /// TMDB, as answers are read.
 const TMDB: Product = Product {
     name: "TMDB",
-    error: |document| document.get("status_message").map(|_| told(document)),
+    error: |document| document.get("status_message").map(|_| read_error(document)),
 };
 
 /// The document of an answer; `expected` names it, for people.
 pub fn document(answer: Answer<'_>, expected: &str) -> Result<Value, Fault> {
     let document = any(TMDB, answer, expected)?;
     if document.get("success") == Some(&Value::Bool(false)) {
-        let (code, description) = told(&document);
+        let (code, description) = read_error(&document);
         return Err(match code.as_str() {
             "34" => Fault::NotFound(format!("TMDB does not know it ({description})")),
             _ => Fault::Api { code, description },
@@ -24,7 +24,7 @@ pub fn document(answer: Answer<'_>, expected: &str) -> Result<Value, Fault> {
 }
 
 /// Code and description of an error of the API, as a line.
-fn told(document: &Value) -> (String, String) {
+fn read_error(document: &Value) -> (String, String) {
     let code = number(document, "status_code").map_or_else(|| "error".to_owned(), |code| code.to_string());
     let words = text(document, "status_message").unwrap_or_else(|| "no description".to_owned());
     let words: Vec<&str> = words.split_whitespace().collect();

@@ -15,7 +15,7 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn of(config: &str) -> Result<Self, ProviderError> {
+    pub fn from_config(config: &str) -> Result<Self, ProviderError> {
         let (config, site) = read("TMDB", config)?;
         Ok(Self {
             base: core::base(config.text("baseUrl")).map_err(convert::fault)?,

@@ -55,13 +55,13 @@ impl Provider for Plugin {
 
     fn verify(config: String) -> Result<(), ProviderError> {
         sdk_provider::install_panic_hook();
-        Client::of(&config)?.get(&core::verify(), "a word about the key")?;
+        Client::from_config(&config)?.get(&core::verify(), "a word about the key")?;
         Ok(())
     }
 
     fn search(config: String, query: Query) -> Result<Found, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let kind = convert::kind(query.kind);
         let language = query.language.as_deref();
         let request = fault(core::search(kind, &query.title, query.year, language, query.page))?;
@@ -71,7 +71,7 @@ impl Provider for Plugin {
 
     fn details(config: String, subject: Subject) -> Result<TitleDetails, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let kind = convert::kind(subject.kind);
         let request = fault(core::details(kind, &subject.id, subject.language.as_deref()))?;
         let document = client.get(&request, "a title")?;
@@ -86,7 +86,7 @@ impl Provider for Plugin {
         language: Option<String>,
     ) -> Result<Vec<Episode>, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let request = fault(core::episodes_of(&show, season, language.as_deref()))?;
         let document = client.get(&request, "a season")?;
         let episodes = fault(core::episodes(&document, season))?;
@@ -95,7 +95,7 @@ impl Provider for Plugin {
 
     fn artwork(config: String, subject: Subject) -> Result<Vec<Image>, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let (kind, language) = (convert::kind(subject.kind), subject.language.as_deref());
         let request = fault(core::artwork(kind, &subject.id, language))?;
         let document = client.get(&request, "a list of images")?;
@@ -112,7 +112,7 @@ impl Provider for Plugin {
         language: Option<String>,
     ) -> Result<Vec<Hit>, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let request = fault(core::find(&source, &id, language.as_deref()))?;
         let document = client.get(&request, "titles of an id")?;
         Ok(fault(core::found(&document))?

@@ -7,13 +7,13 @@ use serde_json::Value;
 /// TheTVDB, as answers are read.
 const TVDB: Product = Product {
     name: "TheTVDB",
-    error: told,
+    error: read_error,
 };
 
 /// The document of an answer, which has a member `data`; `expected` names it, for people.
 pub fn document(answer: Answer<'_>, expected: &str) -> Result<Value, Fault> {
     let document = any(TVDB, answer, expected)?;
-    if let Some((code, description)) = told(&document) {
+    if let Some((code, description)) = read_error(&document) {
         return Err(Fault::Api { code, description });
     }
     if document.get("data").is_none_or(Value::is_null) {
@@ -30,7 +30,7 @@ pub fn other(expected: &str) -> Fault {
 }
 
 /// An error: `{"status": "failure", "message": "…"}`. That of a gateway before it has a message alone.
-fn told(document: &Value) -> Option<(String, String)> {
+fn read_error(document: &Value) -> Option<(String, String)> {
     let status = text(document, "status");
     if status.as_deref() == Some("success") || document.get("data").is_some_and(|data| !data.is_null()) {
         return None;

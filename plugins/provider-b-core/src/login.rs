@@ -114,13 +114,13 @@ pub fn open(session: &Session, kept: &str, now_ms: u64) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(base: &str, key: &str, pin: Option<&str>) -> Session {
+    fn session_for(base: &str, key: &str, pin: Option<&str>) -> Session {
         credentials(base, Some(key), pin).unwrap()
     }
 
     #[test]
     fn what_is_kept_is_read_by_whom_it_belongs_to() {
-        let session = of("https://h/v4", "k-1", Some("P"));
+        let session = session_for("https://h/v4", "k-1", Some("P"));
         let kept = seal(&session, "the.token.itself", 1000).unwrap();
         assert!(!kept.contains("token"));
         assert_eq!(open(&session, &kept, 1000).as_deref(), Some("the.token.itself"));
@@ -131,10 +131,10 @@ mod tests {
         assert_eq!(open(&session, &kept, 1000 + LIFE_MS), None, "it has expired");
         assert_eq!(open(&session, &kept, 10), None, "the clock went back");
         for other in [
-            of("https://h/v4", "k-2", Some("P")),
-            of("https://h/v4", "k-1", None),
-            of("https://h/v4", "k-1P", None),
-            of("https://evil/v4", "k-1", Some("P")),
+            session_for("https://h/v4", "k-2", Some("P")),
+            session_for("https://h/v4", "k-1", None),
+            session_for("https://h/v4", "k-1P", None),
+            session_for("https://evil/v4", "k-1", Some("P")),
         ] {
             assert_eq!(open(&other, &kept, 1000), None);
         }
@@ -145,10 +145,10 @@ mod tests {
 
     #[test]
     fn what_people_enter() {
-        let session = of("b", " 0123-abc ", Some("  "));
+        let session = session_for("b", " 0123-abc ", Some("  "));
         assert_eq!(session.body(), br#"{"apikey":"0123-abc"}"#);
         assert_eq!(
-            of("b", "k", Some("PIN1")).body(),
+            session_for("b", "k", Some("PIN1")).body(),
             br#"{"apikey":"k","pin":"PIN1"}"#
         );
         let long = "x".repeat(MAX_KEY + 1);

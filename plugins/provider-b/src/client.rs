@@ -19,7 +19,7 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn of(config: &str) -> Result<Self, ProviderError> {
+    pub fn from_config(config: &str) -> Result<Self, ProviderError> {
         let (config, site) = read("TheTVDB", config)?;
         let base = core::base(config.text("baseUrl")).map_err(convert::fault)?;
         let session = core::credentials(&base, config.text("apiKey"), config.text("pin"));

@@ -57,13 +57,13 @@ impl Provider for Plugin {
 
     fn verify(config: String) -> Result<(), ProviderError> {
         sdk_provider::install_panic_hook();
-        Client::of(&config)?.login()?;
+        Client::from_config(&config)?.login()?;
         Ok(())
     }
 
     fn search(config: String, query: Query) -> Result<Found, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let kind = convert::kind(query.kind);
         let page = query.page.max(1);
         let request = fault(core::search(kind, &query.title, query.year, page))?;
@@ -74,7 +74,7 @@ impl Provider for Plugin {
 
     fn details(config: String, subject: Subject) -> Result<TitleDetails, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let kind = convert::kind(subject.kind);
         let request = fault(core::details(kind, &subject.id))?;
         let document = client.get(&request, "a title")?;
@@ -90,7 +90,7 @@ impl Provider for Plugin {
         language: Option<String>,
     ) -> Result<Vec<Episode>, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let mut episodes = Vec::new();
         for page in 0..core::MAX_PAGES {
             let request = fault(core::episodes_of(&show, season, language.as_deref(), page))?;
@@ -109,7 +109,7 @@ impl Provider for Plugin {
 
     fn artwork(config: String, subject: Subject) -> Result<Vec<Image>, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let request = fault(core::artwork(convert::kind(subject.kind), &subject.id))?;
         let document = client.get(&request, "a list of images")?;
         let images = core::images(&document, subject.language.as_deref());
@@ -123,7 +123,7 @@ impl Provider for Plugin {
         _language: Option<String>,
     ) -> Result<Vec<Hit>, ProviderError> {
         sdk_provider::install_panic_hook();
-        let client = Client::of(&config)?;
+        let client = Client::from_config(&config)?;
         let request = fault(core::find(&source, &id))?;
         let document = client.get(&request, "titles of an id")?;
         let found = fault(core::found(&document))?;

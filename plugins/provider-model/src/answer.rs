@@ -94,7 +94,7 @@ fn place(location: &str) -> Option<String> {
 }
 
 /// Code and description of an error, as lines.
-fn told(product: Product, document: &Value) -> Option<(String, String)> {
+fn read_error(product: Product, document: &Value) -> Option<(String, String)> {
     let (code, description) = (product.error)(document)?;
     let line = |text: &str| {
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -110,7 +110,7 @@ fn bad_status(product: Product, answer: Answer<'_>) -> Fault {
     let document: Option<Value> = (body.len() < 64 << 10)
         .then(|| serde_json::from_slice(body).ok())
         .flatten();
-    let error = document.and_then(|document| told(product, &document));
+    let error = document.and_then(|document| read_error(product, &document));
     let words = match &error {
         Some((code, description)) => format!("{name} answered HTTP {status} ({code}: {description})"),
         None => format!("{name} answered HTTP {status}"),

@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    fn one(item: &str) -> Release {
+    fn read_item(item: &str) -> Release {
         let text = format!("<rss version='2.0'><channel><item>{item}<title>T</title></item></channel></rss>");
         let found = feed(&text, None).unwrap();
         assert_eq!(found.releases.len(), 1, "{item}");
@@ -167,7 +167,7 @@ mod tests {
             format!("<link>http://i/f</link><magneturl>{raw}</magneturl>"),
             format!("<link>http://i/f</link><magnetURI>{raw}</magnetURI>"),
         ] {
-            let release = one(&item);
+            let release = read_item(&item);
             assert_eq!(release.download_url.as_deref(), Some(MAGNET), "{item}");
             assert_eq!(
                 release.info_hash.as_deref(),
@@ -175,7 +175,7 @@ mod tests {
                 "{item}"
             );
         }
-        let both = one(&format!(
+        let both = read_item(&format!(
             "<link>{raw}</link><a:attr name='infohash' value='FF00'/>"
         ));
         assert_eq!(
@@ -183,7 +183,7 @@ mod tests {
             Some("abcdef0123456789abcdef0123456789abcdef01"),
             "what is no info-hash is none"
         );
-        let wide = one("<link>magnet:?xt=urn:btih:VPG66AJDIVTYTK6N54ASGRLHRGV433YB</link>");
+        let wide = read_item("<link>magnet:?xt=urn:btih:VPG66AJDIVTYTK6N54ASGRLHRGV433YB</link>");
         assert_eq!(
             wide.info_hash.as_deref(),
             Some("abcdef0123456789abcdef0123456789abcdef01")
@@ -192,22 +192,22 @@ mod tests {
 
     #[test]
     fn a_link_is_one_of_the_web() {
-        assert_eq!(one("<link>ftp://i/f</link>").download_url, None);
+        assert_eq!(read_item("<link>ftp://i/f</link>").download_url, None);
         assert_eq!(
-            one("<guid>http://i/f</guid>").download_url.as_deref(),
+            read_item("<guid>http://i/f</guid>").download_url.as_deref(),
             Some("http://i/f"),
             "a permalink"
         );
         assert_eq!(
-            one("<guid isPermaLink='false'>http://i/f</guid>").download_url,
+            read_item("<guid isPermaLink='false'>http://i/f</guid>").download_url,
             None
         );
         assert_eq!(
-            one("<link>HTTP://i/f</link>").download_url.as_deref(),
+            read_item("<link>HTTP://i/f</link>").download_url.as_deref(),
             Some("HTTP://i/f")
         );
         assert_eq!(
-            one("<enclosure url='http://i/e'/><link>http://i/f</link>")
+            read_item("<enclosure url='http://i/e'/><link>http://i/f</link>")
                 .download_url
                 .as_deref(),
             Some("http://i/e")
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn numbers_that_are_none_are_left_out() {
-        let size = |item: &str| one(item).size;
+        let size = |item: &str| read_item(item).size;
         assert_eq!(
             size("<enclosure url='http://i' length='9'/><x:attr name='size' value='0'/>"),
             Some(9)
@@ -226,28 +226,29 @@ mod tests {
             None
         );
         assert_eq!(size("<enclosure url='http://i' length='0'/>"), None);
-        assert_eq!(one("<x:attr name='seeders' value='many'/>").seeders, None);
-        assert_eq!(one("<x:attr name='seeders' value='0'/>").seeders, Some(0));
+        assert_eq!(read_item("<x:attr name='seeders' value='many'/>").seeders, None);
+        assert_eq!(read_item("<x:attr name='seeders' value='0'/>").seeders, Some(0));
     }
 
     #[test]
     fn what_feeds_are_read_by_reads_indexers_too() {
-        let spelt = one("<title>Tom &amp;amp; Jerry   S01E02\n 720p</title>");
+        let spelt = read_item("<title>Tom &amp;amp; Jerry   S01E02\n 720p</title>");
         assert_eq!(spelt.title, "Tom & Jerry S01E02 720p");
-        let nested = one(
+        let nested = read_item(
             "<link>http://i/1</link><torrent xmlns='http://xmlns.ezrss.it/0.1/'><contentLength>5</contentLength>\
              <infoHash>ABCDEF0123456789ABCDEF0123456789ABCDEF01</infoHash></torrent>",
         );
         let hash = "abcdef0123456789abcdef0123456789abcdef01";
         assert_eq!((nested.size, nested.info_hash.as_deref()), (Some(5), Some(hash)));
-        let told = one("<enclosure url='http://i/e' length='9000'/><description>Size: 4.2 GB</description>");
+        let told =
+            read_item("<enclosure url='http://i/e' length='9000'/><description>Size: 4.2 GB</description>");
         assert_eq!(told.size, Some(4_200_000_000));
-        let alone = one(&format!("<x:attr name='infohash' value='{hash}'/>"));
+        let alone = read_item(&format!("<x:attr name='infohash' value='{hash}'/>"));
         assert_eq!(
             alone.download_url,
             Some(format!("magnet:?xt=urn:btih:{hash}&dn=T"))
         );
-        let key = one(&format!("<link>http://i/{hash}/1.torrent</link>"));
+        let key = read_item(&format!("<link>http://i/{hash}/1.torrent</link>"));
         assert_eq!(key.info_hash, None);
         let text = "<rss><channel><item><title>T</title><link>/dl/1</link></item></channel></rss>";
         let found = feed(text, Some("http://i.example:9117/x/api")).unwrap();

@@ -22,7 +22,7 @@ pub struct Origin {
 
 impl Origin {
     /// Origin of an absolute http(s) URL without a user name.
-    pub fn of(url: &str) -> Option<Self> {
+    pub fn parse(url: &str) -> Option<Self> {
         let (scheme, rest) = url.trim().split_once("://")?;
         let scheme = scheme.to_ascii_lowercase();
         let default = match scheme.as_str() {
@@ -63,7 +63,7 @@ impl Origin {
 
 /// The host a URL leads to, for people; never the rest of it, which may hold a secret.
 pub fn host_of(url: &str) -> String {
-    Origin::of(url).map_or_else(|| "an unusable address".to_owned(), |origin| origin.text())
+    Origin::parse(url).map_or_else(|| "an unusable address".to_owned(), |origin| origin.text())
 }
 
 /// The address of the protocol: `/api` below the base URL, unless that ends so. A query of the base URL stays.
@@ -106,7 +106,7 @@ pub fn redirect(from: &str, location: &str) -> Option<String> {
     if lower.starts_with("magnet:") || lower.starts_with("http://") || lower.starts_with("https://") {
         return Some(location.to_owned());
     }
-    let origin = Origin::of(from)?;
+    let origin = Origin::parse(from)?;
     if let Some(rest) = location.strip_prefix("//") {
         return Some(format!("{}://{rest}", origin.scheme));
     }
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn origins_are_told_apart() {
-        let same = |a, b| Origin::of(a).is_some() && Origin::of(a) == Origin::of(b);
+        let same = |a, b| Origin::parse(a).is_some() && Origin::parse(a) == Origin::parse(b);
         assert!(same("http://H.example/a", "HTTP://h.EXAMPLE.:80?x"));
         assert!(same("https://h/", "https://h:443"));
         assert!(same("http://[::1]:9/a", "http://[::1]:9"));
@@ -211,10 +211,10 @@ mod tests {
             "http://h:port/",
             "magnet:?xt=urn:btih:x",
         ] {
-            assert_eq!(Origin::of(bad), None, "{bad}");
+            assert_eq!(Origin::parse(bad), None, "{bad}");
         }
         assert_eq!(
-            Origin::of("http://h:81/x").map(|o| o.text()).as_deref(),
+            Origin::parse("http://h:81/x").map(|o| o.text()).as_deref(),
             Some("http://h:81")
         );
         assert_eq!(host_of("https://h/secret?apikey=k"), "https://h");

@@ -109,13 +109,13 @@ fn api_error(text: &str) -> Option<(String, String)> {
     let mut walk = walk(text);
     while let Some(node) = walk.next_node() {
         if let Node::Open(element) = node {
-            return (element.name == "error").then(|| told(&element));
+            return (element.name == "error").then(|| read_error(&element));
         }
     }
     None
 }
 
-fn told(element: &Element) -> (String, String) {
+fn read_error(element: &Element) -> (String, String) {
     let line = |name: &str, most: usize| {
         let words: Vec<&str> = element
             .attribute(name)
@@ -131,7 +131,7 @@ fn told(element: &Element) -> (String, String) {
 
 /// The fault of an `<error>`: 1xx are about accounts, and two codes about having asked too often.
 pub(crate) fn api_fault(element: &Element) -> Fault {
-    let (code, description) = told(element);
+    let (code, description) = read_error(element);
     fault_of(code, description)
 }
 

@@ -58,7 +58,7 @@ impl Fetch {
     }
 
     pub fn get(&self, url: &str) -> Result<Landed, IndexerError> {
-        let origin = core::Origin::of(url);
+        let origin = core::Origin::parse(url);
         let mut url = url.to_owned();
         for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&url)?;
@@ -76,7 +76,7 @@ impl Fetch {
                             .to_owned(),
                     ));
                 }
-                if core::Origin::of(&next).is_none() || core::Origin::of(&next) != origin {
+                if core::Origin::parse(&next).is_none() || core::Origin::parse(&next) != origin {
                     return Ok(Landed::Away(next));
                 }
                 url = next;

@@ -76,7 +76,7 @@ impl Indexer for Torznab {
 
     fn download(implementation: String, config: String, link: String) -> Result<Payload, IndexerError> {
         let target = Target::read(&implementation, &config)?;
-        if core::Origin::of(&link) != Some(target.origin) {
+        if core::Origin::parse(&link) != Some(target.origin) {
             return Ok(Payload::Elsewhere(link));
         }
         let fetch = Fetch::new(target.timeout_ms, MAX_TORRENT);
@@ -140,7 +140,7 @@ impl Target {
         let config = Config::parse(config).map_err(invalid)?;
         let base = config.text("baseUrl");
         let base = base.ok_or_else(|| IndexerError::InvalidConfig("`baseUrl` is missing".to_owned()))?;
-        let origin = core::Origin::of(base).ok_or_else(|| {
+        let origin = core::Origin::parse(base).ok_or_else(|| {
             IndexerError::InvalidConfig(
                 "`baseUrl` must be a URL like http://host:port/path, without a user name".to_owned(),
             )

@@ -31,7 +31,7 @@ impl Client {
     }
 
     pub async fn rtorrent_of(program: &Program, mode: Mode) -> Client {
-        Client::Rtorrent(Rtorrent::of(program, mode).await)
+        Client::Rtorrent(Rtorrent::start_program(program, mode).await)
     }
 
     /// One of the oldest generation.
@@ -40,7 +40,7 @@ impl Client {
     }
 
     pub async fn qbittorrent_of(program: &Program) -> Client {
-        Client::Qbittorrent(Qbittorrent::of(program).await)
+        Client::Qbittorrent(Qbittorrent::start_program(program).await)
     }
 
     /// The engine kind that drives it.

@@ -32,7 +32,7 @@ struct HungMount<'a> {
 }
 
 impl<'a> HungMount<'a> {
-    fn at(at: &'a Path) -> Option<Self> {
+    fn mount_at(at: &'a Path) -> Option<Self> {
         std::fs::create_dir(at).expect("our own directory");
         let script = "exec 3<>/dev/fuse && mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 hung \"$0\" \
                       && echo mounted && exec sleep infinity";
@@ -180,7 +180,7 @@ both_databases! {
         }
 
         let hung = at("hung");
-        let mount = HungMount::at(&hung);
+        let mount = HungMount::mount_at(&hung);
         let mut answers = Vec::new();
         for folder in ["bomb", "pipe", "hung"] {
             answers.push(flood(&power, "POST", VALIDATE, &json!({ "datasetPath": at(folder) })));

@@ -16,7 +16,7 @@ use qm_ports::action::ActionKind;
 
 /// True when the reader may see parameters unmasked.
 fn manages(reader: &Principal) -> bool {
-    reader.may(Permission::AutomationManage)
+    reader.has_permission(Permission::AutomationManage)
 }
 
 /// A rule.

@@ -34,21 +34,21 @@ impl From<Scope> for Filter {
 /// Wanted years: `year` is the first and the last, `yearFrom` and `yearTo` are one each.
 #[derive(FromQuery)]
 pub struct Years {
-    #[field(min = 0, max = MAX_YEAR)]
-    year: Option<i64>,
-    #[field(min = 0, max = MAX_YEAR)]
-    year_from: Option<i64>,
-    #[field(min = 0, max = MAX_YEAR)]
-    year_to: Option<i64>,
+    #[field(name = "year", min = 0, max = MAX_YEAR)]
+    exact: Option<i64>,
+    #[field(name = "yearFrom", min = 0, max = MAX_YEAR)]
+    from: Option<i64>,
+    #[field(name = "yearTo", min = 0, max = MAX_YEAR)]
+    to: Option<i64>,
 }
 
 impl Years {
     pub fn first(&self) -> Option<i64> {
-        self.year.or(self.year_from)
+        self.exact.or(self.from)
     }
 
     pub fn last(&self) -> Option<i64> {
-        self.year.or(self.year_to)
+        self.exact.or(self.to)
     }
 }
 
@@ -59,5 +59,5 @@ pub fn compose_filled(text: &str) -> Option<String> {
 
 /// True for an outside id, and for a blank text, which counts as absent.
 pub fn is_outside_id(text: &str) -> bool {
-    text.trim().is_empty() || KnownAs::of(text).is_some()
+    text.trim().is_empty() || KnownAs::parse(text).is_some()
 }

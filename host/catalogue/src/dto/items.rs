@@ -35,7 +35,7 @@ fn first_letter(text: &str) -> Option<char> {
 pub struct ItemsQuery {
     #[field(page(60, 200))]
     pub page: PageQuery,
-    #[field(string, one_of = &Sort::WORDS, map = Sort::of, default)]
+    #[field(string, one_of = &Sort::WORDS, map = Sort::from_word, default)]
     sort: Sort,
     /// The whole title.
     #[field(max = MAX_TEXT, and_then = compose_filled)]
@@ -43,7 +43,7 @@ pub struct ItemsQuery {
     /// A part of the title.
     #[field(max = MAX_TEXT, and_then = compose_filled)]
     search: Option<String>,
-    #[field(words(&Issue::WORDS, Issue::of))]
+    #[field(words(&Issue::WORDS, Issue::from_word))]
     issue: Option<Issue>,
     #[field(flatten)]
     years: Years,
@@ -57,7 +57,7 @@ pub struct ItemsQuery {
     resolution: Option<String>,
     #[field(max = MAX_TEXT, and_then = trim_filled)]
     genre: Option<String>,
-    #[field(string, name = "externalId", max = MAX_TEXT, check(is_outside_id, IDS), and_then = KnownAs::of)]
+    #[field(string, name = "externalId", max = MAX_TEXT, check(is_outside_id, IDS), and_then = KnownAs::parse)]
     external: Option<KnownAs>,
     identified: Option<bool>,
 }

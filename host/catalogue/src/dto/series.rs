@@ -29,7 +29,7 @@ pub struct SeriesQuery {
     scope: Scope,
     #[field(max = MAX_TEXT, and_then = compose_filled)]
     search: Option<String>,
-    #[field(string, one_of = &Sort::WORDS, map = Sort::of, default)]
+    #[field(string, one_of = &Sort::WORDS, map = Sort::from_word, default)]
     sort: Sort,
 }
 
@@ -48,7 +48,7 @@ impl From<SeriesQuery> for Filter {
 pub struct ShowsQuery {
     #[field(page(60, 200))]
     pub page: PageQuery,
-    #[field(words(&["suggested"], Issue::of))]
+    #[field(words(&["suggested"], Issue::from_word))]
     issue: Option<Issue>,
     #[field(flatten)]
     years: Years,
@@ -58,10 +58,10 @@ pub struct ShowsQuery {
     media_type: Option<String>,
     #[field(max = MAX_TEXT, and_then = keep_filled)]
     search: Option<String>,
-    #[field(string, name = "externalId", max = MAX_TEXT, check(is_outside_id, IDS), and_then = KnownAs::of)]
+    #[field(string, name = "externalId", max = MAX_TEXT, check(is_outside_id, IDS), and_then = KnownAs::parse)]
     external: Option<KnownAs>,
     identified: Option<bool>,
-    #[field(string, one_of = &Sort::WORDS, map = Sort::of, default)]
+    #[field(string, one_of = &Sort::WORDS, map = Sort::from_word, default)]
     sort: Sort,
 }
 

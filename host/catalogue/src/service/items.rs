@@ -109,7 +109,7 @@ impl Catalogue {
             return Ok(None);
         }
         let stamps = catalog::stamps(tx).await?;
-        let kept = self.shelf.at(stamps, filter);
+        let kept = self.shelf.cached_catalog(stamps, filter);
         if kept.is_none() {
             self.shelf.ask(&self.db, stamps);
         }

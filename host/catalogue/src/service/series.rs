@@ -35,7 +35,7 @@ impl Catalogue {
             match_status: filter.match_status.clone(),
             paths: paths(libraries),
         };
-        let all = match self.series.at(stamps, &of) {
+        let all = match self.series.cached_series(stamps, &of) {
             Some(all) => all,
             None => {
                 let all = Arc::new(gather(&mut tx, filter, of.paths.clone()).await?);
@@ -63,7 +63,7 @@ impl Catalogue {
         library_id: Option<&str>,
         match_status: Option<&str>,
     ) -> Result<Vec<Listed>, LibraryError> {
-        let key = Key::of(key).ok_or(LibraryError::NoSeriesKey)?;
+        let key = Key::parse(key).ok_or(LibraryError::NoSeriesKey)?;
         let mut tx = self.db.begin_read().await?;
         let mut libraries = repo::libraries::all(&mut tx).await?;
         libraries.retain(|library| library_id.is_none_or(|id| id == library.id));
@@ -79,7 +79,7 @@ impl Catalogue {
                 .into_iter()
                 .filter_map(|(item, file)| {
                     let path = paths.get(&item.library_id)?;
-                    let is_of = match folders.of(&item.place) {
+                    let is_of = match folders.folder_of(&item.place) {
                         Some(folder) => key.below(path) == Some(folder),
                         None => matches!(&key, Key::Title(title) if *title == item.title),
                     };
@@ -129,7 +129,7 @@ impl Catalogue {
         key: &str,
         library_id: Option<&str>,
     ) -> Result<(Show, String), LibraryError> {
-        let key = Key::of(key).ok_or(LibraryError::NoSuchKey)?;
+        let key = Key::parse(key).ok_or(LibraryError::NoSuchKey)?;
         let mut tx = self.db.begin_read().await?;
         let libraries = repo::libraries::all(&mut tx).await?;
         let path = |show: &Show| {
@@ -241,7 +241,7 @@ fn group(lying: &[Lying], paths: &HashMap<String, String>) -> (Gathered, Vec<Str
 struct Folders(HashMap<String, Option<String>>);
 
 impl Folders {
-    fn of(&mut self, item: &str) -> Option<&str> {
+    fn folder_of(&mut self, item: &str) -> Option<&str> {
         let shown = place::shown(item);
         let directory = shown.rsplit_once('/').map_or("", |(directory, _)| directory);
         if !self.0.contains_key(directory) {

@@ -55,7 +55,7 @@ impl Shelf {
     }
 
     /// Catalog for a reader with these stamps and this filter, if it is cached.
-    pub fn at(&self, stamps: Stamps, filter: &Filter) -> Option<Arc<Catalog>> {
+    pub fn cached_catalog(&self, stamps: Stamps, filter: &Filter) -> Option<Arc<Catalog>> {
         let mut state = self.state();
         let kept = state.kept.as_mut().filter(|kept| {
             kept.stamps == stamps || (kept.stamps.items == stamps.items && filter.sort != Sort::UpdatedDesc)
@@ -161,7 +161,7 @@ impl SeriesShelf {
     }
 
     /// Cached series for a reader with these stamps.
-    pub fn at(&self, stamps: Stamps, of: &Of) -> Option<Arc<Vec<Series>>> {
+    pub fn cached_series(&self, stamps: Stamps, of: &Of) -> Option<Arc<Vec<Series>>> {
         let mut kept = self.kept();
         let kept = kept.as_mut().filter(|kept| kept.stamps == stamps)?;
         let at = kept.series.iter().position(|(known, _)| known == of)?;

@@ -26,7 +26,7 @@ impl BulkOperation {
 impl Files {
     pub async fn bulk(&self, caller: &Caller, body: Bulk) -> Result<BatchResult, FilesError> {
         let needed = body.operation.permission();
-        if !caller.principal.may(needed) {
+        if !caller.principal.has_permission(needed) {
             return Err(FilesError::MissingPermission(needed.key()));
         }
         check_torrent_action(caller, body.torrent_action)?;

@@ -227,7 +227,7 @@ fn lane_of(is_directory: bool) -> Lane<'static> {
 fn check_torrent_action(caller: &Caller, action: TorrentAction) -> Result<(), FilesError> {
     if action
         .permission()
-        .is_none_or(|needed| caller.principal.may(needed))
+        .is_none_or(|needed| caller.principal.has_permission(needed))
     {
         return Ok(());
     }

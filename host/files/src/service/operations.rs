@@ -331,7 +331,7 @@ impl Files {
             .await?;
         let job = found.ok_or(FilesError::NoSuchOperation)?;
         let own = job.created_by.as_deref() == Some(&*caller.principal.user_id);
-        if !own && !caller.principal.may(Permission::FilesDelete) {
+        if !own && !caller.principal.has_permission(Permission::FilesDelete) {
             return Err(FilesError::MissingPermission(Permission::FilesDelete.key()));
         }
         // One that has ended meanwhile has nothing to stop.

@@ -156,7 +156,7 @@ impl Files {
             .run(Lane::Quick, move || {
                 let item = roots.trashed(&root, &path)?;
                 let stat = item.trash.stat(&item.name);
-                stat.map(|stat| Meta::of(&stat))
+                stat.map(|stat| Meta::from_stat(&stat))
                     .map_err(|errno| FsError::os(errno, &path))
             })
             .await;

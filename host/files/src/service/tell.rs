@@ -29,7 +29,10 @@ qm_kernel::events! {
 }
 
 /// The events of this area.
-pub const EVENTS: &[EventSpec] = &[EventSpec::of::<FileMoved>(), EventSpec::of::<FileDeleted>()];
+pub const EVENTS: &[EventSpec] = &[
+    EventSpec::for_event::<FileMoved>(),
+    EventSpec::for_event::<FileDeleted>(),
+];
 
 /// Change of a file, for the audit trail.
 pub struct Fact {

@@ -178,7 +178,7 @@ impl From<TitleSuggestion> for ProviderSuggestionView {
 }
 
 impl RefreshedView {
-    pub fn of(show_id: String, refreshed: Refreshed) -> Self {
+    pub fn new(show_id: String, refreshed: Refreshed) -> Self {
         let mut view = Self {
             show_id,
             refreshed: false,

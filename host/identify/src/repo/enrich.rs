@@ -52,7 +52,7 @@ pub async fn tried(
 }
 
 /// Forgets questions in vain about an item that a provider has described.
-pub async fn told(tx: &mut Tx, item_id: &str) -> Result<(), DbError> {
+pub async fn forget_questions(tx: &mut Tx, item_id: &str) -> Result<(), DbError> {
     let _ = qm_db::exec!(tx, FORGET, item_id).await?;
     Ok(())
 }

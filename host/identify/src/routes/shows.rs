@@ -19,7 +19,7 @@ pub async fn refresh_show_metadata(
     Path(id): Path<String>,
 ) -> ApiResult<Created<RefreshedView>> {
     let refreshed = app.refresh_show(requester.caller(), &id).await?;
-    Ok(Created(RefreshedView::of(id, refreshed)))
+    Ok(Created(RefreshedView::new(id, refreshed)))
 }
 
 /// Says which show a folder holds. All items below it are of that series then.

@@ -47,7 +47,7 @@ impl Added {
 }
 
 /// The answer, if there is one. `not_asked` is the log message for a silent or failed provider.
-fn told<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &str) -> Option<T> {
+fn answer_of<T>(answer: Result<Alone<T>, Unsettled>, titledb_id: &str, not_asked: &str) -> Option<T> {
     match answer {
         Ok(Alone::Told(told)) => Some(told),
         Ok(Alone::Unknown | Alone::Unsure(_) | Alone::Nobody) => None,
@@ -109,7 +109,7 @@ impl Identification {
 
     async fn rating_of(&self, titledb_id: &str) -> Option<Rated> {
         let rated = self.metadata.rating(titledb_id).await;
-        told(rated, titledb_id, "a rating was not looked up")
+        answer_of(rated, titledb_id, "a rating was not looked up")
     }
 
     async fn own_id_of(&self, titledb_id: &str) -> Option<(TitleKind, String)> {
@@ -119,7 +119,7 @@ impl Identification {
         };
         let kinds = [TitleKind::Movie, TitleKind::Show];
         let own = self.metadata.own_id(PROVIDER_A, &id, &kinds).await;
-        told(own, titledb_id, "an id was not looked for at a provider")
+        answer_of(own, titledb_id, "an id was not looked for at a provider")
     }
 
     /// Adds the findings to an item and its metadata, which the caller stores; `None`: it has another id by now.

@@ -192,7 +192,7 @@ impl Going<'_> {
                     described.is_bounded = true;
                     break 'all;
                 }
-                let became = self.one(id, described).await?;
+                let became = self.describe_item(id, described).await?;
                 done += 1;
                 let part = (share.1 - share.0) * done as f64 / total.max(1) as f64;
                 let progress = Progress {
@@ -213,7 +213,7 @@ impl Going<'_> {
         Ok(described.silence.warn(job).await?)
     }
 
-    async fn one(&mut self, id: &str, described: &mut Described) -> Result<One, Stop> {
+    async fn describe_item(&mut self, id: &str, described: &mut Described) -> Result<One, Stop> {
         loop {
             if self.job.is_cancelled() {
                 return Err(Stop::Stopped);
@@ -345,7 +345,7 @@ impl Identification {
         if heard.told.metadata.is_some() {
             return match self.store_heard(&mut tx, id, heard).await {
                 Ok(_) => {
-                    enrich::told(&mut tx, id).await?;
+                    enrich::forget_questions(&mut tx, id).await?;
                     Ok((One::Told, Some(tx)))
                 }
                 Err(error) => passed(error),

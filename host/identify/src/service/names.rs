@@ -81,7 +81,7 @@ impl Identification {
             let found = COMPUTE.run(move |_| identify(&shown, kind, is_alone)).await?;
             let mut tx = self.db.begin_write().await?;
             repo::metadata::hold(&mut tx, id).await?;
-            let arrived = repo::downloads::of(&mut tx, &ids).await?.pop();
+            let arrived = repo::downloads::find_arrived(&mut tx, &ids).await?.pop();
             let arrived = arrived.ok_or(LibraryError::NoSuchItem)?;
             if arrived.locked {
                 return Err(LibraryError::Locked);

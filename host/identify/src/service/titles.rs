@@ -132,7 +132,7 @@ impl Identification {
     ) -> Result<Option<(Pending, Vec<ExternalId>, MediaLibrary, Vec<AskedShow>)>, qm_db::DbError> {
         let mut tx = self.db.begin_read().await?;
         let (Some(item), Some((whole, _))) = (
-            repo::titles::one(&mut tx, id).await?,
+            repo::titles::find_pending(&mut tx, id).await?,
             repo::lists::find(&mut tx, id).await?,
         ) else {
             return Ok(None);

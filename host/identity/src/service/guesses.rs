@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     fn guesses() -> (Guesses, Arc<Hands>) {
-        let hands = Hands::at(1_000_000);
+        let hands = Hands::starting_at(1_000_000);
         (Guesses::new(Pace::STANDARD, hands.ctx_without_chance()), hands)
     }
 

@@ -11,7 +11,7 @@ const SECRET: &str = "a-signing-secret-of-more-than-32-characters";
 const START_MS: i64 = 1_932_628_500_250;
 
 fn service() -> (TokenService, Arc<Hands>) {
-    let hands = Hands::at(START_MS);
+    let hands = Hands::starting_at(START_MS);
     let ctx = hands.ctx_without_chance();
     (
         TokenService::new(&Secret::new(SECRET), Duration::from_mins(15), ctx),

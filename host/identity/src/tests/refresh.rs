@@ -106,7 +106,7 @@ qm_db::db_test! {
         let session = house.refresh(&session.refresh_token).await.expect("refreshed");
         let principal = house.tokens.verify(&session.access_token).expect("verified");
         assert_eq!(principal.roles, [Role::PowerUser, Role::ReadOnly]);
-        assert!(principal.may(Permission::TorrentsDelete) && !principal.may(Permission::TorrentsDeleteData));
+        assert!(principal.has_permission(Permission::TorrentsDelete) && !principal.has_permission(Permission::TorrentsDeleteData));
     }
 
     async fn of_concurrent_refreshes_exactly_one_wins(db: Db) {

@@ -149,7 +149,7 @@ impl IndexerView {
     /// The indexer as `reader` may see it: an address may hold a key.
     #[must_use]
     pub fn seen_by(mut self, reader: &Principal) -> Self {
-        if !reader.may(Permission::IndexersManage) {
+        if !reader.has_permission(Permission::IndexersManage) {
             self.base_url = masked::url(&self.base_url);
             let config = self.config.iter();
             self.config = config

@@ -56,7 +56,7 @@ impl Indexers {
     }
 
     fn hand_out(&self, reader: &Principal, candidate: &mut Candidate, secrets: &[Secret]) {
-        let reader = (reader, reader.may(Permission::IndexersManage));
+        let reader = (reader, reader.has_permission(Permission::IndexersManage));
         let release = &mut candidate.release;
         release.download_url = release
             .download_url

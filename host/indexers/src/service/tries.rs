@@ -35,7 +35,7 @@ impl Indexers {
         address: &str,
         before: Option<&str>,
     ) -> Result<(), IndexerAreaError> {
-        let is_operator = caller.principal.may(Permission::EnginesManage);
+        let is_operator = caller.principal.has_permission(Permission::EnginesManage);
         let is_known = before.is_some_and(|before| is_same_origin(before, address));
         if address.is_empty() || is_operator || is_known || !self.net.leads_inside(address).await {
             return Ok(());

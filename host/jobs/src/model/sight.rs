@@ -18,7 +18,7 @@ impl Sight {
     pub fn from_principal(principal: &Principal) -> Self {
         let keys = Permission::ALL
             .iter()
-            .filter(|permission| principal.may(**permission))
+            .filter(|permission| principal.has_permission(**permission))
             .map(|permission| permission.key());
         let mut held = String::from(",");
         for key in keys {
@@ -47,5 +47,7 @@ pub const SEE_ALL: &[Permission] = &[Permission::JobsViewAll, Permission::JobsAd
 
 /// True when the caller may see every job.
 pub fn sees_all(principal: &Principal) -> bool {
-    SEE_ALL.iter().any(|permission| principal.may(*permission))
+    SEE_ALL
+        .iter()
+        .any(|permission| principal.has_permission(*permission))
 }

@@ -268,7 +268,7 @@ impl Jobs {
 fn may_act(principal: &Principal, job: &Job) -> Result<(), JobsError> {
     let allowed = match job.permission() {
         Ok(None) => true,
-        Ok(Some(permission)) => principal.may(permission),
+        Ok(Some(permission)) => principal.has_permission(permission),
         Err(_) => principal.is_super_admin(),
     };
     if allowed {

@@ -99,7 +99,7 @@ impl Jobs {
         let mut found = Vec::new();
         for (name, module, permission) in SUBSYSTEMS {
             let wanted = asked.subsystem.as_deref().is_none_or(|wanted| wanted == *name);
-            if wanted && principal.may(*permission) {
+            if wanted && principal.has_permission(*permission) {
                 let jobs = repo::lists::recent(&mut tx, &sight, module, RECENT).await?;
                 found.extend(jobs.into_iter().map(|job| (*name, job)));
             }
@@ -151,7 +151,7 @@ impl Jobs {
     ) -> Result<(Vec<JobEvent>, u64), JobsError> {
         let mut tx = self.0.db.begin_read().await?;
         self.visible(&mut tx, principal, id).await?;
-        if !principal.may(Permission::JobsViewEvents) && !sees_all(principal) {
+        if !principal.has_permission(Permission::JobsViewEvents) && !sees_all(principal) {
             return Err(JobsError::MissingPermission(Permission::JobsViewEvents.key()));
         }
         Ok(repo::events::page(&mut tx, id, level, page.page_size, page.offset()).await?)

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use qm_orders::DOWNLOAD_JOB;
 
 use super::FileEvents;
-use super::enriched::{asked as questions, described, gated, nobody, told};
+use super::enriched::{asked as questions, described, gated, nobody, told_by};
 use crate::testing::House;
 
 qm_kernel::events! {
@@ -233,7 +233,7 @@ db_test! {
         house.around.serves("a", true, None);
         download(&house);
         for _ in 0..2 {
-            house.around.teller.will_say(told("provider_b"));
+            house.around.teller.will_say(told_by("provider_b"));
         }
         let gate = gated(&house);
         completes(&house, &db, NAME, "tv").await;
@@ -262,7 +262,7 @@ db_test! {
         for number in 1..=6 {
             house.file(format!("tv/{NAME}/The.Wire.S01E0{number}.mkv"), 1);
         }
-        house.around.teller.will_say(told("provider_a"));
+        house.around.teller.will_say(told_by("provider_a"));
         for _ in 0..3 {
             house.around.teller.will_say(nobody());
         }
@@ -280,7 +280,7 @@ db_test! {
         house.ended(&first).await;
         house.around.serves("a", true, None);
         download(&house);
-        house.around.teller.will_say(told("provider_a"));
+        house.around.teller.will_say(told_by("provider_a"));
         let gate = gated(&house);
         completes(&house, &db, NAME, "tv").await;
         house.around.teller.is_asked.notified().await;
@@ -290,7 +290,7 @@ db_test! {
         assert_eq!((described(&house).await.len(), asked(&house)), (1, vec![]));
         let next = House::over(&db, house.root.clone(), Default::default());
         next.around.serves("a", true, None);
-        next.around.teller.will_say(told("provider_b"));
+        next.around.teller.will_say(told_by("provider_b"));
         next.starts_jobs().await;
         let ended = followed(&next).await;
         assert_eq!((&*ended[0].0, &ended[0].1["described"]), ("completed", &json!(2)), "{ended:?}");

@@ -14,11 +14,11 @@ use qm_ports::metadata::Told;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::testing::teller::{said, silent};
+use crate::testing::teller::{answer_of, silent};
 use crate::testing::{House, pace};
 
-pub(super) fn told(provider: &str) -> Told {
-    said(provider, |told| told.overview = Some(format!("By {provider}.")))
+pub(super) fn told_by(provider: &str) -> Told {
+    answer_of(provider, |told| told.overview = Some(format!("By {provider}.")))
 }
 
 pub(super) fn nobody() -> Told {
@@ -98,7 +98,7 @@ db_test! {
             async move { items(house).await.into_iter().find(|item| item.title == title).unwrap().id }
         };
         house.app.identify.lock_item(house.caller(), &id("Kept").await, true).await.unwrap();
-        house.around.teller.will_say(told("provider_a"));
+        house.around.teller.will_say(told_by("provider_a"));
         let (status, done) = house.scans(&films).await;
         assert_eq!((&*status, &done["enriched"]), ("completed", &json!(1)), "one is told of, one is unknown, two are not asked about: {done}");
         assert_eq!(asked(&house), ["Ebb", "Flow"]);
@@ -113,7 +113,7 @@ db_test! {
         house.app.identify.match_item(house.caller(), &id(unknown).await, edit).await.unwrap();
         house.app.identify.lock_item(house.caller(), &id("Kept").await, false).await.unwrap();
         for _ in 0..2 {
-            house.around.teller.will_say(told("provider_b"));
+            house.around.teller.will_say(told_by("provider_b"));
         }
         let (_, done) = house.scans(&films).await;
         assert_eq!((asked(&house), &done["enriched"]), (vec!["Kept".to_owned(), "Reef".to_owned()], &json!(2)));
@@ -126,7 +126,7 @@ db_test! {
         let mut tx = db.begin_write().await.unwrap();
         repo::libraries::unscanned(&mut tx, &films.id).await.unwrap();
         tx.commit().await.unwrap();
-        house.around.teller.will_say(told("provider_a"));
+        house.around.teller.will_say(told_by("provider_a"));
         assert_eq!(house.app.scanner.ask_for_due(false).await.unwrap(), 1);
         let mut all = Vec::new();
         for job in house.scan_jobs().await {
@@ -141,7 +141,7 @@ db_test! {
         let house = House::new(&db);
         house.starts_jobs().await;
         let films = films(&house, &["A.2001", "B.2002", "C.2003", "D.2004", "E.2005", "F.2006"]).await;
-        house.around.teller.will_say(told("provider_a"));
+        house.around.teller.will_say(told_by("provider_a"));
         for _ in 0..3 {
             house.around.teller.will_say(nobody());
         }
@@ -151,7 +151,7 @@ db_test! {
         assert_eq!((first.len(), described(&house).await.len()), (4, 1), "three in a row are enough");
         // Those it was silent about are not in the way of the others.
         for _ in 0..2 {
-            house.around.teller.will_say(told("provider_a"));
+            house.around.teller.will_say(told_by("provider_a"));
         }
         let (status, _) = house.scans(&films).await;
         let second = asked(&house);
@@ -165,7 +165,7 @@ db_test! {
         house.starts_jobs().await;
         let films = films(&house, &["A.2001", "B.2002", "C.2003", "D.2004"]).await;
         // It is waited for one that is silent for a moment.
-        for said in [told("provider_a"), nobody(), nobody(), told("provider_a"), Told::default(), told("provider_a")] {
+        for said in [told_by("provider_a"), nobody(), nobody(), told_by("provider_a"), Told::default(), told_by("provider_a")] {
             house.around.teller.will_say(said);
         }
         let (_, done) = house.scans(&films).await;
@@ -182,7 +182,7 @@ db_test! {
         let house = House::new(&db);
         house.starts_jobs().await;
         let films = films(&house, &["A.2001", "B.2002"]).await;
-        house.around.teller.will_say(told("provider_a"));
+        house.around.teller.will_say(told_by("provider_a"));
         let gate = gated(&house);
         let job = house.app.scanner.scan(house.caller(), &films.id).await.unwrap();
         house.around.teller.is_asked.notified().await;
@@ -193,7 +193,7 @@ db_test! {
         assert_eq!(before.len(), 1);
         house.file("films/C.2003.mkv", 1);
         let next = House::over(&db, house.root.clone(), pace());
-        next.around.teller.will_say(told("provider_b"));
+        next.around.teller.will_say(told_by("provider_b"));
         let again = next.app.scanner.scan(next.caller(), &films.id).await.unwrap();
         assert_ne!(again, job, "a scan that has ended answers for no other");
         assert!(next.app.scanner.cancel_job(next.caller(), &again).await.unwrap());
@@ -210,7 +210,7 @@ db_test! {
         let films = films(&house, &["A.2001", "B.2002"]).await;
         let gate = gated(&house);
         for _ in 0..2 {
-            house.around.teller.will_say(told("provider_a"));
+            house.around.teller.will_say(told_by("provider_a"));
         }
         let job = house.app.scanner.scan(house.caller(), &films.id).await.unwrap();
         for turn in 0..2 {

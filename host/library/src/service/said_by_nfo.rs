@@ -40,7 +40,7 @@ async fn shows(db: &Db, library: &MediaLibrary) -> Vec<Show> {
 }
 
 /// Each show with its episodes and the id it is taken for.
-async fn told(db: &Db, library: &MediaLibrary) -> Vec<String> {
+async fn list_shows_with_ids(db: &Db, library: &MediaLibrary) -> Vec<String> {
     let told = |show: Show| {
         let id = show.titledb_id.unwrap_or_default();
         format!("{} {} {id}", show.place, show.episode_count)
@@ -79,10 +79,10 @@ db_test! {
         says(&house, ".", "tt0000098");
         let tv = tv(&house).await;
         let both = ["Soon 0 tt0000077", "The Wire (2002) 1 tt0306414"];
-        assert_eq!(told(&db, &tv).await, both);
+        assert_eq!(list_shows_with_ids(&db, &tv).await, both);
         assert_eq!(series(&house).await, some(&["tt0306414"]));
         let (_, done) = house.scans(&tv).await;
-        assert_eq!((done["shows"].as_u64(), told(&db, &tv).await), (Some(2), both.map(str::to_owned).to_vec()), "{done}");
+        assert_eq!((done["shows"].as_u64(), list_shows_with_ids(&db, &tv).await), (Some(2), both.map(str::to_owned).to_vec()), "{done}");
         // What comes later belongs to it as well.
         house.file("tv/The Wire (2002)/Season 2/The.Wire.S02E01.mkv", 1);
         house.scans(&tv).await;
@@ -90,12 +90,12 @@ db_test! {
         // It is another one.
         says(&house, "The Wire (2002)", "tt0000011");
         house.scans(&tv).await;
-        assert_eq!(told(&db, &tv).await[1], "The Wire (2002) 2 tt0000011");
+        assert_eq!(list_shows_with_ids(&db, &tv).await[1], "The Wire (2002) 2 tt0000011");
         assert_eq!(series(&house).await, some(&["tt0000011", "tt0000011"]));
         // A show without episodes is one as long as its folder says so.
         std::fs::remove_file(house.root.join("tv/Soon/tvshow.nfo")).unwrap();
         house.scans(&tv).await;
-        assert_eq!(told(&db, &tv).await, ["The Wire (2002) 2 tt0000011"]);
+        assert_eq!(list_shows_with_ids(&db, &tv).await, ["The Wire (2002) 2 tt0000011"]);
         house.stops().await;
     }
 
@@ -108,14 +108,14 @@ db_test! {
         house.app.identify.identify_show(house.caller(), &id, said(Some("tt0000001"))).await.unwrap();
         says(&house, "The Wire (2002)", "tt0306414");
         house.scans(&tv).await;
-        assert_eq!((told(&db, &tv).await, series(&house).await), (vec!["The Wire (2002) 1 tt0000001".to_owned()], some(&["tt0000001"])));
+        assert_eq!((list_shows_with_ids(&db, &tv).await, series(&house).await), (vec!["The Wire (2002) 1 tt0000001".to_owned()], some(&["tt0000001"])));
         // Nobody is told twice: what people took away stays away, until the file says something else.
         house.app.identify.identify_show(house.caller(), &id, said(None)).await.unwrap();
         house.scans(&tv).await;
-        assert_eq!(told(&db, &tv).await, ["The Wire (2002) 1 "]);
+        assert_eq!(list_shows_with_ids(&db, &tv).await, ["The Wire (2002) 1 "]);
         says(&house, "The Wire (2002)", "tt0000012");
         house.scans(&tv).await;
-        assert_eq!(told(&db, &tv).await, ["The Wire (2002) 1 tt0000012"]);
+        assert_eq!(list_shows_with_ids(&db, &tv).await, ["The Wire (2002) 1 tt0000012"]);
         // An item that is known to belong to a series says more than the file.
         house.file("tv/Other/Other.S01E01.mkv", 1);
         house.scans(&tv).await;
@@ -125,7 +125,7 @@ db_test! {
         tx.commit().await.unwrap();
         says(&house, "Other", "tt0000056");
         house.scans(&tv).await;
-        assert_eq!(told(&db, &tv).await[0], "Other 1 tt0000055");
+        assert_eq!(list_shows_with_ids(&db, &tv).await[0], "Other 1 tt0000055");
         house.stops().await;
     }
 
@@ -134,19 +134,19 @@ db_test! {
         house.starts_jobs().await;
         says(&house, "Soon", "tt0000077");
         let tv = tv(&house).await;
-        let both = told(&db, &tv).await;
+        let both = list_shows_with_ids(&db, &tv).await;
         assert_eq!(both.len(), 2);
         let (here, away) = (house.root.join("tv"), house.root.join("away"));
         std::fs::rename(&here, &away).unwrap();
         std::fs::create_dir(&here).unwrap();
         house.scans(&tv).await;
-        assert_eq!(told(&db, &tv).await, both);
+        assert_eq!(list_shows_with_ids(&db, &tv).await, both);
         std::fs::remove_dir(&here).unwrap();
         house.scans(&tv).await;
-        assert_eq!(told(&db, &tv).await, both);
+        assert_eq!(list_shows_with_ids(&db, &tv).await, both);
         std::fs::rename(&away, &here).unwrap();
         house.scans(&tv).await;
-        assert_eq!(told(&db, &tv).await, both);
+        assert_eq!(list_shows_with_ids(&db, &tv).await, both);
         house.stops().await;
     }
 
@@ -169,9 +169,9 @@ db_test! {
         writes(&house, "Page", b"<!DOCTYPE html><html><imdbid>tt0306414</imdbid></html>");
         let tv = tv(&house).await;
         let expected = ["Fits 0 tt0306414", "Folder 1 ", "Link 1 ", "Pipe 1 ", "The Wire (2002) 1 "];
-        assert_eq!(told(&db, &tv).await, expected);
+        assert_eq!(list_shows_with_ids(&db, &tv).await, expected);
         let (status, _) = house.scans(&tv).await;
-        assert_eq!((&*status, told(&db, &tv).await), ("completed", expected.map(str::to_owned).to_vec()));
+        assert_eq!((&*status, list_shows_with_ids(&db, &tv).await), ("completed", expected.map(str::to_owned).to_vec()));
         house.stops().await;
     }
 
@@ -183,7 +183,7 @@ db_test! {
         house.file("films/Tide.2003.mkv", 1);
         let (films, job) = house.library("films", Kind::Movie).await;
         house.ended(&job).await;
-        assert!(told(&db, &films).await.is_empty());
+        assert!(list_shows_with_ids(&db, &films).await.is_empty());
         house.stops().await;
     }
 }

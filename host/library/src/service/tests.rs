@@ -10,11 +10,11 @@ use qm_ports::metadata::Told;
 use qm_scan::{Reason, scan_asked};
 use serde_json::{Map, Value, json};
 
-use crate::testing::teller::{said, silent};
+use crate::testing::teller::{answer_of, silent};
 use crate::testing::{House, audited};
 
 /// Result of an action, as a rule that runs it gets it.
-async fn told(house: &House, action: &str, params: Value) -> Result<(), String> {
+async fn run_action(house: &House, action: &str, params: Value) -> Result<(), String> {
     let call = ActionCall {
         author: None,
         run_id: "r".into(),
@@ -133,7 +133,7 @@ db_test! {
         // The scan that waits already may have begun by the time it is joined: another one follows it.
         house.starts_jobs().await;
         house.file("films/Ebb (2004)/Ebb.2004.mkv", 1);
-        assert_eq!(told(&house, "media_scan_library", json!({ "libraryId": films.id })).await, Ok(()));
+        assert_eq!(run_action(&house, "media_scan_library", json!({ "libraryId": films.id })).await, Ok(()));
         assert_eq!(house.ended(&first).await.0, "completed");
         assert_eq!(house.index(&films).await.len(), 2);
         let (items, _) = house.app.catalogue.items(&Filter::default(), PageQuery { page: 1, page_size: 9 }).await.unwrap();
@@ -155,10 +155,10 @@ db_test! {
                 (json!({ param: ["x"] }), &required), (json!({ "other": "x" }), &required),
                 (json!({ param: "nowhere" }), &unknown), (json!({ param: "no\0where" }), &unknown), (json!({ param: 7 }), &unknown),
             ] {
-                assert_eq!(told(&house, action, params.clone()).await, Err(why.clone()), "{action} {params}");
+                assert_eq!(run_action(&house, action, params.clone()).await, Err(why.clone()), "{action} {params}");
             }
         }
-        assert_eq!(told(&house, "pause", json!({})).await, Err("Unknown action type: pause".to_owned()));
+        assert_eq!(run_action(&house, "pause", json!({})).await, Err("Unknown action type: pause".to_owned()));
         let page = PageQuery { page: 1, page_size: 9 };
         let (jobs, _) = house.jobs.list(&house.principal, &Default::default(), page).await.unwrap();
         assert!(jobs.is_empty(), "{jobs:?}");
@@ -173,7 +173,7 @@ db_test! {
         let _ = house.scans(&films).await;
         house.around.titles.has("1", &[("tt0000007", "movie", "Tide", 2003)], &[]);
         let id = only(&house).await.0.id;
-        let matching = || told(&house, "media_match", json!({ "itemId": id }));
+        let matching = || run_action(&house, "media_match", json!({ "itemId": id }));
         house.app.identify.unmatch_item(house.caller(), &id).await.unwrap();
         for _ in 0..2 {
             assert_eq!(matching().await, Ok(()));
@@ -199,13 +199,13 @@ db_test! {
         house.ended(&first).await;
         let id = only(&house).await.0.id;
         house.app.identify.lock_item(house.caller(), &id, true).await.unwrap();
-        let fetching = || told(&house, "media_fetch_metadata", json!({ "itemId": id }));
+        let fetching = || run_action(&house, "media_fetch_metadata", json!({ "itemId": id }));
         let metadata = async || {
             let found = repo::metadata::find(&mut db.begin_read().await.unwrap(), &id).await.unwrap();
             found.map(|metadata| (metadata.overview, metadata.provider_name))
         };
         let teller = &house.around.teller;
-        teller.will_say(said("provider_a", |told| told.overview = Some("Water comes.".to_owned())));
+        teller.will_say(answer_of("provider_a", |told| told.overview = Some("Water comes.".to_owned())));
         assert_eq!(fetching().await, Ok(()));
         let stored = Some((Some("Water comes.".to_owned()), Some("provider_a".to_owned())));
         assert_eq!(metadata().await, stored);

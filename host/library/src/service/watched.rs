@@ -111,7 +111,7 @@ struct Loop {
 }
 
 impl Loop {
-    fn of(house: &House) -> Self {
+    fn start(house: &House) -> Self {
         let stop = CancellationToken::new();
         let task = tokio::spawn(Scanner::watch_loop(house.app.scanner.clone(), stop.clone()));
         Self { stop, task }
@@ -144,7 +144,7 @@ db_test! {
         house.file("tv/Alone.S01E01.mkv", 1);
         let (tv, job) = house.library("tv", Kind::Tv).await;
         house.ended(&job).await;
-        let watching = Loop::of(&house);
+        let watching = Loop::start(&house);
         set(&house, &tv, watch(true)).await;
         assert_eq!(stands(&house, &tv, true).await, (1, None));
         // 5,000 files: created, a third of them renamed, with their folders or alone, a third of them deleted.
@@ -192,7 +192,7 @@ db_test! {
         house.file("other/B/C/b.S01E01.mkv", 1);
         let (tv, job) = house.library("tv", Kind::Tv).await;
         house.ended(&job).await;
-        let watching = Loop::of(&house);
+        let watching = Loop::start(&house);
         assert!(house.app.scanner.watch_status().await.unwrap().is_empty(), "never watched");
         set(&house, &tv, watch(true)).await;
         assert_eq!(stands(&house, &tv, true).await, (2, None));

@@ -39,7 +39,7 @@ impl Teller {
 }
 
 /// Answer of one provider.
-pub fn said(provider: &str, fill: impl FnOnce(&mut Metadata)) -> Told {
+pub fn answer_of(provider: &str, fill: impl FnOnce(&mut Metadata)) -> Told {
     let mut metadata = Metadata {
         provider: provider.to_owned(),
         ..Metadata::default()

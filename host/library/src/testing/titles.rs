@@ -132,7 +132,7 @@ impl TitleData for Titles {
 
     async fn series(&self, asked: &SeriesQuestion) -> Result<SeriesAnswer, TitleDataError> {
         self.ask(|set| {
-            let wanted = normalise(&Qualified::of(&asked.title).title);
+            let wanted = normalise(&Qualified::split(&asked.title).title);
             let of_kind = set.titles.iter().filter(|title| title.kind == "tvSeries");
             let found: Vec<TitleMatch> = of_kind
                 .filter_map(|title| set.found(title, &wanted, asked.year))

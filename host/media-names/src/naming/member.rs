@@ -41,7 +41,7 @@ pub struct Beside {
 
 impl Beside {
     /// Reads the names of the files of a directory, which must hold no extra.
-    pub fn of<'a>(folder: &str, names: impl Iterator<Item = &'a str> + Clone) -> Self {
+    pub fn read_names<'a>(folder: &str, names: impl Iterator<Item = &'a str> + Clone) -> Self {
         let beside = Self {
             parted: Arc::new(parted(names.clone())),
             ..Self::default()

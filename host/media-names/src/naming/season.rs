@@ -151,7 +151,7 @@ pub fn season(folder: &str) -> Option<Season> {
     let (name, _) = tag::split(folder);
     let plain = normalise(&name);
     if SPECIAL_SET.contains(&plain) {
-        return Some(said(0, Form::Word, None));
+        return Some(new_season(0, Form::Word, None));
     }
     let tokens: Vec<&str> = plain.split(' ').filter(|token| !token.is_empty()).collect();
     plain_form(&tokens, name.contains(" - "))
@@ -167,9 +167,9 @@ fn plain_form(tokens: &[&str], is_called: bool) -> Option<Season> {
     let is_dated = matches!(rest, [] | [_]) && rest.iter().all(|token| is_year(token));
     match form {
         // What follows is what the season is called.
-        Form::Word if tokens.len() > 1 && used > 1 => Some(said(number, form, None)),
-        Form::Loose if is_called => Some(said(number, form, None)),
-        _ if is_dated => Some(said(number, form, None)),
+        Form::Word if tokens.len() > 1 && used > 1 => Some(new_season(number, form, None)),
+        Form::Loose if is_called => Some(new_season(number, form, None)),
+        _ if is_dated => Some(new_season(number, form, None)),
         _ => None,
     }
 }
@@ -216,7 +216,7 @@ fn titled(name: &str, tokens: &[&str]) -> Option<Season> {
         if form == Form::Word && is_end {
             let title = before(name, at);
             let title = Some(title).filter(|title| !title.is_empty());
-            return Some(said(number, Form::Titled, title));
+            return Some(new_season(number, Form::Titled, title));
         }
     }
     None
@@ -247,10 +247,10 @@ fn of_release(name: &str) -> Option<Season> {
         .season
         .filter(|_| release.episode.is_none() && release.seasons.len() < 2)?;
     let title = release.named().map(std::borrow::Cow::into_owned);
-    Some(said(i64::from(season), Form::Titled, title))
+    Some(new_season(i64::from(season), Form::Titled, title))
 }
 
-fn said(number: i64, form: Form, title: Option<String>) -> Season {
+fn new_season(number: i64, form: Form, title: Option<String>) -> Season {
     Season { number, form, title }
 }
 

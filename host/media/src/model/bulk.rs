@@ -41,7 +41,7 @@ pub enum TorrentAction {
 impl TorrentAction {
     pub const WORDS: [&str; 3] = ["keep", "stop", "stop_and_delete"];
 
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         match word {
             "keep" => Some(TorrentAction::Keep),
             "stop" => Some(TorrentAction::Stop),

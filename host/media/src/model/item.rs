@@ -199,7 +199,7 @@ impl Sort {
     ];
 
     /// An unknown word sorts by title.
-    pub fn of(word: &str) -> Self {
+    pub fn from_word(word: &str) -> Self {
         match word {
             "title_desc" => Sort::TitleDesc,
             "added_desc" => Sort::AddedDesc,
@@ -232,7 +232,7 @@ impl Issue {
         "suggested",
     ];
 
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         match word {
             "unmatched" => Some(Issue::Unmatched),
             "duplicate" => Some(Issue::Duplicate),
@@ -292,7 +292,7 @@ pub struct KnownAs {
 
 impl KnownAs {
     /// Reads `SOURCE:ID`, as in names of folders, or an id of the data set alone. `None`: it is no id.
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let (source, value) = text.trim().rsplit_once(':').unwrap_or(("imdb", text.trim()));
         let (provider, tag) = match source.to_ascii_lowercase().as_str() {
             "imdb" | "titledb" => (TITLEDB, "imdb"),
@@ -320,7 +320,7 @@ mod tests {
             ("TMDB:603", PROVIDER_A, "603"),
             ("provider_b:81189", PROVIDER_B, "81189"),
         ] {
-            let found = KnownAs::of(text).unwrap();
+            let found = KnownAs::parse(text).unwrap();
             assert_eq!((found.provider, &*found.value), (provider, value), "{text}");
         }
         for bad in [
@@ -332,7 +332,7 @@ mod tests {
             "anidb:5",
             "tvdb:12345678901",
         ] {
-            assert_eq!(KnownAs::of(bad), None, "{bad}");
+            assert_eq!(KnownAs::parse(bad), None, "{bad}");
         }
     }
 

@@ -30,7 +30,7 @@ macro_rules! words {
                 match self { $($name::$variant => $word,)+ }
             }
 
-            pub fn of(word: &str) -> Option<Self> {
+            pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some($name::$variant),)+ _ => None }
             }
         }

@@ -30,7 +30,7 @@ impl Key {
     }
 
     /// Key of a text; `None`: it is no key.
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let engine = if text.ends_with('=') {
             URL_SAFE
         } else {
@@ -216,11 +216,11 @@ mod tests {
             Key::Title("a:b".to_owned()),
             Key::Title(String::new()),
         ] {
-            assert_eq!(Key::of(&key.text()), Some(key.clone()));
+            assert_eq!(Key::parse(&key.text()), Some(key.clone()));
         }
         let padded = URL_SAFE.encode("title:x");
         assert!(padded.ends_with('='));
-        assert_eq!(Key::of(&padded), Some(Key::Title("x".to_owned())));
+        assert_eq!(Key::parse(&padded), Some(Key::Title("x".to_owned())));
         for bad in [
             "",
             "?",
@@ -228,7 +228,7 @@ mod tests {
             &URL_SAFE_NO_PAD.encode("dir:"),
             &URL_SAFE_NO_PAD.encode("show:x"),
         ] {
-            assert_eq!(Key::of(bad), None, "{bad}");
+            assert_eq!(Key::parse(bad), None, "{bad}");
         }
         let key = Key::Folder("/tv/The Wire".to_owned());
         assert_eq!(

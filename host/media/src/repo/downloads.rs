@@ -50,7 +50,7 @@ pub async fn at_or_below(tx: &mut Tx, library_id: &str, at: &str) -> Result<Vec<
 }
 
 /// Items that still exist, by their ids.
-pub async fn of(tx: &mut Tx, ids: &[String]) -> Result<Vec<Arrived>, DbError> {
+pub async fn find_arrived(tx: &mut Tx, ids: &[String]) -> Result<Vec<Arrived>, DbError> {
     let mut found = qm_db::each!(tx, Arrived, OF, ids, |id| id).await?;
     found.sort_by(|a, b| a.item.id.cmp(&b.item.id));
     Ok(found)

@@ -144,7 +144,7 @@ pub async fn counted(tx: &mut Tx, show: &Show) -> Result<(), DbError> {
 }
 
 /// Stores the series that a folder's own file names. `found`: id that is taken if no other source gave one.
-pub async fn said(
+pub async fn put_named_series(
     tx: &mut Tx,
     id: &str,
     titledb_id: &str,

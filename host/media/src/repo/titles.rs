@@ -85,7 +85,7 @@ pub async fn pending(
 }
 
 /// One item; `None`: it is locked, unmatched or unknown.
-pub async fn one(tx: &mut Tx, id: &str) -> Result<Option<Pending>, DbError> {
+pub async fn find_pending(tx: &mut Tx, id: &str) -> Result<Option<Pending>, DbError> {
     qm_db::opt!(tx, Pending, ONE, id).await
 }
 

@@ -72,7 +72,7 @@ pub fn contradicts(known: &[ExternalId], told: &[ExternalId]) -> bool {
 
 /// True if a title is of the requested year, or its season is: a release names the year of its season.
 pub fn is_of_year(lookup: &Lookup, title: &TitleDetails) -> bool {
-    let wanted = wanted_year(lookup).or_else(|| Qualified::of(&lookup.title).year);
+    let wanted = wanted_year(lookup).or_else(|| Qualified::split(&lookup.title).year);
     let started = title.released.as_deref().and_then(year);
     let (Some(wanted), Some(started)) = (wanted, started) else {
         return true;
@@ -88,7 +88,7 @@ pub fn is_of_year(lookup: &Lookup, title: &TitleDetails) -> bool {
 
 /// Suggested titles when none matches, the most similar first.
 pub fn suggested(provider: &str, lookup: &Lookup, hits: &[TitleHit]) -> Vec<TitleSuggestion> {
-    let named = Qualified::of(&lookup.title);
+    let named = Qualified::split(&lookup.title);
     let wanted = normalise(if lookup.kind.is_show() {
         &named.title
     } else {
@@ -97,7 +97,9 @@ pub fn suggested(provider: &str, lookup: &Lookup, hits: &[TitleHit]) -> Vec<Titl
     let mut found: Vec<TitleSuggestion> = Vec::new();
     for hit in hits {
         let names = std::iter::once(&hit.title).chain(&hit.original_title);
-        let names: Vec<String> = names.map(|name| normalise(&Qualified::of(name).title)).collect();
+        let names: Vec<String> = names
+            .map(|name| normalise(&Qualified::split(name).title))
+            .collect();
         let released = hit.released.as_deref().and_then(year);
         let years = (wanted_year(lookup).or(named.year), released);
         let score = score(&wanted, names.iter().map(String::as_str), years, true);

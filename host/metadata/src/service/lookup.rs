@@ -198,14 +198,14 @@ impl MetadataArea {
             return Ok(Meant::Known(own.id.clone()));
         }
         // Providers' titles contain neither country nor year.
-        let named = Some(Qualified::of(&lookup.title)).filter(|_| lookup.kind.is_show());
+        let named = Some(Qualified::split(&lookup.title)).filter(|_| lookup.kind.is_show());
         let title = turned(named.as_ref().map_or(&*lookup.title, |named| &*named.title));
         let year = lookup
             .year
             .or(named.as_ref().and_then(|named| u32::try_from(named.year?).ok()));
         let query = TitleQuery {
             year,
-            ..TitleQuery::of(lookup.kind.title_kind(), &title)
+            ..TitleQuery::first_page(lookup.kind.title_kind(), &title)
         };
         let mut hits = self.hits(usable, query.clone()).await?;
         if year.is_some() && pick::meant(lookup, &hits) == Picked::None {
@@ -236,7 +236,7 @@ impl MetadataArea {
         lookup: &Lookup,
         equals: &[&TitleHit],
     ) -> Result<Option<String>, String> {
-        let has_country = Qualified::of(&lookup.title).country.is_some();
+        let has_country = Qualified::split(&lookup.title).country.is_some();
         let is_show = lookup.kind.is_show() && (lookup.season.is_some() || has_country);
         let can_tell = is_show || !lookup.ids.is_empty();
         if !can_tell || !(2..=JUDGED).contains(&equals.len()) {

@@ -28,7 +28,7 @@ pub struct DeleteFilesInput {
     #[field(with = Fields::strings_among)]
     pub item_ids: Option<Vec<String>>,
     /// Treatment of torrents with this data: `keep`, `stop` (removes the torrent, keeps its data) or `stop_and_delete`.
-    #[field(words(&TorrentAction::WORDS, TorrentAction::of))]
+    #[field(words(&TorrentAction::WORDS, TorrentAction::from_word))]
     #[schema(value_type = Option<String>)]
     pub torrent_action: Option<TorrentAction>,
     /// With `stop_and_delete`: data that other torrents use stays. Otherwise nothing is deleted, and the answer is a 409 that names

@@ -221,7 +221,7 @@ fn sum(dir: &OwnedFd, depth: usize, entries: &mut usize) -> Result<u64, Errno> {
 }
 
 /// Text of an error, for people.
-pub fn told(errno: Errno) -> String {
+pub fn describe_errno(errno: Errno) -> String {
     match errno {
         Errno::XDEV => "another file system lies in it".to_owned(),
         Errno::NOTEMPTY => "another video came into it meanwhile".to_owned(),

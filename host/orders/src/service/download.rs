@@ -59,7 +59,7 @@ impl Finished {
         }
     }
 
-    fn told(&self) -> Map<String, Value> {
+    fn facts(&self) -> Map<String, Value> {
         let told = [
             ("hash", &self.hash),
             ("name", &self.torrent_name),
@@ -215,7 +215,7 @@ impl Download<'_> {
             engine_id: finished.engine_id.clone(),
             hash: finished.hash.clone(),
         };
-        self.state.torrent = finished.told();
+        self.state.torrent = finished.facts();
         // An engine that is away tells nothing; what the event told will do.
         if let Ok(Some(listed)) = self.room.outside.hands.read(&torrent).await {
             self.state.torrent.extend(listed);
@@ -244,7 +244,7 @@ impl Download<'_> {
     }
 
     /// A library, with the place of the download in it; `None` if the library is gone, or no longer holds the download.
-    async fn at(&self, id: &str) -> Result<Option<(MediaLibrary, String)>, JobError> {
+    async fn find_library(&self, id: &str) -> Result<Option<(MediaLibrary, String)>, JobError> {
         let found = repo::libraries::find(&mut self.room.db.begin_read().await?, id).await?;
         let found = found.filter(|library| library.is_enabled);
         Ok(found.and_then(|library| {
@@ -255,7 +255,7 @@ impl Download<'_> {
 
     /// Scans the place of the download, and fires the rules of `media.detected` if items are there.
     async fn scan(&mut self, id: &str) -> Result<(), JobError> {
-        let Some((library, at)) = self.at(id).await? else {
+        let Some((library, at)) = self.find_library(id).await? else {
             return self.pass().await;
         };
         // The parent and the place itself: files inside a known folder may have been replaced.
@@ -272,7 +272,7 @@ impl Download<'_> {
         }
         let mut tx = self.room.db.begin_write().await?;
         if !repo::downloads::at_or_below(&mut tx, id, &at).await?.is_empty() {
-            let told = self.told(&library, None);
+            let told = self.facts_for(&library, None);
             self.room.triggers.fire(&mut tx, "media.detected", &told).await?;
         }
         (self.state.stage, self.state.after) = (Stage::Identify, String::new());
@@ -281,7 +281,7 @@ impl Download<'_> {
 
     /// Identifies unmatched items, and fires the rules for matched and unmatched ones.
     async fn identify(&mut self, id: &str) -> Result<(), JobError> {
-        let Some((library, at)) = self.at(id).await? else {
+        let Some((library, at)) = self.find_library(id).await? else {
             return self.pass().await;
         };
         let mut tx = self.room.db.begin_read().await?;
@@ -302,7 +302,7 @@ impl Download<'_> {
 
     /// Asks providers about identified items. Silent providers are reported in the job's log, and the next step follows.
     async fn describe(&mut self, id: &str) -> Result<(), JobError> {
-        let Some((library, at)) = self.at(id).await? else {
+        let Some((library, at)) = self.find_library(id).await? else {
             return self.pass().await;
         };
         if !self.room.identify.has_teller(self.job).await? {
@@ -339,7 +339,7 @@ impl Download<'_> {
 
     async fn identify_some(&mut self, library: &MediaLibrary, ids: &[String]) -> Result<(), JobError> {
         let mut tx = self.room.db.begin_read().await?;
-        let items = repo::downloads::of(&mut tx, ids).await?;
+        let items = repo::downloads::find_arrived(&mut tx, ids).await?;
         let kind = library.kind;
         let ids_of: Vec<&str> = items.iter().map(|arrived| &*arrived.item.id).collect();
         let alone = repo::names::alone(&mut tx, kind, &ids_of).await?;
@@ -363,7 +363,7 @@ impl Download<'_> {
             repo::names::identified(&mut tx, item, found, now).await?;
         }
         // As they are now, whoever said so.
-        for arrived in repo::downloads::of(&mut tx, ids).await? {
+        for arrived in repo::downloads::find_arrived(&mut tx, ids).await? {
             let is_known = arrived.is_known();
             self.state.matched += u64::from(is_known);
             self.state.unmatched += u64::from(!is_known);
@@ -372,7 +372,7 @@ impl Download<'_> {
             } else {
                 "media.unmatched"
             };
-            let told = self.told(library, Some(&arrived));
+            let told = self.facts_for(library, Some(&arrived));
             self.room.triggers.fire(&mut tx, trigger, &told).await?;
         }
         self.state.after = ids.last().cloned().unwrap_or_default();
@@ -437,7 +437,7 @@ impl Download<'_> {
     }
 
     /// Facts for rules: those of the torrent, and the item with its path.
-    fn told(&self, library: &MediaLibrary, arrived: Option<&Arrived>) -> Map<String, Value> {
+    fn facts_for(&self, library: &MediaLibrary, arrived: Option<&Arrived>) -> Map<String, Value> {
         let mut told = self.state.torrent.clone();
         told.insert("libraryId".to_owned(), library.id.as_str().into());
         told.insert("libraryName".to_owned(), library.name.as_str().into());

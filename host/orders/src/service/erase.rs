@@ -23,7 +23,7 @@ use serde_json::json;
 
 use super::Orders;
 use super::whereabouts::Whereabouts;
-use crate::ops::erase::{Eraser, identities, told};
+use crate::ops::erase::{Eraser, describe_errno, identities};
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_delete_files";
@@ -84,7 +84,9 @@ struct State {
 impl JobHandler for Erasing {
     async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
         let room = in_service(&self.0)?;
-        let action = job.input()["torrentAction"].as_str().and_then(TorrentAction::of);
+        let action = job.input()["torrentAction"]
+            .as_str()
+            .and_then(TorrentAction::from_word);
         let manner = Erasure {
             torrents: action.unwrap_or_default(),
             keep_shared: job.input()["keepShared"] == true,
@@ -252,22 +254,22 @@ impl Orders {
                             if !files.contains(&place) {
                                 match reach.erase_file(&place) {
                                     Ok(was_there) => gone += u64::from(was_there),
-                                    Err(errno) => return (gone, Err(failed(told(errno))), false),
+                                    Err(errno) => return (gone, Err(failed(describe_errno(errno))), false),
                                 }
                             }
                         }
                         let erased = reach.erase_folder(&folder, &files, &mut gone);
-                        return (gone, erased.map_err(|errno| failed(told(errno))), true);
+                        return (gone, erased.map_err(|errno| failed(describe_errno(errno))), true);
                     }
                     Ok(false) => {}
-                    Err(errno) => return (gone, Err(failed(told(errno))), false),
+                    Err(errno) => return (gone, Err(failed(describe_errno(errno))), false),
                 }
             }
             // The first file is deleted last: as long as it is there, so is the item that knows the others.
             for place in further.iter().chain([&item]) {
                 match reach.erase_file(&place::decode(place)) {
                     Ok(was_there) => gone += u64::from(was_there),
-                    Err(errno) => return (gone, Err(failed(told(errno))), false),
+                    Err(errno) => return (gone, Err(failed(describe_errno(errno))), false),
                 }
             }
             (gone, Ok(()), false)

@@ -30,7 +30,7 @@ impl MediaHands for Orders {
     }
 
     async fn servers(&self, most: usize) -> Result<Vec<MediaPlayer>, ActionError> {
-        let all = self.outside.servers.servers().await.map_err(told)?;
+        let all = self.outside.servers.servers().await.map_err(to_action_error)?;
         let shown = all.into_iter().take(most).map(|server| MediaPlayer {
             id: server.id,
             name: server.name,
@@ -82,7 +82,7 @@ impl MediaHands for Orders {
     async fn refresh(&self, server: &str) -> Result<(), ActionError> {
         // Its plugin's time limit is shorter than ours.
         let asked = self.outside.servers.refresh(server, Extent::default());
-        asked.await.map_err(told)
+        asked.await.map_err(to_action_error)
     }
 }
 
@@ -115,7 +115,7 @@ fn data_of(listed: &Map<String, Value>) -> Option<String> {
     }
 }
 
-fn told(error: MediaServerError) -> ActionError {
+fn to_action_error(error: MediaServerError) -> ActionError {
     use ActionError as E;
     use MediaServerError as M;
     let text = error.to_string();

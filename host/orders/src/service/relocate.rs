@@ -26,7 +26,7 @@ use serde_json::json;
 
 use super::Orders;
 use super::whereabouts::Whereabouts;
-use crate::ops::erase::{Eraser, identities, told};
+use crate::ops::erase::{Eraser, describe_errno, identities};
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_move";
@@ -229,8 +229,8 @@ impl Orders {
             if !Path::new(&target).is_dir() {
                 return Err(format!("{target} is not there: make it, or mount its disk"));
             }
-            let reach =
-                Eraser::open(Path::new(&library)).map_err(|errno| format!("{library}: {}", told(errno)))?;
+            let reach = Eraser::open(Path::new(&library))
+                .map_err(|errno| format!("{library}: {}", describe_errno(errno)))?;
             let own = identities(&own);
             let is_owned = |folder: &str| {
                 whole.get(folder).is_some_and(|files| {

@@ -42,7 +42,7 @@ db_test! {
         // Several rows share a time, so that their order is tested too.
         fill_audit(&db, 4 * STEP + 321, Timestamp::from_ms(NEWEST), 0).await.unwrap();
         let rows = every_row(&db).await;
-        let ctx = Hands::at(LATER).ctx();
+        let ctx = Hands::starting_at(LATER).ctx();
         let trail = AuditTrail::new(db.clone(), ctx);
         for action in [None, Some("torrents.delete"), Some("users.update"), Some("no.such")] {
             let whole: Vec<&String> = rows
@@ -63,7 +63,7 @@ db_test! {
 
     async fn rows_that_come_meanwhile_are_counted(db: Db) {
         fill_audit(&db, 2 * STEP, Timestamp::from_ms(NEWEST), 1).await.unwrap();
-        let hands = Hands::at(LATER);
+        let hands = Hands::starting_at(LATER);
         let ctx = hands.ctx();
         let (trail, audit) = (AuditTrail::new(db.clone(), ctx.clone()), Audit::new(ctx));
         let oldest = every_row(&db).await.pop().unwrap().0;
@@ -80,7 +80,7 @@ db_test! {
 
     async fn a_clock_set_back_loses_no_row(db: Db) {
         fill_audit(&db, 2 * STEP, Timestamp::from_ms(NEWEST), 1).await.unwrap();
-        let hands = Hands::at(LATER);
+        let hands = Hands::starting_at(LATER);
         let ctx = hands.ctx();
         let (trail, audit) = (AuditTrail::new(db.clone(), ctx.clone()), Audit::new(ctx));
         assert_eq!(ids(&trail, page(1, 1), None).await.1, 2 * STEP);

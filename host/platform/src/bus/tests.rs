@@ -14,7 +14,10 @@ qm_kernel::events! {
     struct Failed: "torrent.failed" about "torrent", once in 3600 {}
 }
 
-const SPECS: &[EventSpec] = &[EventSpec::of::<Completed>(), EventSpec::of::<Failed>()];
+const SPECS: &[EventSpec] = &[
+    EventSpec::for_event::<Completed>(),
+    EventSpec::for_event::<Failed>(),
+];
 
 struct Fixture {
     bus: Bus,

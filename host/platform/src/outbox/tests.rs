@@ -38,7 +38,10 @@ sql! {
     BAD = "INSERT INTO settings (key, value, updated_at) VALUES ('twice', '1', 1)";
 }
 
-const KINDS: &[EventSpec] = &[EventSpec::of::<Counted>(), EventSpec::of::<Passing>()];
+const KINDS: &[EventSpec] = &[
+    EventSpec::for_event::<Counted>(),
+    EventSpec::for_event::<Passing>(),
+];
 const WAIT: Duration = Duration::from_mins(1);
 const BRISK: Patience = Patience {
     poll: Duration::from_millis(20),

@@ -15,7 +15,7 @@ use qm_platform::testing::Wired;
 
 use crate::world::BRISK;
 
-const KINDS: &[EventSpec] = &[EventSpec::of::<Wrote>()];
+const KINDS: &[EventSpec] = &[EventSpec::for_event::<Wrote>()];
 const WRITERS: i64 = 100;
 const COMMITS: i64 = 10;
 

@@ -32,7 +32,10 @@ sql! {
     ROWS = "SELECT key, updated_at FROM settings ORDER BY key";
 }
 
-const KINDS: &[EventSpec] = &[EventSpec::of::<Changed>(), EventSpec::of::<Followed>()];
+const KINDS: &[EventSpec] = &[
+    EventSpec::for_event::<Changed>(),
+    EventSpec::for_event::<Followed>(),
+];
 pub const BRISK: Patience = Patience {
     poll: Duration::from_millis(50),
     idle_poll: Duration::from_millis(50),

@@ -100,7 +100,10 @@ impl Contract {
         let found = self
             .ask(|code, store| {
                 let config = config.to_owned();
-                Box::pin(async move { code.search(store, &config, TitleQuery::of(kind, WORD)).await })
+                Box::pin(async move {
+                    code.search(store, &config, TitleQuery::first_page(kind, WORD))
+                        .await
+                })
             })
             .await;
         if !offered {

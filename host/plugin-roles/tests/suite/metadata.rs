@@ -98,7 +98,7 @@ async fn what_it_answers_is_bounded_and_cleaned() {
     .await;
     let providers = bench.host.providers();
     let odd = || config(json!({ "mode": "odd", "token": "very-secret" }));
-    let query = TitleQuery::of(TitleKind::Movie, "x");
+    let query = TitleQuery::first_page(TitleKind::Movie, "x");
     let found = providers.search("librarian", odd(), query).await.unwrap();
     assert_eq!(
         found.hits.len(),
@@ -444,7 +444,7 @@ async fn titles_are_searched_and_told_about() {
     let query = TitleQuery {
         year: Some(2023),
         language: Some("en-US".to_owned()),
-        ..TitleQuery::of(TitleKind::Show, "Harbor Nine")
+        ..TitleQuery::first_page(TitleKind::Show, "Harbor Nine")
     };
     let found = providers.search("provider_a", good(), query).await.unwrap();
     assert_eq!((found.hits.len(), found.total), (1, Some(1)));
@@ -458,7 +458,7 @@ async fn titles_are_searched_and_told_about() {
             ),
         ]
     );
-    let films = TitleQuery::of(TitleKind::Movie, "Orchard");
+    let films = TitleQuery::first_page(TitleKind::Movie, "Orchard");
     let films = providers.search("provider_a", good(), films).await.unwrap();
     assert_eq!(films.hits[0].kind, TitleKind::Movie);
 
@@ -532,7 +532,7 @@ async fn each_wrong_answer_of_tmdb_is_an_error_of_its_own() {
         ("slow", "timeout", "2000 ms"),
     ] {
         let began = Instant::now();
-        let query = TitleQuery::of(TitleKind::Show, "x");
+        let query = TitleQuery::first_page(TitleKind::Show, "x");
         let error = providers
             .search("provider_a", config_for(port, way), query)
             .await

@@ -197,7 +197,7 @@ async fn titles_are_searched_and_told_about_with_one_login() {
     assert_eq!(providers.verify("provider_b", good()).await, Ok(()));
     let query = TitleQuery {
         year: Some(2023),
-        ..TitleQuery::of(TitleKind::Show, "Harbor Nine")
+        ..TitleQuery::first_page(TitleKind::Show, "Harbor Nine")
     };
     let found = providers
         .search("provider_b", good(), query.clone())
@@ -267,7 +267,7 @@ async fn a_token_that_is_refused_is_given_up_and_belongs_to_its_key() {
     let bench = bench(port).await;
     let providers = bench.host.providers();
     let search = async |config| {
-        let query = TitleQuery::of(TitleKind::Show, "x");
+        let query = TitleQuery::first_page(TitleKind::Show, "x");
         providers.search("provider_b", config, query).await.map(|_| ())
     };
     assert_eq!(search(config_for(port, "good")).await, Ok(()));
@@ -315,7 +315,7 @@ async fn each_wrong_answer_of_thetvdb_is_an_error_of_its_own() {
         ("hang", "timeout", "2000 ms"),
     ] {
         let began = Instant::now();
-        let query = TitleQuery::of(TitleKind::Show, "x");
+        let query = TitleQuery::first_page(TitleKind::Show, "x");
         let error = providers
             .search("provider_b", config_for(port, way), query)
             .await

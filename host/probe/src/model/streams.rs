@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    fn said(tracks: &Value) -> Result<Streams, Unclear> {
+    fn read_tracks(tracks: &Value) -> Result<Streams, Unclear> {
         let answer = json!({ "media": { "@ref": "a", "track": tracks } }).to_string();
         read_of(answer.as_bytes(), "a", 7)
     }
@@ -229,7 +229,7 @@ mod tests {
         for (name, value) in more {
             track[name] = value.clone();
         }
-        said(&json!([{ "@type": "General" }, track])).unwrap()
+        read_tracks(&json!([{ "@type": "General" }, track])).unwrap()
     }
 
     fn audio(more: &[(&str, &str)]) -> Option<String> {
@@ -237,12 +237,14 @@ mod tests {
         for (name, value) in more {
             track[name] = json!(value);
         }
-        said(&json!([{ "@type": "Video" }, track])).unwrap().audio_codec
+        read_tracks(&json!([{ "@type": "Video" }, track]))
+            .unwrap()
+            .audio_codec
     }
 
     #[test]
     fn what_is_said_of_a_film_is_told_in_our_words() {
-        let streams = said(&json!([
+        let streams = read_tracks(&json!([
             { "@type": "General", "Format": "Matroska", "Duration": "7325.632", "OverallBitRate": "24123456" },
             { "@type": "Video", "Format": "HEVC", "Width": "3840", "Height": "1600", "FrameRate": "23.976", "BitDepth": "10",
               "ColorSpace": "YUV", "ChromaSubsampling": "4:2:0", "colour_primaries": "BT.2020",
@@ -379,8 +381,9 @@ mod tests {
         );
         let numbers = video(&[("Width", json!(1280)), ("Height", json!("720 / 1080"))]).measured;
         assert_eq!((numbers.width, numbers.height), (Some(1280), Some(720)));
-        let channels =
-            said(&json!([{ "@type": "Video" }, { "@type": "Audio", "Format": "DTS", "Channels": "8 / 6" }]));
+        let channels = read_tracks(
+            &json!([{ "@type": "Video" }, { "@type": "Audio", "Format": "DTS", "Channels": "8 / 6" }]),
+        );
         assert_eq!(channels.unwrap().measured.audio_channels, Some(8));
     }
 
@@ -414,9 +417,9 @@ mod tests {
                 .extend(more.as_object().unwrap().clone());
             json!([{ "@type": "General", "Format": "MPEG-4", "FileSize": "7" }, track])
         };
-        assert!(said(&video(json!({}))).is_ok());
+        assert!(read_tracks(&video(json!({}))).is_ok());
         assert!(
-            said(&video(
+            read_tracks(&video(
                 json!({ "extra": { "Source": "BluRay" }, "Delay_Source": "a/b" })
             ))
             .is_ok()
@@ -426,13 +429,17 @@ mod tests {
             json!({ "extra": { "Source": "../other.mkv" } }),
             json!({ "extra": { "Source": "http://host" } }),
         ] {
-            assert_eq!(said(&video(source.clone())), Err(Unclear::Others), "{source}");
+            assert_eq!(
+                read_tracks(&video(source.clone())),
+                Err(Unclear::Others),
+                "{source}"
+            );
         }
         let sized = json!([{ "@type": "General", "FileSize": "8" }, { "@type": "Video" }]);
-        assert_eq!(said(&sized), Err(Unclear::Resized));
+        assert_eq!(read_tracks(&sized), Err(Unclear::Resized));
         let list =
             json!([{ "@type": "General", "Format": "DASH MPD", "FileSize": "7" }, { "@type": "Video" }]);
-        assert_eq!(said(&list), Err(Unclear::Others));
+        assert_eq!(read_tracks(&list), Err(Unclear::Others));
         let track = json!([{ "@type": "Video" }]);
         for media in [
             json!([{ "@ref": "a", "track": track }, { "@ref": "b", "track": track }]),

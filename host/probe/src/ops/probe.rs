@@ -233,7 +233,7 @@ impl Prober {
         let start = move || {
             let _entered = runtime.enter();
             let child = command.spawn()?;
-            let group = Group::of(&child);
+            let group = Group::led_by(&child);
             Ok((child, group))
         };
         let (child, group) = jail::start_in(&program, seen, start).await.map_err(failed)?;
@@ -259,7 +259,7 @@ fn pid(child: &Child) -> Option<Pid> {
 struct Group(Option<Pid>);
 
 impl Group {
-    fn of(child: &Child) -> Self {
+    fn led_by(child: &Child) -> Self {
         Self(pid(child))
     }
 

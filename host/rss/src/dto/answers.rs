@@ -17,7 +17,7 @@ use crate::model::rule::{ImportMode, Rule};
 
 /// True when the reader may see addresses unmasked.
 fn manages(reader: &Principal) -> bool {
-    reader.may(Permission::RssManage)
+    reader.has_permission(Permission::RssManage)
 }
 
 /// A feed.

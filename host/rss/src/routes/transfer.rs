@@ -42,7 +42,7 @@ pub async fn export_rules(
 
 /// The bundle as `reader` may see it: keys masked without `rss.manage`.
 fn seen_by(bundle: Value, reader: &Principal) -> Value {
-    if reader.may(Permission::RssManage) {
+    if reader.has_permission(Permission::RssManage) {
         bundle
     } else {
         bundle::without_keys(bundle)

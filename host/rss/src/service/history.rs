@@ -95,7 +95,7 @@ impl Rss {
             .map_or_else(Vec::new, |hash| self.torrents.engines_with(hash));
         let torrent_removed = !engines.is_empty();
         let needed: &[Permission] = if torrent_removed {
-            if !caller.principal.may(Permission::TorrentsDeleteData) {
+            if !caller.principal.has_permission(Permission::TorrentsDeleteData) {
                 return Err(RssError::MayNotDelete);
             }
             &[Permission::RssManage, Permission::TorrentsDeleteData]

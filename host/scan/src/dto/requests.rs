@@ -20,11 +20,11 @@ pub struct LibraryInput {
     #[field(max = MAX_PATH)]
     pub path: Option<String>,
     /// `tv`, `anime`, `movie`, `music`, `audiobook` or `general`
-    #[field(words(&Kind::WORDS, Kind::of))]
+    #[field(words(&Kind::WORDS, Kind::from_word))]
     #[schema(value_type = Option<String>)]
     pub kind: Option<Kind>,
     /// `plex`, `jellyfin`, `emby`, `kodi` or `custom`
-    #[field(words(&Preset::WORDS, Preset::of))]
+    #[field(words(&Preset::WORDS, Preset::from_word))]
     #[schema(value_type = Option<String>)]
     pub preset: Option<Preset>,
     /// Null clears it.
@@ -50,7 +50,7 @@ pub struct LibraryInput {
 impl LibraryInput {
     /// Changes to a library, and the mode word if it is unknown.
     pub fn into_change(self) -> (LibraryChange, Option<String>) {
-        let mode = self.mode.as_deref().map(Mode::of);
+        let mode = self.mode.as_deref().map(Mode::from_word);
         let unknown = match (mode, self.mode) {
             (Some(None), word) => word,
             _ => None,

@@ -28,7 +28,7 @@ pub struct Pairs {
 
 impl Pairs {
     /// Finds pairs by number and size, then by size and time.
-    pub fn of(went: &[Trace], came: &[Trace]) -> Self {
+    pub fn find(went: &[Trace], came: &[Trace]) -> Self {
         let mut pairs = Self::default();
         pairs.join(went, came, |trace| {
             let node = trace.device.zip(trace.inode)?;
@@ -123,7 +123,7 @@ mod tests {
             // Two may be meant.
             trace(11, 50, 9, None),
         ];
-        let mut pairs = Pairs::of(&went, &came);
+        let mut pairs = Pairs::find(&went, &came);
         assert_eq!(pairs.found, [(0, 0), (1, 1)]);
         assert_eq!(
             pairs.doubtful(&went, &came),

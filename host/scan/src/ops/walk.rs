@@ -230,7 +230,7 @@ struct Notes {
 }
 
 impl Notes {
-    fn of(all: Vec<Vec<u8>>, files: &[(Vec<u8>, FileType)]) -> Self {
+    fn new(all: Vec<Vec<u8>>, files: &[(Vec<u8>, FileType)]) -> Self {
         let mut by_stem: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
         for (at, note) in all.iter().enumerate() {
             by_stem.entry(stem_of(note).to_vec()).or_default().push(at);
@@ -577,7 +577,7 @@ impl Walker<'_> {
             });
         }
         // Names of trailers must not count when films are counted.
-        let notes = Notes::of(notes, &files);
+        let notes = Notes::new(notes, &files);
         for (name, kind) in files {
             let full = place::join(path, OsStr::from_bytes(&name));
             let place = place::encode(&full);

@@ -189,7 +189,8 @@ impl<'a> Index<'a> {
             let shown = place::shown(&directory.place);
             let names: Vec<String> = files.iter().map(|file| place::shown(&file.place)).collect();
             let names = names.iter().map(|name| name.rsplit('/').next().unwrap_or(name));
-            self.beside.insert(&directory.place, Beside::of(&shown, names));
+            self.beside
+                .insert(&directory.place, Beside::read_names(&shown, names));
         }
         self.processed += same.len();
         if let Some(beside) = self.beside.get(&*directory.place).filter(|_| !new.is_empty()) {

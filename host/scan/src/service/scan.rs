@@ -320,7 +320,7 @@ impl Scan<'_> {
         }
         let mut summary = index.summary;
         summary.scanned = found.files;
-        let folders = Folders::of(&found.seen, |place| is_kept(&found.kept, place));
+        let folders = Folders::from_seen(&found.seen, |place| is_kept(&found.kept, place));
         let (shows, duplicate_shows) = self.room.refresh_shows(self.of, folders.as_ref()).await?;
         (summary.shows, summary.duplicate_shows) = (shows, duplicate_shows);
         let is_nothing_new = self.places.is_some() && summary.added == 0;

@@ -27,7 +27,7 @@ pub(super) struct Folders<'a> {
 
 impl<'a> Folders<'a> {
     /// `None` if there is no folder, as where a disk is gone. Folders that `is_kept` names were not fully seen.
-    pub fn of(seen: &'a [SeenDirectory], is_kept: impl Fn(&str) -> bool) -> Option<Self> {
+    pub fn from_seen(seen: &'a [SeenDirectory], is_kept: impl Fn(&str) -> bool) -> Option<Self> {
         let (mut there, mut nfo) = (HashSet::new(), HashMap::new());
         for directory in seen {
             let place = &*directory.place;
@@ -182,7 +182,7 @@ impl Scanner {
                     Some(_) => None,
                 };
                 let found = known.as_deref().unwrap_or(id);
-                repo::shows::said(&mut tx, &show.id, id, found, now).await?;
+                repo::shows::put_named_series(&mut tx, &show.id, id, found, now).await?;
             }
             let now_is = repo::shows::find(&mut tx, &show.id).await?;
             if let Some(series) = now_is.as_ref().and_then(|show| show.titledb_id.as_deref()) {

@@ -210,7 +210,7 @@ impl Scanner {
             Ok(watches) => watches,
             Err(why) => return why,
         };
-        self.told(library, &watches);
+        self.set_watched(library, &watches);
         // Changes from the time without watches.
         self.scan_noticed(library, &[String::new()]).await;
         loop {
@@ -229,7 +229,7 @@ impl Scanner {
                     Ok(watches) => watches,
                     Err(why) => return why,
                 };
-                self.told(library, &watches);
+                self.set_watched(library, &watches);
             }
             let places = gathered(&noted.changed);
             if !places.is_empty() {
@@ -238,7 +238,7 @@ impl Scanner {
         }
     }
 
-    fn told(&self, library: &MediaLibrary, watches: &Watches) {
+    fn set_watched(&self, library: &MediaLibrary, watches: &Watches) {
         let state = WatchState {
             count: Some(watches.count()),
             degraded: None,

@@ -130,7 +130,7 @@ impl Candidate<'_> {
         let Some(lease) = self.db.lease(entry(&place), LEASE) else {
             return Ok(Some(Post::alone(self.db, name)));
         };
-        place = Place::of(&self.config.data_dir);
+        place = Place::for_data_dir(&self.config.data_dir);
         let mandate = Mandate::until(Duration::ZERO);
         let mut waiting = Waiting {
             node: Node::with_mandate(name.clone(), mandate.clone()),

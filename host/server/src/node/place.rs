@@ -28,7 +28,7 @@ impl Place {
     }
 
     /// Place of a data directory; unknown if no lock is possible there.
-    pub fn of(data_dir: &Path) -> Self {
+    pub fn for_data_dir(data_dir: &Path) -> Self {
         let Some((identity, file)) = identify(data_dir) else {
             return Self::none();
         };
@@ -83,14 +83,14 @@ mod tests {
     fn one_at_a_time_has_a_place_and_the_next_one_knows_when_it_was_left() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let elsewhere = tempfile::tempdir().expect("a temporary directory");
-        let first = Place::of(folder.path());
+        let first = Place::for_data_dir(folder.path());
         let entered = first.entry();
         assert!(!entered.is_empty(), "it has the lock");
 
-        let mut second = Place::of(folder.path());
+        let mut second = Place::for_data_dir(folder.path());
         assert_eq!(second.entry(), "", "it works beside the first one");
         assert!(!second.was_left_by(&entered), "the first one lives");
-        let mut other = Place::of(elsewhere.path());
+        let mut other = Place::for_data_dir(elsewhere.path());
         assert!(!other.was_left_by(&entered), "another directory");
 
         drop(first);

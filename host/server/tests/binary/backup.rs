@@ -78,7 +78,7 @@ async fn a_backup_of_a_running_server_brings_back_what_was_acknowledged() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let before = written.load(Ordering::SeqCst);
-    let said = place.said(&["backup", "copy.db"], &[], 0);
+    let said = place.output_of(&["backup", "copy.db"], &[], 0);
     assert!(
         said.contains("`copy.db` is a backup of") && said.contains("data/secrets.json"),
         "{said}"
@@ -110,7 +110,7 @@ async fn a_backup_of_a_running_server_brings_back_what_was_acknowledged() {
     assert!(status.success(), "{status}");
 
     let all = rows(&place.database_url()).await;
-    let said = place.said(&["restore", "copy.db"], &[], 0);
+    let said = place.output_of(&["restore", "copy.db"], &[], 0);
     let replaced = said
         .split('`')
         .find(|part| part.contains(".replaced-"))
@@ -133,7 +133,7 @@ async fn a_backup_of_a_running_server_brings_back_what_was_acknowledged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_backup_changes_nothing() {
     let place = Place::new();
-    place.said(&["migrate"], &[], 0);
+    place.output_of(&["migrate"], &[], 0);
     std::fs::write(place.path("garbage"), "no database ".repeat(500)).expect("written");
     let before = place.contents();
     for (arguments, reason) in [
@@ -185,7 +185,7 @@ fn postgresql_has_tools_of_its_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_that_is_killed_leaves_nothing_under_its_name() {
     let place = Place::new();
-    place.said(&["migrate"], &[], 0);
+    place.output_of(&["migrate"], &[], 0);
     let db = Db::open(&place.database_url()).await.expect("opened");
     for number in 1..=200 {
         add(&db, number, 200_000).await;
@@ -220,7 +220,7 @@ async fn a_backup_that_is_killed_leaves_nothing_under_its_name() {
         !place.path("copy.db").exists(),
         "half a backup has the name of a whole one"
     );
-    place.said(&["backup", "copy.db"], &[], 0);
+    place.output_of(&["backup", "copy.db"], &[], 0);
     assert_eq!(
         rows(&format!("sqlite:{}", place.path("copy.db").display())).await,
         numbered(1..=200)
@@ -243,9 +243,9 @@ async fn a_migration_is_preceded_by_a_copy_and_five_are_kept() {
             let (status, _) = place.serve(&[]).stop("-TERM");
             assert!(status.success(), "{status}");
         } else {
-            place.said(&["migrate"], &[], 0);
+            place.output_of(&["migrate"], &[], 0);
         }
-        place.said(&["migrate"], &[], 0);
+        place.output_of(&["migrate"], &[], 0);
         let newest = backups(&place)
             .into_iter()
             .rfind(|path| !seen.contains(path) && !path.ends_with("mine.db"));
@@ -306,8 +306,8 @@ async fn without_room_for_the_copy_nothing_is_migrated() {
 #[test]
 fn the_key_is_named_where_it_is() {
     let place = Place::new();
-    place.said(&["migrate"], &[], 0);
-    let said = place.said(&["backup", "copy.db"], &[("ENCRYPTION_KEY", STRONG_A)], 0);
+    place.output_of(&["migrate"], &[], 0);
+    let said = place.output_of(&["backup", "copy.db"], &[("ENCRYPTION_KEY", STRONG_A)], 0);
     assert!(
         said.contains("ENCRYPTION_KEY is not in it") && !said.contains(STRONG_A),
         "{said}"

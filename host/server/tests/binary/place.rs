@@ -61,7 +61,7 @@ impl Place {
     }
 
     /// Runs a command that must end with this exit code, and answers what it said.
-    pub fn said(&self, arguments: &[&str], variables: &[(&str, &str)], code: i32) -> String {
+    pub fn output_of(&self, arguments: &[&str], variables: &[(&str, &str)], code: i32) -> String {
         let output = self.run(arguments, variables);
         let said = String::from_utf8(output.stdout).expect("UTF-8");
         let complaint = String::from_utf8_lossy(&output.stderr);

@@ -85,7 +85,8 @@ impl At {
     }
 
     fn rotate(&self, code: i32) -> String {
-        self.place.said(&["secrets", "rotate"], &self.environment(), code)
+        self.place
+            .output_of(&["secrets", "rotate"], &self.environment(), code)
     }
 
     async fn add_users(&self, count: usize) {
@@ -143,7 +144,7 @@ both! {
         tx.commit().await.expect("committed");
 
         let (seeds, environment) = (at.seeds().await, at.environment());
-        let planned = at.place.said(&["secrets", "rotate", "--dry-run"], &environment, 3);
+        let planned = at.place.output_of(&["secrets", "rotate", "--dry-run"], &environment, 3);
         assert!(planned.contains("identity: 0 already current, 3 to rotate, 1 unreadable"), "{planned}");
         assert_eq!((at.seeds().await, at.config("engine").await), (seeds, config.clone()), "a dry run changes nothing");
 
@@ -251,13 +252,13 @@ async fn a_generated_key_can_be_replaced() {
         .expect("one row");
     tx.commit().await.expect("committed");
 
-    let said = place.said(&["secrets", "rotate"], &[("ENCRYPTION_KEY", NEW)], 3);
+    let said = place.output_of(&["secrets", "rotate"], &[("ENCRYPTION_KEY", NEW)], 3);
     assert!(
         said.contains("`encryptionKey` in `./data/secrets.json`"),
         "{said}"
     );
     let previous = ("ENCRYPTION_KEY_PREVIOUS", generated);
-    let said = place.said(&["secrets", "rotate"], &[("ENCRYPTION_KEY", NEW), previous], 0);
+    let said = place.output_of(&["secrets", "rotate"], &[("ENCRYPTION_KEY", NEW), previous], 0);
     assert!(said.contains("1 rotated") && !said.contains(generated), "{said}");
     let mut tx = db.begin_read().await.expect("begun");
     let seeds = all!(&mut tx, (String, String), SEEDS).await.expect("read");

@@ -57,8 +57,8 @@ impl At {
         [("DATABASE_URL", self.scratch.url()), ("NODE_ENV", "production")]
     }
 
-    fn said(&self, arguments: &[&str]) -> String {
-        self.place.said(arguments, &self.environment(), 0)
+    fn output_of(&self, arguments: &[&str]) -> String {
+        self.place.output_of(arguments, &self.environment(), 0)
     }
 
     fn complaint(&self, arguments: &[&str]) -> String {
@@ -114,7 +114,7 @@ fn an_administrator_gets_back_in_while_the_server_runs() {
         let server = at.serve();
         assert_eq!(login(&server, FIRST), "201");
 
-        let said = at.said(&["user", "reset-password", "admin"]);
+        let said = at.output_of(&["user", "reset-password", "admin"]);
         let generated = said
             .strip_prefix("New password of admin: ")
             .and_then(|rest| rest.split_once(" (shown once"))
@@ -144,7 +144,7 @@ fn an_administrator_gets_back_in_while_the_server_runs() {
 fn users_are_listed_for_people_and_for_programs() {
     on_both(async |at| {
         assert!(at.serve().stop("-TERM").0.success());
-        let table = at.said(&["user", "list"]);
+        let table = at.output_of(&["user", "list"]);
         let lines: Vec<&str> = table.lines().collect();
         let [head, row] = lines[..] else {
             panic!("{table}");
@@ -165,7 +165,7 @@ fn users_are_listed_for_people_and_for_programs() {
         );
         assert_eq!(head.find("EMAIL"), row.find("admin@"));
 
-        let list: Value = serde_json::from_str(&at.said(&["user", "list", "--json"])).expect("JSON");
+        let list: Value = serde_json::from_str(&at.output_of(&["user", "list", "--json"])).expect("JSON");
         assert_eq!(list.as_array().map(Vec::len), Some(1));
         let user = &list[0];
         assert_eq!(
@@ -203,12 +203,12 @@ fn what_still_bars_the_way_is_said() {
             .exactly(1)
             .expect("one row");
         tx.commit().await.expect("committed");
-        let said = at.said(&["user", "reset-password", "admin"]);
+        let said = at.output_of(&["user", "reset-password", "admin"]);
         assert!(
             said.contains("--disable-2fa") && said.contains("deactivated"),
             "{said}"
         );
-        let said = at.said(&["user", "reset-password", "admin", "--disable-2fa"]);
+        let said = at.output_of(&["user", "reset-password", "admin", "--disable-2fa"]);
         assert!(
             said.contains("Two-factor authentication was switched off") && !said.contains("--disable-2fa"),
             "{said}"

@@ -29,7 +29,7 @@ impl Titledb {
     /// The identified series, and all candidates; see [`qm_ports::titledb::TitleData::series`].
     pub async fn series_of(&self, asked: &SeriesQuestion) -> Result<(Option<i64>, Vec<Found>), TitledbError> {
         let options = self.options().await?;
-        let named = Qualified::of(&asked.title);
+        let named = Qualified::split(&asked.title);
         let live = self.store.live().await?;
         let is_usable = options.mode.uses_dataset() && !normalise(&named.title).is_empty();
         let Some(live) = live.filter(|_| is_usable) else {
@@ -160,7 +160,7 @@ async fn is_of_year(
     id: i64,
     start: Option<i64>,
 ) -> Result<bool, DbError> {
-    let year = asked.year.or_else(|| Qualified::of(&asked.title).year);
+    let year = asked.year.or_else(|| Qualified::split(&asked.title).year);
     let (Some(year), Some(start)) = (year, start) else {
         return Ok(true);
     };

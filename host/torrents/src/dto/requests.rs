@@ -480,7 +480,7 @@ impl TrackerView {
     /// As `reader` may see it: private trackers put the user's key into the address.
     pub fn seen_by(tracker: Tracker, reader: &Principal) -> Self {
         let mut view = Self::from(tracker);
-        if !reader.may(Permission::TorrentsManageTrackers) {
+        if !reader.has_permission(Permission::TorrentsManageTrackers) {
             view.url = masked::url(&view.url);
             view.message = view.message.map(|message| masked::addresses(&message));
         }

@@ -140,7 +140,7 @@ impl Torrents {
     ) -> Result<BulkOutcome, TorrentsError> {
         let name = action.audited_as();
         let needed = action.permission();
-        if !caller.principal.may(needed) {
+        if !caller.principal.has_permission(needed) {
             let metadata = json!({ "count": hashes.len(), "reason": "forbidden", "required": needed.key() });
             let entry = AuditEntry {
                 result: AuditResult::Failure,

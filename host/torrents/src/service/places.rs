@@ -38,7 +38,7 @@ impl Places {
     pub async fn judge(&self, path: &str, label: &'static str) -> Result<String, PathError> {
         let named = check_directory(path, label, &self.named)?;
         let (here, shown) = (self.here.clone(), named.clone());
-        let look = PLACES.run(move |_| here.told(&PathBuf::from(named)));
+        let look = PLACES.run(move |_| here.outward_path(&PathBuf::from(named)));
         let looked = tokio::time::timeout(PATIENCE, look).await;
         let led = match looked.ok().and_then(Result::ok).unwrap_or(Err(FsError::Busy)) {
             Ok(led) => led,

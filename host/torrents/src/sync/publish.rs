@@ -58,10 +58,10 @@ qm_kernel::events! {
 
 /// The events of this area.
 pub const EVENTS: &[EventSpec] = &[
-    EventSpec::of::<TorrentCompleted>(),
-    EventSpec::of::<TorrentFailed>(),
-    EventSpec::of::<TorrentsRenewed>(),
-    EventSpec::of::<RulesDue>(),
+    EventSpec::for_event::<TorrentCompleted>(),
+    EventSpec::for_event::<TorrentFailed>(),
+    EventSpec::for_event::<TorrentsRenewed>(),
+    EventSpec::for_event::<RulesDue>(),
 ];
 
 /// The events that a batch gives rise to once it is stored.

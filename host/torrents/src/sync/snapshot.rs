@@ -312,7 +312,7 @@ impl TorrentList for Snapshot {
         self.entries.len()
     }
 
-    fn at(&self, position: usize) -> Option<Listed<'_>> {
+    fn entry_at(&self, position: usize) -> Option<Listed<'_>> {
         self.entries.get(position).map(|entry| entry.listed())
     }
 

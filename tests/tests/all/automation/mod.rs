@@ -33,7 +33,7 @@ impl Telling {
         })
     }
 
-    pub fn told(&self) -> Vec<String> {
+    pub fn messages(&self) -> Vec<String> {
         self.told.lock().ignore_poison().clone()
     }
 }

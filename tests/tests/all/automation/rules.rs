@@ -87,7 +87,7 @@ both_databases! {
         assert_eq!(lines[0]["context"], json!({ "hash": *hash, "name": "torrent-1" }));
         site.engine.change(&hash, |torrent| torrent.ratio = 2.5);
         assert_eq!(site.logged(&two).await[0]["status"], "success");
-        assert_eq!(site.actions.told(), [format!("harmless {hash} done"), format!("harmful {hash} done"), format!("harmful {hash} two")]);
+        assert_eq!(site.actions.messages(), [format!("harmless {hash} done"), format!("harmful {hash} done"), format!("harmful {hash} two")]);
         // What fails is tried with every pass, on one line.
         let failed = until("another attempt", || async {
             let lines = site.log(&unknown).await;
@@ -113,7 +113,7 @@ both_databases! {
         let stuck = site.rule(rule("stuck", "torrent.completed", &json!([]), &["stuck"])).await;
         let quick = site.rule(rule("quick", "ratio.reached", &json!([{ "field": "ratio", "op": "gt", "value": 1 }]), &["harmless"])).await;
         site.engine.change(&torrent(1).hash, complete);
-        until_true("the action to hang", || async { site.actions.told().len() == 1 }).await;
+        until_true("the action to hang", || async { site.actions.messages().len() == 1 }).await;
         let polls = site.engine.polls.load(Ordering::SeqCst);
         until_true("the engine to be read on", || async { site.engine.polls.load(Ordering::SeqCst) >= polls + 3 }).await;
         site.engine.put(torrent(2));
@@ -145,10 +145,10 @@ both_databases! {
         let rule = rule("of a filter", "torrent.completed", &conditions, &["harmful"]);
         let tried = site.admin.post("/api/automation/rules/preview", rule.clone()).await;
         assert_eq!((&tried["wouldFire"], &tried["torrents"][0]["hash"]), (&json!(1), &listed["items"][0]["hash"]));
-        assert!(site.actions.told().is_empty(), "a trial does nothing");
+        assert!(site.actions.messages().is_empty(), "a trial does nothing");
         let id = site.rule(rule).await;
         assert_eq!(site.logged(&id).await[0]["context"]["name"], "torrent-2");
-        assert_eq!(site.actions.told().len(), 1);
+        assert_eq!(site.actions.messages().len(), 1);
         site.server.end().await;
     }
 }

@@ -30,7 +30,7 @@ async fn drives(file: &'static str, db: &TestDb, program: &Program) {
     let kind = file.trim_end_matches(".wasm");
     let server = TestServer::builder(db).plugins(&[file]).start().await;
     let api = server.admin();
-    let client = Transmission::of(program).await;
+    let client = Transmission::start_program(program).await;
     until_true("the plugin to be in use", || async {
         let plugins = api.get("/api/plugins").await;
         plugins.as_array().into_iter().flatten().any(|plugin| {

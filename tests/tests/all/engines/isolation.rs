@@ -303,7 +303,7 @@ every_generation! { transmission: a_planned_kind_works_once_its_plugin_is_there 
 async fn a_planned_kind_works_once_its_plugin_is_there(db: &TestDb, program: &Program) {
     let server = TestServer::builder(db).plugins(&["misbehave.wasm"]).start().await;
     let api = server.admin();
-    let client = Transmission::of(program).await;
+    let client = Transmission::start_program(program).await;
     let health = api
         .post(
             "/api/engines/test",

@@ -95,7 +95,7 @@ impl Site {
 }
 
 async fn qbittorrent_keeps_labels_and_tags(db: &TestDb, program: &Program) {
-    let client = Qbittorrent::of(program).await;
+    let client = Qbittorrent::start_program(program).await;
     let site = Site::new(db, "webapi_client.wasm", "webapi_client", client.config()).await;
     let asked = async || client.torrent(&site.hash).await.expect("it lists the torrent");
     for label in ["TV shows & ü", "films"] {
@@ -118,7 +118,7 @@ async fn qbittorrent_keeps_labels_and_tags(db: &TestDb, program: &Program) {
 }
 
 async fn rtorrent_keeps_labels_and_the_host_its_tags(db: &TestDb, program: &Program) {
-    let client = Rtorrent::of(program, Mode::Tcp).await;
+    let client = Rtorrent::start_program(program, Mode::Tcp).await;
     let site = Site::new(db, "scgi_client.wasm", "scgi_client", client.config()).await;
     let asked = async || client.get("d.custom1", &site.hash).await;
     for (label, field) in [("TV shows & ü", "TV%20shows%20%26%20%C3%BC"), ("films", "films")] {

@@ -69,7 +69,7 @@ async fn every_command_does_what_it_says(db: &TestDb, program: &Program) {
         .start()
         .await;
     server.plugins().settled().await;
-    let client = Transmission::of(program).await;
+    let client = Transmission::start_program(program).await;
     let config = EngineConfig {
         fields: client.config().as_object().cloned().unwrap_or_default(),
         ..EngineConfig::default()

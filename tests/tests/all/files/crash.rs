@@ -53,7 +53,7 @@ enum Pending {
     Copy(Option<String>),
 }
 
-fn one<'a>(dice: &mut Dice, of: &[&'a str]) -> &'a str {
+fn pick_one<'a>(dice: &mut Dice, of: &[&'a str]) -> &'a str {
     of[dice.below(of.len())]
 }
 
@@ -122,15 +122,15 @@ struct Disks {
 impl Disks {
     fn new() -> Disks {
         let (site, other) = (Site::new(), Site::in_memory());
-        std::os::unix::fs::symlink(&other.root, site.at("other")).expect("our own directory");
+        std::os::unix::fs::symlink(&other.root, site.path_of("other")).expect("our own directory");
         for place in PLACES.iter().chain(COPIES) {
             site.folder(place.trim_start_matches('/'));
         }
         Disks { site, other }
     }
 
-    fn at(&self, rel: &str) -> PathBuf {
-        self.site.at(rel.trim_start_matches('/'))
+    fn path_of(&self, rel: &str) -> PathBuf {
+        self.site.path_of(rel.trim_start_matches('/'))
     }
 
     fn roots(&self) -> String {
@@ -174,7 +174,7 @@ impl Disks {
 
     /// Looks at its copy, of which all is there or nothing, and makes room for the next.
     fn settle_crowd(&self) {
-        let copy = self.at("/apart/crowd");
+        let copy = self.path_of("/apart/crowd");
         if copy.symlink_metadata().is_ok() {
             let files = std::fs::read_dir(&copy).expect("our own directory").count();
             assert_eq!(files, CROWD, "a copy of a part");
@@ -186,7 +186,7 @@ impl Disks {
     fn lying(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for place in PLACES.iter().chain(COPIES) {
-            for entry in std::fs::read_dir(self.at(place)).expect("our own directory") {
+            for entry in std::fs::read_dir(self.path_of(place)).expect("our own directory") {
                 let name = entry.expect("an entry").file_name();
                 let name = name.to_string_lossy();
                 if name.starts_with("item-") {
@@ -245,7 +245,7 @@ async fn step(api: &Api, item: &Item, dice: &mut Dice) -> Option<Step> {
             then: Pending::Copy(None),
         },
         (2 | 3, None) => {
-            let destination = one(dice, COPIES);
+            let destination = pick_one(dice, COPIES);
             Step {
                 path: "/api/files/copy",
                 body: json!({ "source": from, "destination": destination }),
@@ -258,7 +258,7 @@ async fn step(api: &Api, item: &Item, dice: &mut Dice) -> Option<Step> {
                 .copied()
                 .filter(|place| format!("{place}/{name}") != from)
                 .collect();
-            let destination = one(dice, &others);
+            let destination = pick_one(dice, &others);
             Step {
                 path: "/api/files/move",
                 body: json!({ "source": from, "destination": destination, "verify": dice.below(2) == 0 }),
@@ -282,11 +282,11 @@ async fn work(
             let stem = items[index].name.rsplit_once('~').map_or("", |(stem, _)| stem);
             let name = format!("{stem}~{number}{}", dice.below(1 << 30));
             let old = items[index].copy.take();
-            let path = format!("{}/{name}", one(&mut dice, PLACES));
-            make(&disks.at(&path), &name);
+            let path = format!("{}/{name}", pick_one(&mut dice, PLACES));
+            make(&disks.path_of(&path), &name);
             if let Some(old) = old {
                 // Nobody asks for it any more.
-                remove(&disks.at(&old));
+                remove(&disks.path_of(&old));
             }
             items[index] = Item {
                 name,
@@ -323,7 +323,7 @@ fn settle(disks: &Disks, item: &mut Item, records: &[Value], trashed: &BTreeMap<
         assert!(is_there(payload, &name), "{item:?}: its record has no payload");
     }
     let is_at = |place: &Place| match place {
-        Place::At(path) => is_there(&disks.at(path), &name),
+        Place::At(path) => is_there(&disks.path_of(path), &name),
         Place::Trash(_) => !ours.is_empty(),
         Place::Gone => false,
     };
@@ -336,7 +336,7 @@ fn settle(disks: &Disks, item: &mut Item, records: &[Value], trashed: &BTreeMap<
             (false, true) => item.place = new,
             // Copied whole, and the original not removed yet: a move across file systems only.
             (true, true) => match (&item.place, &new) {
-                (Place::At(_), Place::At(extra)) => remove(&disks.at(extra)),
+                (Place::At(_), Place::At(extra)) => remove(&disks.path_of(extra)),
                 _ => panic!("{item:?} is also at {new:?}"),
             },
             (false, false) if new == Place::Gone => item.place = Place::Gone,
@@ -344,7 +344,7 @@ fn settle(disks: &Disks, item: &mut Item, records: &[Value], trashed: &BTreeMap<
         },
         Some(Pending::Copy(new)) => {
             let path = item.copy.clone().or(new);
-            item.copy = path.filter(|path| is_there(&disks.at(path), &name));
+            item.copy = path.filter(|path| is_there(&disks.path_of(path), &name));
         }
     }
     assert!(
@@ -352,7 +352,10 @@ fn settle(disks: &Disks, item: &mut Item, records: &[Value], trashed: &BTreeMap<
         "{item:?} is in the trash too"
     );
     if let Some(copy) = &item.copy {
-        assert!(is_there(&disks.at(copy), &name), "{item:?}: its copy is gone");
+        assert!(
+            is_there(&disks.path_of(copy), &name),
+            "{item:?}: its copy is gone"
+        );
     }
 }
 

@@ -52,7 +52,7 @@ impl Fenced {
             .args(["sh", "-c", &script])
             .arg(server.get_program())
             .envs(variables)
-            .env("SMALL", site.at("small"))
+            .env("SMALL", site.path_of("small"))
             .env("FILE_MANAGER_ROOTS", site.roots())
             .env("PORT", port.to_string());
         let mut process = Process::start("fenced", dir.path(), &mut command);
@@ -119,7 +119,7 @@ impl Fenced {
 
     fn forbid(&self, rel: &str, mode: u32) {
         let permissions = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(self.site.at(rel), permissions).expect("our own file");
+        std::fs::set_permissions(self.site.path_of(rel), permissions).expect("our own file");
     }
 }
 
@@ -165,7 +165,7 @@ both_databases! {
         std::fs::remove_file(small.join("film")).expect("our own file");
         fenced.site.write("fits", vec![5; 1 << 20]);
         fenced.api.post("/api/files/move", transfer("fits", "small")).await;
-        assert!(!fenced.site.at("fits").exists() && small.join("fits").exists());
+        assert!(!fenced.site.path_of("fits").exists() && small.join("fits").exists());
     }
 
     async fn permissions_are_kept_to(db: &TestDb) {
@@ -197,7 +197,7 @@ both_databases! {
             ("/api/files/move", transfer("tree", "small")),
             ("/api/files/move", transfer("file", "closed")),
             ("/api/files/media-ticket", json!({ "path": "secretive" })),
-            ("/api/files/ensure-dir", json!({ "path": fenced.site.at("sealed/new") })),
+            ("/api/files/ensure-dir", json!({ "path": fenced.site.path_of("sealed/new") })),
         ] {
             fenced.refused(route, body, 403, denied).await;
         }
@@ -211,7 +211,7 @@ both_databases! {
         fenced.api.post("/api/files/delete", json!({ "path": "renamed" })).await;
         let trash = fenced.api.get("/api/files/trash").await;
         fenced.api.post("/api/files/trash/restore", json!({ "id": trash[0]["id"] })).await;
-        assert!(fenced.site.at("renamed").exists());
+        assert!(fenced.site.path_of("renamed").exists());
         fenced.forbid("closed", 0o755);
         fenced.forbid("sealed", 0o755);
     }

@@ -104,18 +104,18 @@ impl Target {
             ("to-fifo", "fifo"),
             ("traps/to-canary", &canary),
         ] {
-            symlink(to, site.at(link)).expect("our own directory");
+            symlink(to, site.path_of(link)).expect("our own directory");
         }
         for below in ["", "traps/"] {
             let make = |name: &str, kind: FileType, device: u64| {
-                let path = site.at(format!("{below}{name}"));
+                let path = site.path_of(format!("{below}{name}"));
                 mknodat(CWD, path, kind, Mode::RUSR | Mode::WUSR, device)
             };
             make("fifo", FileType::Fifo, 0).expect("anybody may make a FIFO");
             make("socket", FileType::Socket, 0).expect("anybody may make a socket");
             // Only root may make a device; everybody else has a name less to attack.
             let _ = make("device", FileType::CharacterDevice, rustix::fs::makedev(1, 5));
-            std::fs::hard_link(site.beside("shared"), site.at(format!("{below}hard")))
+            std::fs::hard_link(site.beside("shared"), site.path_of(format!("{below}hard")))
                 .expect("our own directory");
         }
     }
@@ -245,7 +245,7 @@ impl Target {
                 path = decoded(&String::from_utf8_lossy(&path));
             }
             let below: Vec<u8> = path.iter().copied().skip_while(|byte| *byte == b'/').collect();
-            let file = self.site.at(raw_name(&below));
+            let file = self.site.path_of(raw_name(&below));
             let user = self.server.user_id(Role::SuperAdmin);
             let claims =
                 token::ticket_claims(&self.site.root, &normal(&path), &file, user, 4_000_000_000_000);
@@ -517,7 +517,7 @@ both_databases! {
                 Holds::Raw | Holds::Name | Holds::Other(_) => continue,
             };
             for (there, absent) in pairs {
-                let (there, absent) = (told(&target, field, there).await, told(&target, field, absent).await);
+                let (there, absent) = (collect_answers(&target, field, there).await, collect_answers(&target, field, absent).await);
                 assert_eq!(there, absent, "{} {}", field.route, field.name);
             }
         }
@@ -526,7 +526,7 @@ both_databases! {
 }
 
 /// Statuses and bodies of all the answers to a path, without the names the paths differ in.
-async fn told(target: &Target, field: &Field, path: &str) -> Vec<(u16, String)> {
+async fn collect_answers(target: &Target, field: &Field, path: &str) -> Vec<(u16, String)> {
     let mut answers = Vec::new();
     let value = [(path, Must::Refuse)];
     for way in target.ways(field, &value, false) {

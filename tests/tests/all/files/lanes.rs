@@ -20,12 +20,12 @@ const SIZE: u64 = 16 * 1024 * 1024;
 fn alike(site: &Site) -> Vec<String> {
     for folder in ["in", "tv"] {
         site.folder(folder);
-        let first = site.at(format!("{folder}/0"));
+        let first = site.path_of(format!("{folder}/0"));
         std::fs::File::create(&first)
             .and_then(|file| file.set_len(SIZE))
             .expect("a sparse file");
         for number in 1..SOURCES {
-            std::fs::hard_link(&first, site.at(format!("{folder}/{number}"))).expect("another name");
+            std::fs::hard_link(&first, site.path_of(format!("{folder}/{number}"))).expect("another name");
         }
     }
     (0..SOURCES).map(|number| format!("/in/{number}")).collect()

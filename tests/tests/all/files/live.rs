@@ -185,7 +185,7 @@ both_databases! {
         let seen = (&job["status"], &job["type"], &job["name"], &job["visibilityScope"]);
         assert_eq!(seen, (&json!("cancelled"), &json!("files.copy"), &json!("copy"), &json!("own")));
         assert!(job["inputSummary"]["source"].as_str().is_some_and(|source| source.ends_with("many")), "{job}");
-        assert!(!site.at("copy/many").exists());
+        assert!(!site.path_of("copy/many").exists());
         // The same by its job.
         let body = json!({ "source": "many", "destination": "/copy", "background": true });
         let id = api.post("/api/files/copy", body).await["operationId"].clone();
@@ -195,9 +195,9 @@ both_databases! {
         assert_eq!(api.act(&format!("/api/jobs/{id}/cancel")).await["ok"], true);
         assert_eq!(ended(&api, id).await["status"], "cancelled");
         assert_eq!(api.get("/api/files/operations").await, json!([]));
-        assert!(!site.at("copy/many").exists());
+        assert!(!site.path_of("copy/many").exists());
         assert_eq!(crate::files::site::temporaries(&site.root), Vec::<std::path::PathBuf>::new());
-        assert_eq!(std::fs::read_dir(site.at("many")).expect("it is there").count(), MANY / 1000);
+        assert_eq!(std::fs::read_dir(site.path_of("many")).expect("it is there").count(), MANY / 1000);
     }
 
     async fn previews_name_the_torrents_and_deletes_end_them(db: &TestDb) {
@@ -208,7 +208,7 @@ both_databases! {
             let mut seeding = torrent(number);
             seeding.state = TorrentState::Seeding;
             seeding.save_path = site.roots();
-            seeding.content_path = site.at(&seeding.name).display().to_string();
+            seeding.content_path = site.path_of(&seeding.name).display().to_string();
             site.write(format!("{}/film.mkv", seeding.name), "payload");
             fake.put(seeding);
         }
@@ -270,7 +270,7 @@ both_databases! {
             let body = json!({ "path": "torrent-3", "torrentAction": action });
             let reply = files_only.send("POST", "/api/files/delete", Some(&body)).await;
             assert_eq!(reply.status, 403, "{}", reply.text());
-            assert!(site.at("torrent-3/film.mkv").exists());
+            assert!(site.path_of("torrent-3/film.mkv").exists());
         }
         assert_eq!(removals().len(), 2);
     }

@@ -246,8 +246,8 @@ fn field<'a>(report: &'a str, name: &str) -> &'a str {
 
 async fn seek_in_a_browser(db: &qm_testkit::TestDb) {
     let (site, dir) = (Site::new(), tempfile::tempdir().expect("a temporary directory"));
-    film(&site.at("a film.webm"));
-    let size = std::fs::metadata(site.at("a film.webm"))
+    film(&site.path_of("a film.webm"));
+    let size = std::fs::metadata(site.path_of("a film.webm"))
         .expect("it was made")
         .len();
     assert!(size > 2 << 20, "{size} bytes are too few to seek in");
@@ -330,8 +330,8 @@ fn a_browser_seeks_in_a_video() {
 fn curl_and_ffprobe_read_a_stream() {
     database::run(Backend::Sqlite, async |db| {
         let site = Site::new();
-        film(&site.at("film.webm"));
-        let bytes = std::fs::read(site.at("film.webm")).expect("it was made");
+        film(&site.path_of("film.webm"));
+        let bytes = std::fs::read(site.path_of("film.webm")).expect("it was made");
         let server = TestServer::builder(db)
             .env("FILE_MANAGER_ROOTS", site.roots())
             .start()
@@ -411,7 +411,7 @@ both_databases! {
         // Its claims as we read them: what is changed in them is no longer signed.
         let now = qm_kernel::Ctx::system().now().ms();
         let somebody = server.user_id(Role::User);
-        let mine = site.at("mine.mkv");
+        let mine = site.path_of("mine.mkv");
         let says = |path: &str, user: &str, until: i64| token::ticket(&token::ticket_claims(&site.root, path, &mine, user, until));
         let (body, signature) = good.split_once('.').expect("body and signature");
         let foreign = |path: &str, user: &str, until: i64| {
@@ -468,13 +468,13 @@ both_databases! {
 
         let mut good = ticket(&admin, "film.mkv").await;
         // Written on while it is downloaded: it is the same file.
-        std::fs::OpenOptions::new().append(true).open(site.at("film.mkv")).and_then(|mut file| file.write_all(b", longer")).expect("our own file");
+        std::fs::OpenOptions::new().append(true).open(site.path_of("film.mkv")).and_then(|mut file| file.write_all(b", longer")).expect("our own file");
         assert_eq!(answer(&good).await, 200);
         let root = async |path: String| {
             let reply = admin.send("PUT", "/api/files/root", Some(&json!({ "path": path }))).await;
             assert_eq!(reply.status, 200, "{}", reply.text());
         };
-        root(site.at("folder").display().to_string()).await;
+        root(site.path_of("folder").display().to_string()).await;
         let reply = anybody.send("GET", &stream("film.mkv", &good), None).await;
         assert!(reply.status == 403 && !reply.text().contains("another film"), "{}", reply.text());
         root(site.roots()).await;
@@ -482,10 +482,10 @@ both_databases! {
         for replace in [true, false] {
             if replace {
                 site.write("new", "another film");
-                std::fs::rename(site.at("new"), site.at("film.mkv")).expect("our own file");
+                std::fs::rename(site.path_of("new"), site.path_of("film.mkv")).expect("our own file");
             } else {
                 // The number of the inode may be the one that became free.
-                std::fs::remove_file(site.at("film.mkv")).expect("our own file");
+                std::fs::remove_file(site.path_of("film.mkv")).expect("our own file");
                 site.write("film.mkv", "another film");
             }
             let reply = anybody.send("GET", &stream("film.mkv", &good), None).await;
@@ -504,7 +504,7 @@ both_databases! {
         let mut binary = Binary::start_with(dir.path(), db.url(), &env).await;
         let (api, anybody) = (binary.admin().await, binary.anonymous());
         let good = ticket(&api, "film.mkv").await;
-        let expired = token::ticket(&token::ticket_claims(&site.root, "/film%2Emkv", &site.at("film.mkv"), "u", 1));
+        let expired = token::ticket(&token::ticket_claims(&site.root, "/film%2Emkv", &site.path_of("film.mkv"), "u", 1));
         for (ticket, path, status) in [(&good, "film.mkv", 200), (&good, "other", 403), (&expired, "film.mkv", 401)] {
             for method in ["GET", "HEAD"] {
                 let reply = anybody.send(method, &stream(path, ticket), None).await;
@@ -512,7 +512,7 @@ both_databases! {
                 assert!(!reply.text().contains(ticket.as_str()), "{}", reply.text());
             }
         }
-        std::fs::remove_file(site.at("film.mkv")).expect("our own file");
+        std::fs::remove_file(site.path_of("film.mkv")).expect("our own file");
         assert_eq!(anybody.send("GET", &stream("film.mkv", &good), None).await.status, 404);
         let audit = api.get("/api/audit?pageSize=200").await.to_string();
         assert!(binary.stop().await.success());

@@ -82,7 +82,7 @@ async fn lead_through(api: &Api, site: &Site, bytes: &[u8]) {
     // To the trash and back, where it came from.
     let deleted = api.post("/api/files/delete", json!({ "pathRaw": raw })).await;
     assert_eq!(deleted["pathRaw"], json!(raw));
-    assert!(!site.at(&name).exists());
+    assert!(!site.path_of(&name).exists());
     let id = only_in_trash(api).await;
     let restored = api.post("/api/files/trash/restore", json!({ "id": id })).await;
     assert_eq!(restored["pathRaw"], json!(raw));
@@ -107,7 +107,7 @@ async fn lead_through(api: &Api, site: &Site, bytes: &[u8]) {
 
     // Moved into a folder whose own name is as bad, and out again under a name that is text.
     let folder = raw_name(&[b"in \xfe ", bytes].concat());
-    std::fs::create_dir(site.at(&folder)).expect("our own directory");
+    std::fs::create_dir(site.path_of(&folder)).expect("our own directory");
     let folder_raw = format!("/{}", percent(&[b"in \xfe ", bytes].concat()));
     api.post(
         "/api/files/move",

@@ -148,7 +148,7 @@ impl Target {
         let added = api
             .post(
                 "/api/torrents",
-                json!({ "magnet": magnet, "savePath": site.at("good") }),
+                json!({ "magnet": magnet, "savePath": site.path_of("good") }),
             )
             .await;
         let new = json!({ "name": "quiet", "url": "http://127.0.0.1:9/feed", "isEnabled": false });
@@ -156,11 +156,11 @@ impl Target {
         let rule = id(&api
             .post("/api/rss/rules", json!({ "feedId": feed, "name": "kept" }))
             .await);
-        let new = json!({ "name": "kept", "path": site.at("library"), "kind": "movie" });
+        let new = json!({ "name": "kept", "path": site.path_of("library"), "kind": "movie" });
         let library = id(&api.post("/api/media/libraries", new).await);
         // What was a directory when it was looked at is a link when it is used.
-        std::fs::rename(site.at("swapped"), site.at("was swapped")).expect("our own directory");
-        symlink(&site.canary, site.at("swapped")).expect("our own directory");
+        std::fs::rename(site.path_of("swapped"), site.path_of("was swapped")).expect("our own directory");
+        symlink(&site.canary, site.path_of("swapped")).expect("our own directory");
         Target {
             hash: added["hash"].as_str().expect("a hash").to_owned(),
             server,
@@ -227,10 +227,10 @@ fn populate(site: &Site) {
         ("dangling", "../root-canary/new"),
         ("in", "real"),
     ] {
-        symlink(to, site.at(link)).expect("our own directory");
+        symlink(to, site.path_of(link)).expect("our own directory");
     }
     let make = |name: &str, kind: FileType, device: u64| {
-        mknodat(CWD, site.at(name), kind, Mode::RUSR | Mode::WUSR, device)
+        mknodat(CWD, site.path_of(name), kind, Mode::RUSR | Mode::WUSR, device)
     };
     make("fifo", FileType::Fifo, 0).expect("anybody may make a FIFO");
     make("socket", FileType::Socket, 0).expect("anybody may make a socket");
@@ -259,7 +259,7 @@ both_databases! {
         for row in ROWS {
             let more = NO_DIRECTORIES.iter().filter(|_| row.judges_kind);
             for place in LEAD_OUT.iter().chain(more) {
-                let reply = target.send(row, &target.site.at(place)).await;
+                let reply = target.send(row, &target.site.path_of(place)).await;
                 let is_refused = matches!(reply.status, 400 | 403);
                 let said = if is_refused { complaint(&reply).err() } else { Some("not refused".to_owned()) };
                 let said = said.or(sung(&reply)).or_else(|| {
@@ -274,7 +274,7 @@ both_databases! {
         assert!(wrong.is_empty(), "{wrong:#?}");
         // An import leaves such rows out.
         let rules: Vec<Value> = LEAD_OUT.iter().map(|place| json!({
-            "name": place, "savePath": target.site.at(place), "feed": { "url": "http://127.0.0.1:9/feed" },
+            "name": place, "savePath": target.site.path_of(place), "feed": { "url": "http://127.0.0.1:9/feed" },
         })).collect();
         let bundle = json!({ "kind": "quartermaster.rss-export", "version": 1, "rules": rules });
         let done = api.post("/api/rss/rules-import", bundle).await;
@@ -291,13 +291,13 @@ both_databases! {
     async fn what_is_kept_is_where_a_link_inside_the_roots_leads(db: &TestDb) {
         let target = Target::start(db).await;
         let api = target.server.admin();
-        let made = api.post("/api/categories", json!({ "name": "kept", "savePath": target.site.at("in/new") })).await;
-        assert_eq!(made["savePath"], json!(target.site.at("real/new")), "{made}");
+        let made = api.post("/api/categories", json!({ "name": "kept", "savePath": target.site.path_of("in/new") })).await;
+        assert_eq!(made["savePath"], json!(target.site.path_of("real/new")), "{made}");
         // What was kept is judged again when a client is to be told: by then it is a link.
-        let rule = json!({ "savePath": target.site.at("real/new") });
+        let rule = json!({ "savePath": target.site.path_of("real/new") });
         let kept = api.patch(&format!("/api/rss/rules/{}", target.rule), rule).await;
-        assert_eq!(kept["savePath"], json!(target.site.at("real/new")), "{kept}");
-        symlink(&target.site.canary, target.site.at("real/new")).expect("our own directory");
+        assert_eq!(kept["savePath"], json!(target.site.path_of("real/new")), "{kept}");
+        symlink(&target.site.canary, target.site.path_of("real/new")).expect("our own directory");
         let body = json!({
             "magnet": "magnet:?xt=urn:btih:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "savePath": made["savePath"],
         });

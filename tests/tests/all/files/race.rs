@@ -187,7 +187,7 @@ async fn change(api: Api, site: Arc<Site>, tally: Arc<Tally>) {
             &api,
             "POST",
             "/api/files/ensure-dir",
-            Some(&json!({ "path": site.at("victim/folder/deep") })),
+            Some(&json!({ "path": site.path_of("victim/folder/deep") })),
         )
         .await;
         site.write("tree/a/b", "inside");
@@ -200,7 +200,7 @@ async fn change(api: Api, site: Arc<Site>, tally: Arc<Tally>) {
 
 /// The folder that is swapped as the Default Root Path itself: every path begins there, and so does a trash.
 async fn rooted_in_the_swap(api: &Api, site: &Site, round: u64, done: &AtomicU64) {
-    let root = json!({ "path": site.at("victim") });
+    let root = json!({ "path": site.path_of("victim") });
     Tally::add(done, ask(api, "PUT", "/api/files/root", Some(&root)).await);
     for path in ["/api/files", "/api/files/root", "/api/files/download?path=secret"] {
         ask(api, "GET", path, None).await;
@@ -279,11 +279,11 @@ async fn race(server: &TestServer, site: Arc<Site>) {
     for file in ["file", "secret", "tree/a/b"] {
         site.write(file, "inside");
     }
-    symlink(&site.canary, site.at("swap")).expect("our own directory");
+    symlink(&site.canary, site.path_of("swap")).expect("our own directory");
     let before = tree(&site.canary);
     let tally = Arc::new(Tally::default());
     let swapper = {
-        let (victim, swap, tally) = (site.at("victim"), site.at("swap"), tally.clone());
+        let (victim, swap, tally) = (site.path_of("victim"), site.path_of("swap"), tally.clone());
         std::thread::spawn(move || swap_all_the_time(victim.as_ref(), swap.as_ref(), &tally))
     };
     let readers = [

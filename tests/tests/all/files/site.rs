@@ -53,7 +53,7 @@ impl Site {
     }
 
     /// Where a path below the root really is.
-    pub fn at(&self, rel: impl AsRef<Path>) -> PathBuf {
+    pub fn path_of(&self, rel: impl AsRef<Path>) -> PathBuf {
         self.root.join(rel)
     }
 
@@ -64,18 +64,18 @@ impl Site {
 
     /// Makes a file with the directories above it.
     pub fn write(&self, rel: impl AsRef<Path>, content: impl AsRef<[u8]>) {
-        let path = self.at(rel);
+        let path = self.path_of(rel);
         let above = path.parent().expect("a path below the root");
         std::fs::create_dir_all(above).expect("our own directory");
         std::fs::write(path, content).expect("our own directory");
     }
 
     pub fn folder(&self, rel: &str) {
-        std::fs::create_dir_all(self.at(rel)).expect("our own directory");
+        std::fs::create_dir_all(self.path_of(rel)).expect("our own directory");
     }
 
     pub fn read(&self, rel: impl AsRef<Path>) -> Option<String> {
-        std::fs::read_to_string(self.at(rel)).ok()
+        std::fs::read_to_string(self.path_of(rel)).ok()
     }
 
     /// For `FILE_MANAGER_ROOTS`.

@@ -87,7 +87,7 @@ async fn refusal(api: &Api, method: &str, path: &str, body: Option<&Value>) -> (
 }
 
 /// The next message of an event; others are passed over.
-async fn told(socket: &mut Ws, event: &str) -> Value {
+async fn next_message(socket: &mut Ws, event: &str) -> Value {
     socket
         .until(event, |name, data| (name == event).then(|| data.clone()))
         .await
@@ -477,11 +477,11 @@ both_databases! {
         let mut admin = Ws::connect(&server.admin()).await;
         let mut reader = Ws::connect(&server.user(Role::ReadOnly)).await;
         for socket in [&mut admin, &mut reader] {
-            told(socket, "auth:ok").await;
+            next_message(socket, "auth:ok").await;
         }
         let guarded = submit(&server, doing(GUARDED, "complete")).await;
         for event in ["jobs.created", "jobs.queued", "jobs.started", "jobs.completed"] {
-            let heard = told(&mut admin, event).await;
+            let heard = next_message(&mut admin, event).await;
             assert_eq!(heard["jobId"], json!(guarded), "{event}");
         }
         let open = submit(&server, doing(OPEN, "progress")).await;
@@ -490,7 +490,7 @@ both_databases! {
             ("jobs.created", "queued", 0), ("jobs.queued", "queued", 0), ("jobs.started", "running", 0),
             ("jobs.phase_changed", "running", 25), ("jobs.completed", "completed", 100),
         ] {
-            let heard = told(&mut reader, event).await;
+            let heard = next_message(&mut reader, event).await;
             let seen = (&heard["jobId"], &heard["type"], &heard["status"], &heard["progress"]);
             assert_eq!(seen, (&json!(open), &json!(OPEN), &json!(status), &json!(progress)), "{event}");
             assert_eq!(keys(&heard), words(
@@ -498,23 +498,23 @@ both_databases! {
             ));
         }
         let failed = submit(&server, doing(OPEN, "fail")).await;
-        let heard = told(&mut reader, "jobs.failed").await;
+        let heard = next_message(&mut reader, "jobs.failed").await;
         assert_eq!((&heard["jobId"], &heard["errorCode"], &heard["message"]), (&json!(failed), &json!("broken"), &json!("it broke, token=[redacted]")));
         server.admin().act(&format!("/api/jobs/{failed}/retry")).await;
-        assert_eq!(told(&mut reader, "jobs.retrying").await["status"], "retrying");
+        assert_eq!(next_message(&mut reader, "jobs.retrying").await["status"], "retrying");
         let long = submit(&server, doing(OPEN, "obey")).await;
         once(&server.admin(), &long, &["running"]).await;
         server.admin().act(&format!("/api/jobs/{long}/cancel")).await;
         for event in ["jobs.cancelling", "jobs.cancelled"] {
-            assert_eq!(told(&mut reader, event).await["jobId"], json!(long));
+            assert_eq!(next_message(&mut reader, event).await["jobId"], json!(long));
         }
         let patient = submit(&server, doing(OPEN, "pause")).await;
         once(&server.admin(), &patient, &["running"]).await;
         server.admin().act(&format!("/api/jobs/{patient}/pause")).await;
-        assert_eq!(told(&mut reader, "jobs.paused").await["jobId"], json!(patient));
+        assert_eq!(next_message(&mut reader, "jobs.paused").await["jobId"], json!(patient));
         server.admin().act(&format!("/api/jobs/{patient}/resume")).await;
-        assert_eq!(told(&mut reader, "jobs.resumed").await["jobId"], json!(patient));
+        assert_eq!(next_message(&mut reader, "jobs.resumed").await["jobId"], json!(patient));
         let parent = submit(&server, doing(OPEN, "child")).await;
-        assert_eq!(told(&mut reader, "jobs.child_created").await["parentJobId"], json!(parent));
+        assert_eq!(next_message(&mut reader, "jobs.child_created").await["parentJobId"], json!(parent));
     }
 }

@@ -307,7 +307,7 @@ async fn followed(admin: &Api, hash: &str) -> Value {
 }
 
 /// The number of entries in each rule's log, in the order of the rules, once no run is left to do.
-async fn told(admin: &Api, db: &Db, rules: &[String; 3]) -> Vec<Value> {
+async fn count_log_entries(admin: &Api, db: &Db, rules: &[String; 3]) -> Vec<Value> {
     until_true("the rules to have run", || async {
         let mut tx = db.begin_read().await.expect("a database");
         value!(&mut tx, i64, RUNS).await.expect("runs") == 0
@@ -423,7 +423,7 @@ async fn each_stage_once_wherever_the_server_is_killed(db: &TestDb, client: &Cli
         outside.were_asked(at, point, outside.media_server.passed() - before);
         let expected = [at + 1, (at + 1) * EPISODES, 0].map(|count| json!(count));
         assert_eq!(
-            told(&admin, &stored, &made.rules).await,
+            count_log_entries(&admin, &stored, &made.rules).await,
             expected,
             "killed at {point:?}"
         );

@@ -17,7 +17,7 @@ use qm_testkit::{Api, TestDb};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{FROZEN, Place, at, on_postgres, open, takes_over};
+use super::{FROZEN, Place, api_on, on_postgres, open, takes_over};
 
 /// Variable that tells a process of this program that it is a node, and at which event it stops and waits.
 const HOLDS_AT: &str = "QM_TEST_NODE_HOLDS_AT";
@@ -144,7 +144,7 @@ fn lost_while_it_consumes(loss: Loss) {
         }
         let since = Instant::now();
         takes_over(&second, since, "lost while it consumed").await;
-        let admin = at(&second, &admin);
+        let admin = api_on(&second, &admin);
         let mut told = publish_all(admin.clone(), "late").await;
         assert_eq!(told.len(), EVENTS, "the other node takes them all");
         if loss == Loss::Frozen {

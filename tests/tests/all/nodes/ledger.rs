@@ -9,7 +9,7 @@ use qm_testkit::wait::{until, until_true};
 use qm_testkit::{Api, TestDb};
 use tokio::time::{Instant, sleep};
 
-use super::{FROZEN, Place, at, on_postgres, open, takes_over};
+use super::{FROZEN, Place, api_on, on_postgres, open, takes_over};
 
 const TORRENTS: usize = 5;
 /// Take-overs by a kill, one after another.
@@ -114,7 +114,7 @@ impl Counted {
         assert_eq!(moved(rows), counted, "the torrents' rows");
         assert_eq!(value!(&mut tx, i64, ENGINES).await.expect("a count"), 1);
         drop(tx);
-        let admin = at(&self.active, &self.admin);
+        let admin = api_on(&self.active, &self.admin);
         let shown = admin.get("/api/dashboard/summary").await;
         assert_eq!(shown["totalDownloaded"], counted.downloaded, "{shown}");
         assert_eq!(shown["totalUploaded"], counted.uploaded, "{shown}");

@@ -119,7 +119,7 @@ pub fn on_postgres(body: impl AsyncFnOnce(&TestDb)) {
 }
 
 /// The same account, asking another server.
-pub fn at(server: &Binary, api: &Api) -> Api {
+pub fn api_on(server: &Binary, api: &Api) -> Api {
     server.anonymous().with_token(Some(api.token().to_owned()))
 }
 

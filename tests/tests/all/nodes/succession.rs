@@ -15,7 +15,7 @@ use qm_testkit::{Api, TestDb};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{BOUND, FROZEN, KEYS, Place, Two, at, on_postgres, open, takes_over};
+use super::{BOUND, FROZEN, KEYS, Place, Two, api_on, on_postgres, open, takes_over};
 
 const JOBS: usize = 100;
 /// Changes before the kill.
@@ -62,7 +62,7 @@ fn one_is_active_and_the_other_says_so_and_waits_for_its_turn() {
             ),
             (&json!("standby"), &json!("standby"), &json!(true), &json!(503))
         );
-        let known = at(&second, &admin);
+        let known = api_on(&second, &admin);
         for (method, path) in [
             ("GET", "/api/engines"),
             ("GET", "/api/system/health"),
@@ -125,7 +125,7 @@ fn one_is_active_and_the_other_says_so_and_waits_for_its_turn() {
         let again = there.active(db).await;
         assert_eq!(again.ready().await, Some(200));
         eprintln!("a killed node was back after {:?}", since.elapsed());
-        let health = at(&again, &admin).get("/api/system/health").await;
+        let health = api_on(&again, &admin).get("/api/system/health").await;
         assert_eq!(health["node"]["term"], 3);
     });
 }
@@ -193,7 +193,7 @@ fn a_killed_node_is_succeeded_without_losing_or_doubling_anything() {
             assert!(!made.is_empty(), "it was killed in the middle");
             told.extend(made);
         }
-        let admin = at(&second, &admin);
+        let admin = api_on(&second, &admin);
         for number in 0..20 {
             told.push(
                 make_key(&admin, &format!("later {number}"))
@@ -361,7 +361,7 @@ fn a_node_that_wakes_up_after_its_succession_does_nothing() {
             })
             .collect();
         takes_over(&second, since, "frozen").await;
-        let admin = at(&second, &admin);
+        let admin = api_on(&second, &admin);
         until_true("the torrent to be listed again", || seen(&admin)).await;
         let frozen = std::env::var("QM_FROZEN_SECS")
             .ok()

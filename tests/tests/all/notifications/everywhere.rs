@@ -440,7 +440,7 @@ async fn line(admin: &Api, rule: &str, hash: &str) -> Option<Value> {
 }
 
 /// The number of entries in the inbox that tell of a download.
-async fn told(admin: &Api, name: &str) -> usize {
+async fn count_notices(admin: &Api, name: &str) -> usize {
     let page = admin.get("/api/account/notifications/inbox?pageSize=200").await;
     let items = page["items"].as_array().expect("items");
     let tells = |item: &&Value| item["title"].as_str().is_some_and(|title| title.contains(name));
@@ -501,7 +501,11 @@ async fn came_once(
         "{point:?}"
     );
     assert!(sample.is_in(&away), "{point:?}: its data is there");
-    assert_eq!(told(admin, name).await, 1, "{point:?}: one row in the inbox");
+    assert_eq!(
+        count_notices(admin, name).await,
+        1,
+        "{point:?}: one row in the inbox"
+    );
     // An event is for who listens: one whose server dies first is in the inbox all the same.
     assert!(world.heard.count(name) <= 1, "{point:?}: one event");
     if matches!(point, Point::Event | Point::Never) {

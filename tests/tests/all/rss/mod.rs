@@ -24,12 +24,12 @@ every_generation! { qbittorrent: a_feed_becomes_a_torrent_of_qbittorrent }
 every_generation! { rtorrent: a_feed_becomes_a_torrent_of_rtorrent }
 
 async fn a_feed_becomes_a_torrent_of_qbittorrent(db: &TestDb, program: &Program) {
-    let client = Qbittorrent::of(program).await;
+    let client = Qbittorrent::start_program(program).await;
     follow(db, "webapi_client.wasm", "webapi_client", client.config()).await;
 }
 
 async fn a_feed_becomes_a_torrent_of_rtorrent(db: &TestDb, program: &Program) {
-    let client = Rtorrent::of(program, Mode::Tcp).await;
+    let client = Rtorrent::start_program(program, Mode::Tcp).await;
     follow(db, "scgi_client.wasm", "scgi_client", client.config()).await;
 }
 

@@ -28,7 +28,7 @@ async fn upload(api: &Api, engine: &str, sample: &Sample) -> Value {
 
 /// A server with an rTorrent: the client, the server, its administrator and the engine's id.
 async fn with_rtorrent(db: &TestDb, program: &Program) -> (Rtorrent, TestServer, Api, String) {
-    let client = Rtorrent::of(program, Mode::Tcp).await;
+    let client = Rtorrent::start_program(program, Mode::Tcp).await;
     let server = TestServer::builder(db)
         .plugins(&["scgi_client.wasm"])
         .start()
@@ -46,7 +46,7 @@ every_generation! { rtorrent:
 }
 
 async fn qbittorrent_takes_every_format(db: &TestDb, program: &Program) {
-    let client = Qbittorrent::of(program).await;
+    let client = Qbittorrent::start_program(program).await;
     let server = TestServer::builder(db)
         .plugins(&["webapi_client.wasm"])
         .start()

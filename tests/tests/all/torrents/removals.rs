@@ -74,7 +74,7 @@ async fn removed(db: &TestDb, client: Client) {
                 std::fs::write(&top, "0123456789").expect("our own directory");
             }
             std::fs::write(at.join("beside.txt"), "not the torrent's").expect("our own directory");
-            one(&api, &engine, &at, named_by_bytes(name, folder)).await;
+            add_and_remove(&api, &engine, &at, named_by_bytes(name, folder)).await;
             let left = files(&at);
             assert_eq!(
                 left,
@@ -89,7 +89,7 @@ async fn removed(db: &TestDb, client: Client) {
 }
 
 /// Adds a torrent and removes it with its data.
-async fn one(api: &Api, engine: &str, at: &Path, (metainfo, hash): (Vec<u8>, String)) {
+async fn add_and_remove(api: &Api, engine: &str, at: &Path, (metainfo, hash): (Vec<u8>, String)) {
     let place = at.display().to_string();
     let fields = [("engineId", engine), ("savePath", place.as_str())];
     let file = ("file", "x.torrent", metainfo.as_slice());

@@ -105,7 +105,7 @@ impl Findings {
 }
 
 /// The body of a failure: a text with the reason phrase, and nothing else.
-fn told(reply: &Reply, status: u16, phrase: &str) -> Result<(), String> {
+fn check_failure_body(reply: &Reply, status: u16, phrase: &str) -> Result<(), String> {
     let body = body_of(reply, status)?;
     let message = body["message"].as_str().filter(|text| !text.is_empty());
     let wanted = json!({ "message": message, "error": phrase, "statusCode": status, "code": body["code"] });
@@ -195,7 +195,7 @@ both_databases! {
             let path = operation.target();
             for body in ["{", "{\"a\":", "[]", "[{}]", "\"text\"", "7", "null", "true", "{}{}", "\u{0}", "{\"a\":\"\\ud800\"}"] {
                 let reply = send(&api, operation, &path, Some(body.to_owned())).await;
-                findings.check(&format!("{} with {body:?}", row.route), told(&reply, 400, "Bad Request"));
+                findings.check(&format!("{} with {body:?}", row.route), check_failure_body(&reply, 400, "Bad Request"));
             }
         }
         findings.none();
@@ -271,7 +271,7 @@ both_databases! {
             let body = target.good(row).map(|body| body.to_string());
             let reply = send(&api, &operation, &operation.target(), body).await;
             if unknown.status == 404 {
-                findings.check(row.route, told(&reply, 404, "Not Found"));
+                findings.check(row.route, check_failure_body(&reply, 404, "Not Found"));
             } else {
                 findings.expect(row.route, reply.status == unknown.status, &reply);
             }

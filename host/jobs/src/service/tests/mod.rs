@@ -169,7 +169,7 @@ impl House {
             let _ = qm_db::exec!(&mut tx, ADD_USER, user).await.unwrap();
         }
         tx.commit().await.unwrap();
-        Self::over(db, Hands::at(START_MS), Arc::default(), pace())
+        Self::over(db, Hands::starting_at(START_MS), Arc::default(), pace())
     }
 
     /// Another worker on the same database, with the same clock.

@@ -10,7 +10,7 @@ use super::bulk::{ids, shelf};
 use crate::testing::House;
 
 /// Values of a list, of each entry one field.
-fn told(list: &Value, field: &str) -> Vec<Value> {
+fn values_of(list: &Value, field: &str) -> Vec<Value> {
     let list = list.as_array().unwrap();
     list.iter().map(|entry| entry[field].clone()).collect()
 }
@@ -58,18 +58,18 @@ db_test! {
         }
         assert_eq!(site.get("/items?search=trailer").await["total"], 0);
         let ox = site.get(&format!("/items/{}", known["films/Amber Ox (2013)/Amber Ox (2013).mkv"])).await;
-        assert_eq!(told(&ox["extras"], "type"), ["featurette", "sample", "trailer"], "{ox}");
+        assert_eq!(values_of(&ox["extras"], "type"), ["featurette", "sample", "trailer"], "{ox}");
         assert_eq!(ox["extras"][2], json!({
             "id": ox["extras"][2]["id"], "type": "trailer", "name": "Amber Ox (2013)-trailer.mkv", "size": "5", "season": null,
             "path": site.path("films/Amber Ox (2013)/Amber Ox (2013)-trailer.mkv"),
         }));
         let boat = site.get(&format!("/items/{}", known["films/Boat (2001).mkv"])).await;
-        assert_eq!(told(&boat["extras"], "name"), ["Boat (2001)-trailer.mkv"]);
+        assert_eq!(values_of(&boat["extras"], "name"), ["Boat (2001)-trailer.mkv"]);
         let cat = site.get(&format!("/items/{}", known["films/Cat (2002).mkv"])).await;
         assert_eq!(cat["extras"], json!([]), "that of another film");
         let show = site.show_of("Alder").await;
-        assert_eq!(told(&show["extras"], "type"), ["extra", "trailer"], "{show}");
-        assert_eq!(told(&show["extras"], "season"), [json!(1), Value::Null]);
+        assert_eq!(values_of(&show["extras"], "type"), ["extra", "trailer"], "{show}");
+        assert_eq!(values_of(&show["extras"], "season"), [json!(1), Value::Null]);
         assert_eq!(show["show"]["episodeCount"], 1);
         // What is gone is shown no more, what changed is.
         std::fs::remove_file(site.path("films/Amber Ox (2013)/sample.mkv")).unwrap();
@@ -77,7 +77,7 @@ db_test! {
         let done = scanned(&site.house, &made[0]).await;
         assert_eq!((&done["extras"], &done["skipped"], &done["scanned"]), (&json!(3), &json!(3), &json!(3)), "{done}");
         let ox = site.get(&format!("/items/{}", known["films/Amber Ox (2013)/Amber Ox (2013).mkv"])).await;
-        assert_eq!(told(&ox["extras"], "type"), ["featurette", "trailer"]);
+        assert_eq!(values_of(&ox["extras"], "type"), ["featurette", "trailer"]);
         assert_eq!(ox["extras"][1]["size"], "9");
         site.house.stops().await;
     }
@@ -90,8 +90,8 @@ db_test! {
         let ox = site.only_item().await;
         assert_eq!((&ox["title"], &ox["year"]), (&json!("Amber Ox"), &json!(2013)));
         assert_eq!(ox["path"], site.path(files[0]));
-        assert_eq!(told(&ox["versions"], "label"), ["1080p", "Director's Cut"], "{ox}");
-        assert_eq!(told(&ox["versions"], "path"), [site.path(files[0]), site.path(files[1])]);
+        assert_eq!(values_of(&ox["versions"], "label"), ["1080p", "Director's Cut"], "{ox}");
+        assert_eq!(values_of(&ox["versions"], "path"), [site.path(files[0]), site.path(files[1])]);
         assert_eq!((&ox["parts"], ox["files"].as_array().unwrap().len()), (&json!([]), 2));
         assert_eq!(site.get("/dashboard").await["libraries"][0]["itemCount"], 1);
         // The first one goes: the other one takes its place, and the item stays.
@@ -101,21 +101,21 @@ db_test! {
         scanned(&site.house, &made[0]).await;
         let now = site.only_item().await;
         assert_eq!((&now["id"], &now["locked"], &now["path"]), (&ox["id"], &json!(true), &json!(site.path(files[1]))));
-        assert_eq!(told(&now["versions"], "label"), ["Director's Cut"]);
+        assert_eq!(values_of(&now["versions"], "label"), ["Director's Cut"]);
         site.house.file("films/Amber Ox (2013)/Amber.Ox.2013.2160p.WEB-DL.x265-GRP.mkv", 7);
         scanned(&site.house, &made[0]).await;
         let now = site.only_item().await;
-        assert_eq!(told(&now["versions"], "label"), ["Director's Cut", "2160p WEB-DL"]);
-        assert_eq!(told(&now["versions"], "resolution"), [Value::Null, json!("2160p")]);
+        assert_eq!(values_of(&now["versions"], "label"), ["Director's Cut", "2160p WEB-DL"]);
+        assert_eq!(values_of(&now["versions"], "resolution"), [Value::Null, json!("2160p")]);
         // All of it goes when its folder does.
         std::fs::remove_dir_all(site.path("films/Amber Ox (2013)")).unwrap();
         site.house.file("films/Boat (2001)/CD2/Boat.avi", 1);
         site.house.file("films/Boat (2001)/CD1/Boat.avi", 1);
         scanned(&site.house, &made[0]).await;
         let boat = site.only_item().await;
-        assert_eq!(told(&boat["parts"], "number"), [1, 2], "{boat}");
-        assert_eq!(told(&boat["parts"], "path"), [site.path("films/Boat (2001)/CD1/Boat.avi"), site.path("films/Boat (2001)/CD2/Boat.avi")]);
-        assert_eq!(told(&boat["versions"], "path").len(), 1, "parts are no versions");
+        assert_eq!(values_of(&boat["parts"], "number"), [1, 2], "{boat}");
+        assert_eq!(values_of(&boat["parts"], "path"), [site.path("films/Boat (2001)/CD1/Boat.avi"), site.path("films/Boat (2001)/CD2/Boat.avi")]);
+        assert_eq!(values_of(&boat["versions"], "path").len(), 1, "parts are no versions");
         std::fs::remove_dir_all(site.path("films/Boat (2001)/CD1")).unwrap();
         scanned(&site.house, &made[0]).await;
         let rest = site.only_item().await;
@@ -133,8 +133,8 @@ db_test! {
         assert_eq!(page["total"], 2, "{page}");
         let mut items = page["items"].as_array().unwrap().clone();
         items.sort_by_key(|item| item["episode"].as_i64());
-        assert_eq!(told(&items[0]["parts"], "number"), [1, 2]);
-        assert_eq!(told(&items[1]["versions"], "label"), ["1080p", "720p"]);
+        assert_eq!(values_of(&items[0]["parts"], "number"), [1, 2]);
+        assert_eq!(values_of(&items[1]["versions"], "label"), ["1080p", "720p"]);
         assert_eq!(site.show_of("Alder").await["show"]["episodeCount"], 2);
         site.house.stops().await;
     }
@@ -178,7 +178,7 @@ db_test! {
             for (item, folder) in moved.iter().zip(["other/Cat (2002)", "other/Dog (2003)/Dog (2003)"]) {
                 let item = site.get(&format!("/items/{item}")).await;
                 let paths = ["4K", "720p"].map(|label| site.path(&format!("{folder} - {label}.mkv")));
-                assert_eq!(told(&item["versions"], "path"), paths, "{is_scanned} {item}");
+                assert_eq!(values_of(&item["versions"], "path"), paths, "{is_scanned} {item}");
                 assert_eq!(item["extras"].as_array().unwrap().len(), usize::from(is_scanned || folder.contains("Dog")), "{item}");
             }
         }
@@ -198,7 +198,7 @@ db_test! {
         let page = site.get("/items").await;
         assert_eq!(page["total"], 2, "{page}");
         let ox = site.get(&format!("/items/{}", known[files[0]])).await;
-        assert_eq!(told(&ox["versions"], "label"), ["1080p", "4K"]);
+        assert_eq!(values_of(&ox["versions"], "label"), ["1080p", "4K"]);
         site.house.stops().await;
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::Site;
 use super::bulk::{ids, shelf};
 use crate::testing::audited;
-use crate::testing::teller::{said, silent};
+use crate::testing::teller::{answer_of, silent};
 
 pub(super) const FILM: &str = "films/Ebb.2003.1080p.mkv";
 pub(super) const EPISODE: &str = "tv/The Wire/Season 1/The.Wire.S01E02.mkv";
@@ -43,7 +43,7 @@ impl Site {
 }
 
 pub(super) fn ebb(provider: &str) -> Told {
-    said(provider, |ebb| {
+    answer_of(provider, |ebb| {
         ebb.title = Some("Ebb".to_owned());
         ebb.overview = Some("The sea goes.".to_owned());
         ebb.release_date = Some("2003-05-04".to_owned());
@@ -99,7 +99,7 @@ db_test! {
         let stored = json!({ "provider": "provider_a", "matched": true });
         assert!(noted.len() == 2 && noted.iter().any(|(_, told)| *told == stored), "{noted:?}");
         // Another answer takes the place of this one.
-        site.house.around.teller.will_say(said("provider_b", |b| b.overview = Some("Other.".to_owned())));
+        site.house.around.teller.will_say(answer_of("provider_b", |b| b.overview = Some("Other.".to_owned())));
         let (_, other) = site.fetches(&film).await;
         assert_eq!((&other["overview"], &other["runtime"], &other["cast"], &other["title"]), (&json!("Other."), &Value::Null, &json!([]), &json!("Ebb")));
         assert_eq!(other["fieldSources"], json!({ "overview": "provider_b", "title": "local", "year": "local" }));
@@ -126,14 +126,14 @@ db_test! {
         assert_eq!(site.fetches(&film).await.0, 502);
         assert_eq!(site.metadata(&film).await, told);
         // One answers, and the other's words of before stay where it has none.
-        let b = said("provider_b", |b| b.overview = Some("By b.".to_owned()));
+        let b = answer_of("provider_b", |b| b.overview = Some("By b.".to_owned()));
         teller.will_say(Told { silent: vec![silent("provider_a")], ..b });
         let (_, both) = site.fetches(&film).await;
         assert_eq!((&both["overview"], &both["runtime"], &both["genres"]), (&json!("By b."), &json!(98), &json!(["Drama"])), "{both}");
         assert_eq!((&both["fieldSources"]["overview"], &both["fieldSources"]["runtime"]), (&json!("provider_b"), &json!("provider_a")));
         // Of another film nothing is kept, whoever is silent.
         site.admin("POST", &format!("{film}/match"), Some(json!({ "title": "Flow", "year": 2010 }))).await;
-        let b = said("provider_b", |b| b.title = Some("Flow".to_owned()));
+        let b = answer_of("provider_b", |b| b.title = Some("Flow".to_owned()));
         teller.will_say(Told { silent: vec![silent("provider_a")], ..b });
         let (_, flow) = site.fetches(&film).await;
         assert_eq!((&flow["title"], &flow["year"], &flow["runtime"]), (&json!("Flow"), &json!(2010), &Value::Null), "{flow}");
@@ -183,7 +183,7 @@ db_test! {
         let show = site.get(&format!("/shows/by-key?key={key}")).await["id"].as_str().unwrap().to_owned();
         let (status, _) = site.admin("PATCH", &format!("/shows/{show}/identity"), Some(json!({ "providerAId": "1438" }))).await;
         assert_eq!(status, 200);
-        site.house.around.teller.will_say(said("universal", |told| {
+        site.house.around.teller.will_say(answer_of("universal", |told| {
             told.title = Some("The Detail".to_owned());
             told.original_title = Some("The Wire".to_owned());
             told.field_sources = [("title", "provider_b"), ("originalTitle", "provider_a")].map(|(field, by)| (field.to_owned(), by.to_owned())).into();

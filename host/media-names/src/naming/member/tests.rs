@@ -4,7 +4,7 @@ use super::*;
 
 /// Files of one directory, each with its label and its part, by what they have in common.
 fn grouped(folder: &str, names: &[&str], kind: Kind) -> Vec<Vec<(String, Option<String>, Option<i64>)>> {
-    let beside = Beside::of(folder, names.iter().copied());
+    let beside = Beside::read_names(folder, names.iter().copied());
     let mut groups: Vec<(Option<String>, Vec<_>)> = Vec::new();
     for name in names {
         let path = if folder.is_empty() {

@@ -121,7 +121,7 @@ impl<'a> Index<'a> {
         for item in news {
             self.room
                 .triggers
-                .fire(&mut tx, "media.detected", &self.told(item))
+                .fire(&mut tx, "media.detected", &self.facts_of(item))
                 .await?;
         }
         tx.commit().await?;
@@ -399,7 +399,7 @@ impl<'a> Index<'a> {
             .map_err(|error| JobError::new("names", error.to_string()))?)
     }
 
-    fn told(&self, item: &NewItem) -> Map<String, Value> {
+    fn facts_of(&self, item: &NewItem) -> Map<String, Value> {
         let told = json!({
             "name": item.facts.title, "title": item.facts.title, "mediaType": item.facts.media_type,
             "year": item.facts.year, "season": item.facts.season, "episode": item.facts.episode,

@@ -40,7 +40,7 @@ impl<'a> Index<'a> {
         }
         let lost: Vec<Trace> = went.iter().map(trace_of).collect();
         let mut found: Vec<Trace> = came.iter().map(|(_, file)| seen_trace(file)).collect();
-        let mut pairs = Pairs::of(&lost, &found);
+        let mut pairs = Pairs::find(&lost, &found);
         let doubtful = pairs.doubtful(&lost, &found);
         if !doubtful.is_empty() {
             let files = doubtful.iter().take(MOST_COMPARED).map(|at| (*at, came[*at].1));

@@ -28,11 +28,11 @@ const ENGINE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Events that the watches publish.
 pub const EVENTS: &[EventSpec] = &[
-    EventSpec::of::<storage::StorageWarning>(),
-    EventSpec::of::<storage::StorageCritical>(),
-    EventSpec::of::<storage::StorageRecovered>(),
-    EventSpec::of::<engines::ProviderOffline>(),
-    EventSpec::of::<engines::ProviderRecovered>(),
+    EventSpec::for_event::<storage::StorageWarning>(),
+    EventSpec::for_event::<storage::StorageCritical>(),
+    EventSpec::for_event::<storage::StorageRecovered>(),
+    EventSpec::for_event::<engines::ProviderOffline>(),
+    EventSpec::for_event::<engines::ProviderRecovered>(),
 ];
 
 /// Sources of the watches, and the database for their events.
