@@ -221,7 +221,7 @@ impl TorrentList for FakeList {
         self.entries.len()
     }
 
-    fn at(&self, position: usize) -> Option<Listed<'_>> {
+    fn entry_at(&self, position: usize) -> Option<Listed<'_>> {
         let entry = self.entries.get(position)?;
         Some(Listed {
             torrent: &entry.torrent,
@@ -234,7 +234,7 @@ impl TorrentList for FakeList {
             .entries
             .iter()
             .position(|entry| &*entry.torrent.hash == hash)?;
-        self.at(position)
+        self.entry_at(position)
     }
 }
 

@@ -27,7 +27,7 @@ pub trait TorrentList: Send + Sync {
     }
 
     /// The torrents in the client's order, from 0. One that did not change between two lists is the same value in memory.
-    fn at(&self, position: usize) -> Option<Listed<'_>>;
+    fn entry_at(&self, position: usize) -> Option<Listed<'_>>;
 
     /// A torrent by its lower-case hash.
     fn find(&self, hash: &str) -> Option<Listed<'_>>;

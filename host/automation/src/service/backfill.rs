@@ -171,10 +171,10 @@ impl Automation {
         let looked = PASSES.run(move |_| {
             let mut found = Vec::new();
             for position in 0..list.len() {
-                let Some(now_listed) = list.at(position) else {
+                let Some(now_listed) = list.entry_at(position) else {
                     break;
                 };
-                let then = before.as_ref().and_then(|before| before.at(position));
+                let then = before.as_ref().and_then(|before| before.entry_at(position));
                 if then.is_some_and(|then| std::ptr::eq(then.torrent, now_listed.torrent)) {
                     continue;
                 }

@@ -76,7 +76,7 @@ fn judge(rule: &Rule, lists: &[Arc<dyn TorrentList>], now: Timestamp, mut previe
     let begun = Instant::now();
     preview.total = lists.iter().map(|list| list.len()).sum();
     for list in lists {
-        for listed in (0..list.len()).map_while(|position| list.at(position)) {
+        for listed in (0..list.len()).map_while(|position| list.entry_at(position)) {
             if preview.judged.is_multiple_of(LOOK_AT_CLOCK) && begun.elapsed() > PATIENCE {
                 return preview;
             }

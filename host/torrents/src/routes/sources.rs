@@ -1,12 +1,12 @@
 //! `POST /api/torrents` and `/upload`: new torrents.
 
 use axum::extract::State;
+use qm_engines::TorrentsError;
 use qm_web::{ApiResult, Body, Created, Upload};
 
 use super::change::By;
 use super::{App, faults};
 use crate::dto::requests::{AddTorrent, AddedView};
-use crate::error::TorrentsError;
 use crate::service::{AddInput, AddSource};
 
 /// Adds a torrent by magnet link or URL, and answers once the engine lists it. A magnet without peers is accepted before.
