@@ -234,7 +234,7 @@ pub fn numbered(number: u64) -> Torrent {
 }
 
 /// A torrent of which nothing has been loaded and nothing moves.
-fn resting(hash: &str, name: String) -> Torrent {
+pub(crate) fn resting(hash: &str, name: String) -> Torrent {
     Torrent {
         hash: hash.into(),
         name,

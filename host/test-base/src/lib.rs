@@ -5,6 +5,7 @@
 //! so the unit tests of every crate above the base crates may use it. Tests of a whole server use `qm_testkit`.
 
 pub mod aggregator;
+pub mod blank;
 pub mod clock;
 pub mod engine;
 pub mod events;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_confined::ServerPlaces;
+use qm_engines::{EVENTS, EngineSecrets, Engines};
 use qm_kernel::Permission;
 use qm_net::Net;
 use qm_platform::area::{Area, AreaError, AreaSpec, Closing, ContextAction, Make, MenuEntry, Module};
@@ -16,8 +17,9 @@ use qm_ports::list::TorrentLists;
 use qm_ports::rules::RuleWatch;
 use qm_ports::{EngineProbes, TorrentPayloads};
 use qm_realtime::Hub;
+use qm_torrent_data::TorrentData;
 
-use crate::{EVENTS, EngineSecrets, Torrents, TorrentsDeps, routes};
+use crate::{Torrents, TorrentsDeps, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "torrents",
@@ -162,20 +164,21 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.offer::<Arc<dyn TorrentPayloads>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentHands>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentIntake>>(torrents.clone());
-    ports.offer::<Arc<dyn TorrentLists>>(torrents.clone());
-    ports.offer::<Arc<dyn EngineProbes>>(torrents.clone());
+    ports.offer::<Arc<dyn TorrentLists>>(torrents.engines.clone());
+    ports.offer::<Arc<dyn EngineProbes>>(torrents.engines.clone());
     Ok(area(&torrents))
 }
 
 /// Area with its routes and loops.
 fn area(torrents: &Arc<Torrents>) -> Area {
-    let (moving, removing, kept) = (torrents.clone(), torrents.clone(), torrents.clone());
+    let (moving, removing) = (torrents.data.clone(), torrents.data.clone());
+    let kept = torrents.engines.clone();
     Area::new(&AREA, routes().with_state(torrents.clone()))
-        .looping(Torrents::MOVES, move |stop| moving.clone().moves_loop(stop))
-        .looping(Torrents::REMOVALS, move |stop| {
+        .looping(TorrentData::MOVES, move |stop| moving.clone().moves_loop(stop))
+        .looping(TorrentData::REMOVALS, move |stop| {
             removing.clone().removals_loop(stop)
         })
-        .looping(Torrents::UPKEEP, move |stop| kept.clone().upkeep_loop(stop))
+        .looping(Engines::UPKEEP, move |stop| kept.clone().upkeep_loop(stop))
         .closing(torrents.clone())
 }
 

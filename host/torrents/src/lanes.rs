@@ -1,7 +1,7 @@
-//! Lanes for the blocking work of this area: reading .torrent files, choosing from lists, and looking at paths.
+//! Lanes for the blocking work of this crate: reading .torrent files, and choosing from lists.
 //!
 //! Bounds: three .torrent files are read at once, because the largest takes some tenths of a second and four times its
-//! size of memory; 512 wait. Three lists are chosen from at once, 256 wait. Four paths are looked at, 256 wait. One
+//! size of memory; 512 wait. Three lists are chosen from at once, 256 wait. One
 //! user has at most three quarters of the places, and half of the queue.
 
 use qm_lanes::{Bounds, Lane};
@@ -10,5 +10,3 @@ use qm_lanes::{Bounds, Lane};
 pub static READS: Lane = Lane::new("torrents.reads", Bounds::new(3, 512));
 /// The judging of lists by conditions.
 pub static CHOICES: Lane = Lane::new("torrents.choices", Bounds::new(3, 256));
-/// The checks of directories that clients are told.
-pub static PLACES: Lane = Lane::new("torrents.places", Bounds::new(4, 256));

@@ -1,31 +1,29 @@
-//! Torrent clients and their torrents: which engines are configured, what they list, what users ask of them, and what
-//! they have transferred.
+//! Torrents as an area of the service, made of several crates: lists, searches and details of torrents, adding them, what
+//! users ask of them, categories and tags, and the dashboard.
 //!
-//! Invariants: a list is answered from the last snapshot and never by asking a client; what an event tells of is in the
-//! database before anybody hears it; a torrent is completed once; the transfer ledger neither loses nor doubles a byte
-//! over a crash ([`model::ledger`] says which one case it cannot see); only what the operator entered can be dialled.
-//! Deliberately absent: retries and back-off. An engine that failed is simply read again 2 s later.
+//! `qm_torrent_lists` has lists in memory, `qm_engines` the clients and the loops that read them, `qm_torrent_data` what is
+//! known of data, moves and removals. A crate uses only those of lower tiers; this one makes them, has the routes of all, runs
+//! their loops, and offers their ports to other areas. Tests of several crates together are here.
 //!
-//! Events: `torrent.completed`, `torrent.failed`, `torrent.renewed`, `torrent.rules_due`.
+//! Invariants: a list is answered from the last snapshot and never by asking a client; a client hears of no path that was not
+//! judged right before, and of no command that takes data but by `qm_torrent_data`.
+//!
+//! Own state: the merged list of all engines behind one lock, and the turns of those who add or tag, behind another. Nothing
+//! is awaited under either; a turn, once taken, may be held while a client is asked.
 
 mod area;
 mod dto;
-mod error;
 mod lanes;
 mod model;
 mod repo;
 mod routes;
 mod service;
-mod settings;
-mod sync;
 #[cfg(test)]
 mod testing;
 
 pub use area::AREA;
-pub use dto::torrent::TorrentEntry;
-pub use repo::sealed::EngineSecrets;
+pub use qm_engines::{EngineSecrets, EngineStatus, RulesDue, TorrentCompleted, TorrentFailed};
+pub use qm_torrent_lists::TorrentEntry;
 use routes::routes;
 pub use service::Torrents;
 use service::TorrentsDeps;
-pub use sync::engine::EngineStatus;
-pub use sync::publish::{EVENTS, RulesDue, TorrentCompleted, TorrentFailed};

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use prometheus::Registry;
 use qm_db::{Db, FromRow, Json, sql};
+use qm_engines::dto::engines::CreateEngine;
 use qm_kernel::{ClientInfo, Ctx, ErrorKind, Principal, Role};
 use qm_net::{Net, NetConfig};
+use qm_platform::Ground;
 use qm_platform::testing::{self, Claims};
 use qm_ports::carry::{
     CarryError, DataCheck, DataFile, DataMove, DataMover, DataPlace, DataSeen, SeenFile, Stayed, Whereabouts,
@@ -19,11 +19,7 @@ use qm_ports::rules::NoRules;
 use qm_realtime::{Hub, HubConfig};
 use qm_test_base::{FakeKinds, Heard, NoTokens, client, principal};
 
-use crate::dto::engines::CreateEngine;
-use crate::model::limits::Limits;
 use crate::service::{Caller, Torrents, TorrentsDeps};
-use crate::sync::SyncDeps;
-use crate::sync::metrics::SyncMetrics;
 
 /// A file manager that knows some paths and nothing of what lies there.
 #[derive(Default)]
@@ -140,28 +136,12 @@ impl DataMover for FakeMover {
     }
 }
 
-pub fn sync_deps(db: &Db, heard: &Arc<Heard>) -> SyncDeps {
-    let ctx = Ctx::system();
-    SyncDeps {
-        db: db.clone().telling(heard.clone()),
-        hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx.clone()),
-        ctx,
-        metrics: SyncMetrics::new(&Registry::new()).unwrap(),
-        limits: Arc::new(ArcSwap::from_pointee(Limits {
-            torrents: 200_000,
-            bytes: 256 << 20,
-        })),
-        watch: Arc::new(NoRules),
-    }
-}
-
 /// The whole area over fake clients.
 pub struct House {
     pub torrents: Arc<Torrents>,
     pub kinds: Arc<FakeKinds>,
     pub mover: Arc<FakeMover>,
-    /// The registry of the area's counters.
-    pub metrics: Registry,
+    pub ground: Ground,
     principal: Principal,
     client: ClientInfo,
 }
@@ -179,17 +159,16 @@ impl House {
     /// The same, with these directories as roots.
     pub async fn within(db: &Db, kinds: Arc<FakeKinds>, roots: Vec<String>) -> Self {
         let heard = Arc::new(Heard::default());
-        let sync = sync_deps(db, &heard);
-        let ground = testing::ground(&sync.db, &sync.ctx, Arc::new(Claims));
-        let metrics = ground.metrics.clone();
+        let ctx = Ctx::system();
+        let ground = testing::ground(&db.clone().telling(heard), &ctx, Arc::new(Claims));
         let deps = TorrentsDeps {
-            ground,
+            ground: ground.clone(),
             kinds: kinds.clone(),
             net: Net::new(NetConfig::default()).unwrap(),
-            hub: sync.hub,
+            hub: Hub::new(HubConfig::default(), Arc::new(NoTokens), ctx),
             file_roots: roots,
             own: Vec::new(),
-            watch: sync.watch,
+            watch: Arc::new(NoRules),
         };
         let torrents = Torrents::start(deps).await.unwrap();
         let mover = Arc::new(FakeMover::default());
@@ -199,7 +178,7 @@ impl House {
             torrents,
             kinds,
             mover,
-            metrics,
+            ground,
             principal: principal(Role::Administrator),
             client: client(),
         }
@@ -217,7 +196,12 @@ impl House {
             is_default: false,
             is_enabled: true,
         };
-        self.torrents.create_engine(self.caller(), new).await.unwrap().id
+        self.torrents
+            .engines
+            .create_engine(self.caller(), new)
+            .await
+            .unwrap()
+            .id
     }
 
     pub fn caller(&self) -> Caller<'_> {

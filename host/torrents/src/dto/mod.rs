@@ -1,7 +1,5 @@
-//! Requests and responses of this area.
+//! Requests and responses of this area. Those about engines are in `qm_engines`, a torrent itself in `qm_torrent_lists`.
 
 pub mod dashboard;
-pub mod engines;
 pub mod requests;
 pub mod taxonomy;
-pub mod torrent;

@@ -1,17 +1,17 @@
 //! Requests and small responses of the torrent routes.
 
 use qm_conditions::{Filter as Conditions, FilterError};
+use qm_engines::dto::engines::engine_id;
 use qm_kernel::{PageQuery, Permission, Principal};
 use qm_platform::masked;
 use qm_ports::engine::{AddOptions, File, Peer, TorrentState, Tracker, TrackerStatus};
 use qm_ports::list::FIELDS;
+use qm_torrent_lists::{Filter, ListQuery, Order, SortBy};
 use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::engines::engine_id;
 use crate::model::answers::{Added, BulkAction, BulkResult, EngineChoice};
-use crate::model::query::{Filter, ListQuery, Order, SortBy};
 
 /// `engineId=all`
 const ALL_ENGINES: &str = "all";

@@ -1,19 +1,6 @@
 //! Stored rows that are shown as they stand.
 
 use qm_db::FromRow;
-use serde_json::{Map, Value};
-
-/// An engine as it is stored: the fields named in `secret_fields` are encrypted.
-#[derive(Clone, PartialEq)]
-pub struct EngineRow {
-    pub id: String,
-    pub name: String,
-    pub kind: String,
-    pub config: Map<String, Value>,
-    pub secret_fields: Vec<String>,
-    pub is_default: bool,
-    pub is_enabled: bool,
-}
 
 /// A row of `torrent_snapshots`, as it is stored.
 #[derive(Clone, Debug, PartialEq, FromRow)]

@@ -65,7 +65,10 @@ impl Asked {
     /// Moves the torrent with its data.
     pub async fn relocate(self, engine_id: Option<String>, destination: String) -> ApiResult<MoveDone> {
         let (caller, engine_id) = (self.by.caller(), engine_id.as_deref());
-        let moving = self.app.relocate(caller, engine_id, &self.hash, &destination);
+        let moving = self
+            .app
+            .data
+            .relocate(caller, engine_id, &self.hash, &destination);
         Ok(MoveDone {
             success: true,
             operation_id: moving.await?,

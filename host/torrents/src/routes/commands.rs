@@ -1,13 +1,13 @@
 //! `/api/torrents/{hash}/…` and `/bulk`: what users ask of torrents that exist.
 
 use axum::extract::State;
+use qm_engines::dto::engines::EngineQuery;
 use qm_kernel::Permission as P;
 use qm_ports::engine::Command;
 use qm_web::{ApiResult, Body, By, Created, Json, Params};
 
 use super::change::Asked;
 use super::{App, faults};
-use crate::dto::engines::EngineQuery;
 use crate::dto::requests::{
     BulkBody, BulkResultView, BulkView, Done, FilePriorityBody, LimitBody, MoveBody, MoveDone,
     RemoveDataQuery, RenameBody, TrackerBody,

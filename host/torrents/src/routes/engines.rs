@@ -2,16 +2,14 @@
 
 use axum::extract::State;
 use qm_web::{ApiResult, Body, By, Created, Json, Params, Path};
+use qm_engines::dto::engines::{CreateEngine, EngineQuery, EngineView, HealthView, IdView, KindView, TestEngine, UpdateEngine};
 
 use super::{App, faults};
-use crate::dto::engines::{
-    CreateEngine, EngineQuery, EngineView, HealthView, IdView, KindView, TestEngine, UpdateEngine,
-};
 
 /// Lists the configured engines, oldest first.
 #[utoipa::path(get, path = "/api/engines", tag = "engines", responses((status = 200, body = Vec<EngineView>)))]
 pub async fn list_engines(State(app): App) -> ApiResult<Json<Vec<EngineView>>> {
-    Ok(Json(app.list_engines().await?))
+    Ok(Json(app.engines.list_engines().await?))
 }
 
 /// Lists the kinds of engine that installed plugins provide, each with the JSON Schema of its configuration.
@@ -22,7 +20,7 @@ pub async fn list_engines(State(app): App) -> ApiResult<Json<Vec<EngineView>>> {
     responses((status = 200, body = Vec<KindView>))
 )]
 pub async fn engine_kinds(State(app): App) -> Json<Vec<KindView>> {
-    Json(app.engine_kinds())
+    Json(app.engines.engine_kinds())
 }
 
 /// Asks an engine whether it is there. One that is offline is an answer, not an error; of one that does not answer within
@@ -38,7 +36,7 @@ pub async fn engine_health(
     State(app): App,
     Params(query): Params<EngineQuery>,
 ) -> ApiResult<Json<HealthView>> {
-    Ok(Json(app.engine_health(query.engine_id.as_deref()).await?))
+    Ok(Json(app.engines.engine_health(query.engine_id.as_deref()).await?))
 }
 
 /// Tries a configuration out without storing it. Whatever goes wrong with the engine is part of the answer.
@@ -54,7 +52,7 @@ pub async fn test_engine(
     By(by): By,
     Body(body): Body<TestEngine>,
 ) -> ApiResult<Created<HealthView>> {
-    let tested = app.test_engine(by.caller(), body).await?;
+    let tested = app.engines.test_engine(by.caller(), body).await?;
     Ok(Created(tested))
 }
 
@@ -71,7 +69,7 @@ pub async fn create_engine(
     By(by): By,
     Body(body): Body<CreateEngine>,
 ) -> ApiResult<Created<IdView>> {
-    Ok(Created(app.create_engine(by.caller(), body).await?))
+    Ok(Created(app.engines.create_engine(by.caller(), body).await?))
 }
 
 /// Changes an engine; its kind stays. With another address its secrets are dropped unless they are sent anew.
@@ -89,7 +87,7 @@ pub async fn update_engine(
     Path(id): Path<String>,
     Body(body): Body<UpdateEngine>,
 ) -> ApiResult<Json<IdView>> {
-    Ok(Json(app.update_engine(by.caller(), &id, body).await?))
+    Ok(Json(app.engines.update_engine(by.caller(), &id, body).await?))
 }
 
 /// Deletes an engine with what is known of its torrents. They go on in the client.
@@ -101,7 +99,7 @@ pub async fn update_engine(
     responses((status = 200, body = IdView), faults::OfEngine)
 )]
 pub async fn delete_engine(State(app): App, By(by): By, Path(id): Path<String>) -> ApiResult<Json<IdView>> {
-    app.delete_engine(by.caller(), &id).await?;
+    app.engines.delete_engine(by.caller(), &id).await?;
     Ok(Json(IdView {
         id,
         secrets_wanted: Vec::new(),

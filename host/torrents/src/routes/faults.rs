@@ -2,6 +2,8 @@
 //! operation may answer are not repeated here.
 
 use qm_confined::FsError;
+use qm_engines::TorrentsError as E;
+use qm_engines::model::paths::PathError;
 use qm_kernel::{ErrorKind, Permission};
 use qm_metainfo::{MagnetError, MetainfoError};
 use qm_net::{GuardError, GuardKind};
@@ -9,9 +11,6 @@ use qm_ports::Settling;
 use qm_ports::carry::CarryError;
 use qm_ports::engine::{EngineError, Subject};
 use qm_web::faults;
-
-use crate::error::TorrentsError as E;
-use crate::model::paths::PathError;
 
 faults! {
     /// The engine that the request names, or the default one.

@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use qm_web::{ApiResult, Body, By, Created, Upload};
+use qm_engines::TorrentsError;
 
 use super::{App, faults};
 use crate::dto::requests::{AddTorrent, AddedView};
-use crate::error::TorrentsError;
 use crate::service::{AddInput, AddSource};
 
 /// Adds a torrent by magnet link or URL, and answers once the engine lists it. A magnet without peers is accepted before.

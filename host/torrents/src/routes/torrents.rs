@@ -3,16 +3,15 @@
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue};
 use bytes::Bytes;
+use qm_engines::dto::engines::EngineQuery;
 use qm_kernel::{ErrorKind, Timestamp};
+use qm_torrent_lists::{TorrentPage, TorrentView, etag_of};
 use qm_web::{ApiError, ApiResult, Auth, Body, Created, Json, Params, Path, Prepared};
 
 use super::{App, faults};
-use crate::dto::engines::EngineQuery;
 use crate::dto::requests::{
     FileView, ImportedItem, ImportedItemsBody, ListParams, MatchedRule, PeerView, TrackerView,
 };
-use crate::dto::torrent::{TorrentPage, TorrentView};
-use crate::sync::pages::etag_of;
 
 /// When the engine last confirmed what the answer shows.
 const SNAPSHOT_AT: HeaderName = HeaderName::from_static("x-snapshot-at");

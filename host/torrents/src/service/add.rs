@@ -7,6 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use qm_engines::dto::messages::DownloadFailed;
+use qm_engines::model::intake::Intake;
+use qm_engines::model::paths::{check_category, check_label};
+use qm_engines::repo::intake;
+use qm_engines::{Engine, TorrentsError, describe, download_failed};
 use qm_metainfo::{Contents, MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
 use qm_net::{GuardKind, Linked};
 use qm_platform::links;
@@ -15,15 +20,9 @@ use serde_json::json;
 
 use super::commands::show;
 use super::{Caller, Torrents};
-use crate::dto::torrent::DownloadFailed;
-use crate::error::{TorrentsError, describe};
 use crate::lanes::READS;
 use crate::model::answers::{Added, Asked};
-use crate::model::intake::Intake;
-use crate::model::paths::{check_category, check_label};
 use crate::repo;
-use crate::sync::engine::Engine;
-use crate::sync::publish;
 
 const FETCH_LIMIT: Duration = Duration::from_secs(15);
 const CONFIRM_TRIES: usize = 20;
@@ -120,7 +119,8 @@ impl Torrents {
         if added.existed {
             metadata["existed"] = true.into();
         }
-        self.audit_torrent(caller, "torrents.add", &added.hash, metadata)
+        self.data
+            .audit_torrent(caller, "torrents.add", &added.hash, metadata)
             .await;
         Ok(added)
     }
@@ -136,7 +136,7 @@ impl Torrents {
         let options = &mut input.options;
         let mut path_of_category = None;
         if let Some(path) = &options.save_path {
-            options.save_path = Some(self.places.judge(path, "save path").await?);
+            options.save_path = Some(self.data.places().judge(path, "save path").await?);
         }
         if let Some(category) = &options.category {
             check_category(category)?;
@@ -150,7 +150,7 @@ impl Torrents {
         let engine = self.resolve(input.engine_id.as_deref())?;
         let prepared = self.prepare(input.source).await?;
         if prepared.is_v2_only && !engine.driver.has(capability::V2) {
-            return Err(TorrentsError::of(&engine.name())(no_v2()));
+            return Err(TorrentsError::blame_engine(&engine.name())(no_v2()));
         }
         Ok(Ready {
             engine,
@@ -171,7 +171,7 @@ impl Torrents {
         }
         let stored = repo::taxonomy::path_of_category(&mut self.db.begin_read().await?, category).await?;
         let Some(path) = stored else { return Ok(None) };
-        let judged = self.places.judge(&path, "save path").await;
+        let judged = self.data.places().judge(&path, "save path").await;
         judged.map(Some).map_err(TorrentsError::CategoryPath)
     }
 
@@ -262,7 +262,7 @@ impl Torrents {
             Ok(None) => {
                 // Fetching and waiting took a while, in which a link may have been put there.
                 if let Some(path) = &options.save_path {
-                    options.save_path = Some(self.places.judge(path, "save path").await?);
+                    options.save_path = Some(self.data.places().judge(path, "save path").await?);
                 }
                 self.remember(
                     engine,
@@ -285,7 +285,7 @@ impl Torrents {
             if !is_magnet {
                 self.tell_failure(engine, &hash, name.as_deref(), &error);
             }
-            TorrentsError::of(&engine.name())(error)
+            TorrentsError::blame_engine(&engine.name())(error)
         });
         show(engine, outcome.is_ok()).await;
         outcome
@@ -315,9 +315,9 @@ impl Torrents {
         };
         let mut tx = self.db.begin_write().await?;
         for hash in hashes {
-            repo::intake::put(&mut tx, &engine.id, hash, &intake).await?;
+            intake::put(&mut tx, &engine.id, hash, &intake).await?;
             if let Some(contents) = contents {
-                repo::intake::describe(&mut tx, &engine.id, hash, contents).await?;
+                intake::describe(&mut tx, &engine.id, hash, contents).await?;
             }
         }
         tx.commit().await?;
@@ -349,7 +349,7 @@ impl Torrents {
             },
         };
         let mut tx = self.db.begin_write().await?;
-        repo::intake::put(&mut tx, &engine.id, hash, &intake).await?;
+        intake::put(&mut tx, &engine.id, hash, &intake).await?;
         tx.commit().await?;
         engine.intakes.put(hash.to_owned(), intake);
         Ok(())
@@ -406,7 +406,7 @@ impl Torrents {
             error: &error,
             at,
         };
-        publish::download_failed(&self.hub, &message);
+        download_failed(&self.hub, &message);
     }
 }
 

@@ -7,20 +7,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use qm_engines::{Engine, TorrentsError, audit_entry, describe};
 use qm_kernel::Permission;
-use qm_metainfo::info_hash::is_info_hash;
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::Removal;
 use qm_ports::engine::{Command, EngineError, capability};
-use serde_json::{Map, Value, json};
+use qm_torrent_data::{How, Subject, TorrentData, checked_hash, told_of};
+use serde_json::json;
 
-use super::moves::Moves;
-use super::removals::How;
-use super::shared_data::Subject;
-use super::{Caller, Torrents, audit_entry};
-use crate::error::{TorrentsError, describe};
+use super::{Caller, Torrents};
 use crate::model::answers::{BulkAction, BulkResult};
-use crate::sync::engine::Engine;
 
 const OBJECT: &str = "torrent";
 
@@ -52,14 +48,15 @@ impl Torrents {
         let engine = self.resolve(engine_id)?;
         if matches!(command, Command::Rename { .. }) && !engine.driver.has(capability::RENAME) {
             let refusal = EngineError::Unsupported("This engine cannot rename torrents".into());
-            return Err(TorrentsError::of(&engine.name())(refusal));
+            return Err(TorrentsError::blame_engine(&engine.name())(refusal));
         }
         let removes = matches!(command, Command::Remove { .. });
         let hash = checked_hash(hash)?;
         // Told of now: afterwards it may be gone, or be called otherwise.
         let metadata = told_of(&engine, &hash, &command);
         self.obey(&engine, &hash, command).await?;
-        self.audit_torrent(caller, permission.key(), &hash, metadata)
+        self.data
+            .audit_torrent(caller, permission.key(), &hash, metadata)
             .await;
         show(&engine, removes).await;
         Ok(())
@@ -72,10 +69,10 @@ impl Torrents {
         hash: &str,
         command: Command,
     ) -> Result<(), TorrentsError> {
-        self.moves.refuse_busy(engine, hash)?;
-        let command = self.places.judge_command(command).await?;
+        self.data.refuse_busy(engine, hash)?;
+        let command = self.data.places().judge_command(command).await?;
         let done = engine.order_one(hash, command, None).await;
-        done.map_err(TorrentsError::of(&engine.name()))
+        done.map_err(TorrentsError::blame_engine(&engine.name()))
     }
 
     /// Removes one torrent, with its data when asked; for a caller it is audited.
@@ -99,6 +96,7 @@ impl Torrents {
                 user_id: &user_id,
             };
             let mut done = self
+                .data
                 .remove_with_data(&[(engine.clone(), hash.clone())], how)
                 .await;
             done.pop().unwrap_or(Err(TorrentsError::NoSuchTorrent))
@@ -156,7 +154,7 @@ impl Torrents {
         let results = if action == BulkAction::RemoveData {
             self.remove_all(caller, &engine, hashes, keep_shared).await
         } else {
-            run_all(&engine, &self.moves, action, hashes).await
+            run_all(&engine, &self.data, action, hashes).await
         };
         let succeeded = results.iter().filter(|result| result.error.is_none()).count();
         let metadata = json!({
@@ -194,7 +192,7 @@ impl Torrents {
             along: &[],
             user_id: &user_id,
         };
-        let done = self.remove_with_data(&subjects, how).await;
+        let done = self.data.remove_with_data(&subjects, how).await;
         let done = done
             .into_iter()
             .map(|done| done.err().map(|error| error.to_string()));
@@ -205,82 +203,21 @@ impl Torrents {
             None,
         )
     }
-
-    pub(super) async fn audit_torrent(
-        &self,
-        caller: Caller<'_>,
-        action: &'static str,
-        hash: &str,
-        metadata: Value,
-    ) {
-        let entry = audit_entry(caller, action, Some((OBJECT, hash)), Some(metadata));
-        self.audit.record_alone(&self.db, entry).await;
-    }
-}
-
-/// The metadata of a command's audit row: the engine, the torrent's name if it is known, and the parameters. A
-/// tracker's address is left out: private trackers put the user's key there.
-pub(super) fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
-    let mut told = Map::new();
-    told.insert("engineId".into(), (*engine.id).into());
-    if let Some(entry) = engine.snapshot().and_then(|list| list.get(hash).cloned()) {
-        told.insert("name".into(), entry.torrent.name.as_str().into());
-    }
-    match command {
-        Command::Move { destination } => {
-            told.insert("destination".into(), destination.as_str().into());
-        }
-        Command::Rename { name } => {
-            told.insert("newName".into(), name.as_str().into());
-        }
-        Command::UploadLimit(rate) => {
-            told.insert("uploadBytesPerSec".into(), (*rate).into());
-        }
-        Command::DownloadLimit(rate) => {
-            told.insert("downloadBytesPerSec".into(), (*rate).into());
-        }
-        Command::FilePriority { index, priority } => {
-            told.insert("fileIndex".into(), (*index).into());
-            told.insert("priority".into(), (*priority).into());
-        }
-        Command::AddTracker { .. } => {
-            told.insert("change".into(), "added".into());
-        }
-        Command::RemoveTracker { .. } => {
-            told.insert("change".into(), "removed".into());
-        }
-        Command::SetLabel { label } => {
-            told.insert("label".into(), label.as_str().into());
-        }
-        Command::AddTags { tags } => {
-            told.insert("addedTags".into(), tags.as_slice().into());
-        }
-        Command::RemoveTags { tags } => {
-            told.insert("removedTags".into(), tags.as_slice().into());
-        }
-        Command::Start
-        | Command::Stop
-        | Command::Pause
-        | Command::Resume
-        | Command::ForceStart(_)
-        | Command::Recheck
-        | Command::Remove { .. }
-        | Command::RenameFile { .. }
-        | Command::Detach
-        | Command::Attach { .. }
-        | Command::Priority(_) => {}
-    }
-    Value::Object(told)
 }
 
 /// Does an action to each hash and answers the results. Once the engine itself is gone, the rest is not tried.
-async fn run_all(engine: &Engine, moves: &Moves, action: BulkAction, hashes: &[String]) -> Vec<BulkResult> {
+async fn run_all(
+    engine: &Engine,
+    data: &TorrentData,
+    action: BulkAction,
+    hashes: &[String],
+) -> Vec<BulkResult> {
     let asked = distinct(hashes);
     let name = engine.name();
     let mut outcomes: HashMap<String, Option<String>> = HashMap::with_capacity(asked.len());
     let (asked, moving): (Vec<String>, Vec<String>) = asked
         .into_iter()
-        .partition(|hash| moves.refuse_busy(engine, hash).is_ok());
+        .partition(|hash| data.refuse_busy(engine, hash).is_ok());
     let is_moving = |hash: String| (hash, Some(TorrentsError::Moving.to_string()));
     outcomes.extend(moving.into_iter().map(is_moving));
     let mut gone = None;
@@ -339,14 +276,5 @@ pub(super) async fn show(engine: &Engine, wait: bool) {
         engine.refresh(SHOW_LIMIT).await;
     } else {
         engine.poke();
-    }
-}
-
-/// Reads a hash as clients list it. A text that is no hash belongs to no torrent.
-pub(super) fn checked_hash(hash: &str) -> Result<String, TorrentsError> {
-    if is_info_hash(hash) {
-        Ok(hash.to_ascii_lowercase())
-    } else {
-        Err(TorrentsError::NoSuchTorrent)
     }
 }

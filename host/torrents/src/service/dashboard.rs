@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use qm_engines::model::ledger::{Counters, Growth};
+use qm_engines::repo::ledger;
+use qm_engines::{Engine, TorrentsError};
 use qm_platform::{AuditRecord, AuditResult, AuditTrail};
 use qm_ports::engine::TorrentState;
 
 use super::{EngineChoice, Torrents};
 use crate::dto::dashboard::SummaryView;
-use crate::error::TorrentsError;
-use crate::model::activity::{self, Event, Line};
-use crate::model::ledger::{Counters, Growth};
+use crate::model::activity;
+use crate::model::activity::{Event, Line};
 use crate::model::stored::SnapshotRow;
 use crate::repo;
-use crate::sync::engine::Engine;
 
 impl Torrents {
     /// Torrents by what they are doing, from the last snapshots; bytes from the ledger, as far as it is stored. Without an
@@ -20,7 +21,7 @@ impl Torrents {
     pub async fn summary(&self, choice: &EngineChoice) -> Result<SummaryView, TorrentsError> {
         let engines: Vec<Arc<Engine>> = match choice {
             EngineChoice::One(id) => self.resolve(id.as_deref()).into_iter().collect(),
-            EngineChoice::All => self.registry.all(),
+            EngineChoice::All => self.engines.all(),
         };
         let mut summary = SummaryView {
             engine_online: !engines.is_empty(),
@@ -29,9 +30,9 @@ impl Torrents {
         let mut moved = Counters::default();
         let mut tx = self.db.begin_read().await?;
         for engine in &engines {
-            let ledger = repo::ledger::load(&mut tx, &engine.id).await?;
+            let stored = ledger::load(&mut tx, &engine.id).await?;
             let of_torrents = count(engine, &mut summary);
-            moved = moved.plus(ledger.map_or(of_torrents, |ledger| ledger.totals(Growth::default())));
+            moved = moved.plus(stored.map_or(of_torrents, |ledger| ledger.totals(Growth::default())));
         }
         summary.total_downloaded = moved.downloaded;
         summary.total_uploaded = moved.uploaded;

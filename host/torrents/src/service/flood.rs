@@ -114,8 +114,8 @@ db_test! {
         (0..1000).for_each(|n| healthy.put(numbered(n)));
         house.engine("healthy", "a").await;
         let stirring = tokio::spawn(stir(healthy));
-        let upkeep = tokio::spawn(house.torrents.clone().upkeep_loop(CancellationToken::new()));
-        let mut ticks = Ticks { house: house.metrics.clone(), before: (0, 0.0), seconds: Vec::new() };
+        let upkeep = tokio::spawn(house.torrents.engines.clone().upkeep_loop(CancellationToken::new()));
+        let mut ticks = Ticks { house: house.ground.metrics.clone(), before: (0, 0.0), seconds: Vec::new() };
         ticks.during("quiet", Duration::from_secs(20)).await;
         house.kinds.engine("b").flood.store(setting("FLOOD_TORRENTS", 20_000) as usize, Ordering::SeqCst);
         let flooding = house.engine("flood", "b").await;
@@ -123,7 +123,7 @@ db_test! {
         println!("{} torrents shown, {} rows, of {} told", shown(&house.torrents, &flooding), rows(&db, &flooding).await,
             house.kinds.engine("b").flooded.load(Ordering::SeqCst));
         let begun = Instant::now();
-        house.torrents.delete_engine(house.caller(), &flooding).await.unwrap();
+        house.torrents.engines.delete_engine(house.caller(), &flooding).await.unwrap();
         println!("deleting it took {:.2} s", begun.elapsed().as_secs_f64());
         ticks.during("after the delete", Duration::from_secs(20)).await;
         while rows(&db, &flooding).await > 0 {

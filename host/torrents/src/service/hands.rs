@@ -2,17 +2,17 @@
 //! without audit rows.
 
 use async_trait::async_trait;
+use qm_engines::TorrentsError;
+use qm_engines::model::paths::{PathError, check_category};
 use qm_kernel::ErrorKind;
-use qm_ports::Removal;
 use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use qm_ports::engine::{Command, EngineError};
-use qm_ports::placeholders;
+use qm_ports::{Removal, placeholders};
+use qm_torrent_data::checked_hash;
 use serde_json::{Map, Value};
 
 use super::Torrents;
-use super::commands::{checked_hash, show};
-use crate::error::TorrentsError;
-use crate::model::paths::{PathError, check_category};
+use super::commands::show;
 
 impl Torrents {
     async fn do_for_rule(&self, torrent: &TorrentRef, command: Command) -> Result<(), ActionError> {
@@ -22,7 +22,7 @@ impl Torrents {
             show(&engine, false).await;
             Ok(())
         };
-        done.await.map_err(told)
+        done.await.map_err(shape_error)
     }
 
     async fn retag_for_rule(
@@ -46,7 +46,7 @@ impl TorrentHands for Torrents {
         let found = match self.find(Some(&torrent.engine_id), &torrent.hash).await {
             Ok(found) => found,
             Err(TorrentsError::NoSuchTorrent) => return Ok(None),
-            Err(error) => return Err(told(error)),
+            Err(error) => return Err(shape_error(error)),
         };
         let read = serde_json::from_slice(&found.entry.shown(found.stale));
         read.map(Some)
@@ -66,17 +66,17 @@ impl TorrentHands for Torrents {
     }
 
     async fn relocate(&self, torrent: &TorrentRef, destination: &str) -> Result<(), ActionError> {
-        let gone = || ActionError::Unreachable("the server is ending".to_owned());
-        let me = self.me.upgrade().ok_or_else(gone)?;
         let destination = if destination.contains('{') {
             let found = self.find(Some(&torrent.engine_id), &torrent.hash).await;
-            let found = found.map_err(told)?;
+            let found = found.map_err(shape_error)?;
             placeholders::filled(destination, &found.entry.torrent).map_err(ActionError::InvalidParams)?
         } else {
             destination.to_owned()
         };
-        let moving = me.relocate_by(None, Some(&torrent.engine_id), &torrent.hash, &destination);
-        match moving.await.map_err(told)? {
+        let moving = self
+            .data
+            .relocate_by(None, Some(&torrent.engine_id), &torrent.hash, &destination);
+        match moving.await.map_err(shape_error)? {
             None => Ok(()),
             // What comes after it in the rule counts on the data being there.
             Some(operation) => Err(ActionError::Timeout(format!(
@@ -87,22 +87,24 @@ impl TorrentHands for Torrents {
 
     async fn remove(&self, torrent: &TorrentRef, removal: Removal<'_>) -> Result<(), ActionError> {
         let removed = self.remove_by(None, Some(&torrent.engine_id), &torrent.hash, removal);
-        removed.await.map_err(told)
+        removed.await.map_err(shape_error)
     }
 
     async fn label(&self, torrent: &TorrentRef, label: &str) -> Result<(), ActionError> {
         let label = label.trim().to_owned();
-        check_category(&label).map_err(|error| told(error.into()))?;
+        check_category(&label).map_err(|error| shape_error(error.into()))?;
         self.do_for_rule(torrent, Command::SetLabel { label }).await
     }
 
     async fn tags(&self, torrent: &TorrentRef, add: &[String], remove: &[String]) -> Result<(), ActionError> {
-        self.retag_for_rule(torrent, add, remove).await.map_err(told)
+        self.retag_for_rule(torrent, add, remove)
+            .await
+            .map_err(shape_error)
     }
 }
 
 /// The sentence that the route would answer, by what it means for a rule.
-fn told(error: TorrentsError) -> ActionError {
+fn shape_error(error: TorrentsError) -> ActionError {
     use ActionError as E;
     let text = error.to_string();
     match error {
@@ -143,11 +145,11 @@ mod tests {
     use qm_ports::Removal;
     use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
     use qm_ports::engine::{EngineError, Torrent, TorrentState, capability};
+    use qm_test_base::blank::{hash, torrent};
     use qm_test_base::{FakeEngine, FakeKinds};
     use serde_json::json;
     use tokio::sync::Semaphore;
 
-    use crate::sync::snapshot::tests::{hash, torrent};
     use crate::testing::{House, audited};
 
     const OLD: &str = "/downloads/x";

@@ -2,6 +2,7 @@
 //! a caller and without audit rows.
 
 use async_trait::async_trait;
+use qm_engines::TorrentsError;
 use qm_kernel::ErrorKind;
 use qm_metainfo::magnet::is_magnet;
 use qm_net::GuardError;
@@ -12,7 +13,6 @@ use qm_ports::intake::{HashJudge, IntakeError, NewTorrent, TakenTorrent, Torrent
 
 use super::Torrents;
 use super::add::{AddInput, AddSource};
-use crate::error::TorrentsError;
 
 #[async_trait]
 impl TorrentIntake for Torrents {
@@ -22,7 +22,7 @@ impl TorrentIntake for Torrents {
     }
 
     async fn check_save_path(&self, path: &str) -> Result<String, String> {
-        let judged = self.places.judge(path, "save path").await;
+        let judged = self.data.places().judge(path, "save path").await;
         judged.map_err(|error| error.to_string())
     }
 
@@ -53,7 +53,7 @@ impl TorrentIntake for Torrents {
             .await
             .map_err(|error| match (error, link) {
                 (TorrentsError::Fetch(error), Some(link)) => told_of_link(&error, &link),
-                (error, _) => told(error),
+                (error, _) => shape_error(error),
             })?;
         if let Some(judge) = judge {
             let hashes = ready.hashes();
@@ -62,7 +62,7 @@ impl TorrentIntake for Torrents {
                 return Err(IntakeError::Unwanted { hash });
             }
         }
-        let (_, added, _) = self.add_ready(ready).await.map_err(told)?;
+        let (_, added, _) = self.add_ready(ready).await.map_err(shape_error)?;
         Ok(TakenTorrent {
             hash: added.hash,
             existed: added.existed,
@@ -71,7 +71,7 @@ impl TorrentIntake for Torrents {
 
     fn engines_with(&self, hash: &str) -> Vec<String> {
         let hash = hash.to_ascii_lowercase();
-        let engines = self.registry.all().into_iter();
+        let engines = self.engines.all().into_iter();
         engines
             .filter(|engine| engine.snapshot().is_some_and(|list| list.get(&hash).is_some()))
             .map(|engine| engine.id.to_string())
@@ -99,13 +99,13 @@ impl TorrentIntake for Torrents {
                 source: EngineError::NotFound(_),
                 ..
             }) => Ok(()),
-            other => other.map_err(told),
+            other => other.map_err(shape_error),
         }
     }
 }
 
 /// The sentence that the route would answer, by what is to be done about it.
-fn told(error: TorrentsError) -> IntakeError {
+fn shape_error(error: TorrentsError) -> IntakeError {
     let text = error.to_string();
     match error {
         // A disk that does not answer now may do later.

@@ -4,19 +4,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use qm_engines::{Engine, TorrentsError};
 use qm_kernel::Timestamp;
 use qm_lanes::IgnorePoison;
 use qm_ports::engine::EngineError;
+use qm_torrent_lists::{ListQuery, Pages, RenderedPage, Snapshot, TorrentEntry};
 
 use super::Torrents;
-use crate::dto::torrent::TorrentEntry;
-use crate::error::TorrentsError;
 use crate::lanes::CHOICES;
 use crate::model::answers::EngineChoice;
-use crate::model::query::ListQuery;
-use crate::sync::engine::Engine;
-use crate::sync::pages::{Pages, RenderedPage};
-use crate::sync::snapshot::Snapshot;
 
 /// Time limit on finding the torrents that a filter chooses.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -91,11 +87,11 @@ impl Torrents {
     }
 
     async fn list_all(&self, query: ListQuery) -> Result<ListedPage, TorrentsError> {
-        let engines = self.registry.all();
+        let engines = self.engines.all();
         let mut of = Vec::with_capacity(engines.len());
         let mut down = Vec::new();
         let mut at: Option<Timestamp> = None;
-        let mut error = self.registry.no_engine();
+        let mut error = self.engines.no_engine();
         for (engine, snapshot) in engines
             .iter()
             .zip(join_all(engines.iter().map(|engine| listed(engine))).await)
@@ -161,7 +157,7 @@ async fn listed(engine: &Engine) -> Result<Arc<Snapshot>, TorrentsError> {
     engine
         .listed()
         .await
-        .map_err(|error: EngineError| TorrentsError::of(&engine.name())(error))
+        .map_err(|error: EngineError| TorrentsError::blame_engine(&engine.name())(error))
 }
 
 fn confirmed_at(engine: &Engine, snapshot: &Snapshot) -> Timestamp {

@@ -1,31 +1,30 @@
 //! The area's use cases. [`Torrents`] is what the server wires; routes and other areas call it.
 
 mod add;
-mod claims;
 mod commands;
 mod dashboard;
 mod details;
-mod engines;
 #[cfg(test)]
 mod flood;
 mod hands;
 mod intake;
 mod list;
-mod moves;
+#[cfg(test)]
+mod moves_tests;
 mod payloads;
-mod places;
-mod probes;
-mod registry;
-mod removals;
-mod shared_data;
+#[cfg(test)]
+mod probes_tests;
+#[cfg(test)]
+mod shared_data_tests;
 mod tags;
 mod taxonomy;
 #[cfg(test)]
 mod tests;
 mod turns;
-mod upkeep;
+#[cfg(test)]
+mod upkeep_tests;
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use qm_confined::OwnPlace;
 use qm_db::Db;
@@ -33,27 +32,20 @@ pub use qm_kernel::Caller;
 use qm_kernel::Ctx;
 use qm_net::Net;
 use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Cipher, Ground};
+use qm_engines::{Engine, EngineStatus, Engines, EnginesDeps, TorrentsError};
+pub use qm_platform::Caller;
+use qm_ports::carry::DataMover;
 use qm_ports::engine::EngineKinds;
-use qm_ports::list::{TorrentList, TorrentLists};
 use qm_ports::rules::RuleWatch;
 use qm_realtime::Hub;
-use serde_json::Value;
+use qm_torrent_data::{TorrentData, TorrentDataDeps};
+use qm_torrent_lists::TorrentEntry;
 
 pub use crate::model::answers::{BulkAction, EngineChoice};
 pub use add::{AddInput, AddSource};
 
-use self::claims::Claims;
 use self::list::MergedList;
-use self::moves::Moves;
-use self::places::Places;
-use self::registry::Registry;
 use self::turns::Turns;
-use self::upkeep::Upkeep;
-use crate::dto::torrent::TorrentEntry;
-use crate::error::TorrentsError;
-use crate::sync::SyncDeps;
-use crate::sync::engine::{Engine, EngineStatus};
-use crate::sync::metrics::SyncMetrics;
 
 /// Dependencies of the area.
 #[derive(Clone)]
@@ -70,116 +62,78 @@ pub struct TorrentsDeps {
     pub watch: Arc<dyn RuleWatch>,
 }
 
-/// Engines and their torrents.
+/// The torrents of all engines.
 pub struct Torrents {
-    /// For work that goes on when whoever asked for it is gone.
-    me: Weak<Self>,
+    pub(crate) engines: Arc<Engines>,
+    pub(crate) data: Arc<TorrentData>,
     db: Db,
-    kinds: Arc<dyn EngineKinds>,
     net: Net,
     audit: Audit,
-    acting: Arc<dyn Acting>,
     cipher: Cipher,
     hub: Hub,
     ctx: Ctx,
-    places: Places,
-    registry: Registry,
     merged: MergedList,
     /// Turns at adding, by engine and hash.
     adding: Turns,
-    moves: Moves,
-    /// Places whose data is being taken.
-    claims: Claims,
-    upkeep: Upkeep,
 }
 
 impl Torrents {
     /// Loads the enabled engines and starts their loops.
     pub async fn start(deps: TorrentsDeps) -> Result<Arc<Self>, TorrentsError> {
-        let upkeep = Upkeep::new(&deps.ground.db, deps.ground.settings).await?;
-        let sync = SyncDeps {
-            db: deps.ground.db.clone(),
-            hub: deps.hub.clone(),
-            ctx: deps.ground.ctx.clone(),
-            metrics: SyncMetrics::new(&deps.ground.metrics)?,
-            limits: upkeep.limits(),
-            watch: deps.watch,
-        };
-        let moves_of = deps.ground.ctx.id();
-        let torrents = Arc::new_cyclic(|me| Self {
-            me: me.clone(),
-            registry: Registry::new(
-                deps.kinds.clone(),
-                deps.ground.cipher.clone(),
-                sync,
-                deps.ground.background,
-            ),
-            db: deps.ground.db,
+        let ground = deps.ground;
+        let engines = Engines::prepare(EnginesDeps {
+            ground: ground.clone(),
             kinds: deps.kinds,
+            hub: deps.hub.clone(),
+            watch: deps.watch,
+        });
+        let engines = engines.await?;
+        let data = TorrentData::load(TorrentDataDeps {
+            engines: engines.clone(),
+            db: ground.db.clone(),
+            ctx: ground.ctx.clone(),
+            audit: ground.audit.clone(),
+            file_roots: deps.file_roots,
+            own: deps.own,
+        });
+        let data = data.await?;
+        engines.start().await?;
+        Ok(Arc::new(Self {
+            engines,
+            data,
+            db: ground.db,
             net: deps.net,
-            audit: deps.ground.audit,
-            acting: deps.ground.acting,
-            cipher: deps.ground.cipher,
+            audit: ground.audit,
+            cipher: ground.cipher,
             hub: deps.hub,
-            ctx: deps.ground.ctx,
-            places: Places::new(&deps.file_roots, &deps.own),
+            ctx: ground.ctx,
             merged: MergedList::default(),
             adding: Turns::default(),
-            moves: Moves::new(moves_of),
-            claims: Claims::default(),
-            upkeep,
-        });
-        torrents.part_urls().await?;
-        torrents.load_moves().await?;
-        // First, so that no kind is missed that appears during the reload.
-        torrents.registry.follow_kinds(&torrents);
-        torrents.registry.reload().await?;
-        Ok(torrents)
+        }))
     }
 
     /// Waits for moves to be undone or done, stops every loop, stores what they had not stored yet and closes the engines.
     pub async fn shutdown(&self) {
-        self.moves.close().await;
-        self.registry.shutdown().await;
+        self.data.shutdown().await;
+        self.engines.shutdown().await;
+    }
+
+    /// Sets the mover of data. Until then, only clients that move data themselves can move a torrent.
+    pub fn use_mover(&self, mover: &Arc<dyn DataMover>) {
+        self.data.use_mover(mover);
     }
 
     /// A torrent of the last snapshot of a loaded engine, for areas that act on events.
     pub fn torrent(&self, engine_id: &str, hash: &str) -> Option<Arc<TorrentEntry>> {
-        self.registry.get(engine_id)?.snapshot()?.get(hash).cloned()
+        self.engines.get(engine_id)?.snapshot()?.get(hash).cloned()
     }
 
     /// The last known status of a loaded engine; `None` before its first read.
     pub fn status(&self, engine_id: &str) -> Option<Arc<EngineStatus>> {
-        self.registry.get(engine_id)?.status()
+        self.engines.get(engine_id)?.status()
     }
 
     pub(crate) fn resolve(&self, engine_id: Option<&str>) -> Result<Arc<Engine>, TorrentsError> {
-        self.registry.resolve(engine_id)
-    }
-}
-
-impl TorrentLists for Torrents {
-    fn lists(&self) -> Vec<Arc<dyn TorrentList>> {
-        let engines = self.registry.all();
-        let lists = engines.iter().filter_map(|engine| engine.snapshot());
-        lists.map(|list| list as Arc<dyn TorrentList>).collect()
-    }
-}
-
-/// An audit row of `caller`.
-fn audit_entry<'a>(
-    caller: Caller<'a>,
-    action: &'static str,
-    object: Option<(&'static str, &str)>,
-    metadata: Option<Value>,
-) -> AuditEntry<'a> {
-    AuditEntry {
-        user_id: Some(caller.principal.user_id.to_string()),
-        action,
-        object_type: object.map(|(kind, _)| kind),
-        object_id: object.map(|(_, id)| id.to_owned()),
-        result: AuditResult::Success,
-        client: Some(caller.client),
-        metadata,
+        self.engines.resolve(engine_id)
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! Bounds: 100 tags of a torrent are kept here.
 
+use qm_engines::model::intake::Intake;
+use qm_engines::model::paths::check_label;
+use qm_engines::repo::intake;
+use qm_engines::{Engine, TorrentsError};
 use qm_ports::engine::{Command, EngineError, capability};
 
 use super::Torrents;
-use crate::error::TorrentsError;
-use crate::model::intake::Intake;
-use crate::model::paths::check_label;
-use crate::repo;
-use crate::sync::engine::Engine;
 
 /// Tags of one torrent, as many as it can be added with.
 const MOST: usize = 100;
@@ -38,7 +37,7 @@ impl Torrents {
             engine
                 .order_one(hash, command, None)
                 .await
-                .map_err(TorrentsError::of(&engine.name()))?;
+                .map_err(TorrentsError::blame_engine(&engine.name()))?;
         }
         Ok(())
     }
@@ -78,7 +77,7 @@ impl Torrents {
             tags,
         };
         let mut tx = self.db.begin_write().await?;
-        repo::intake::put(&mut tx, &engine.id, hash, &intake).await?;
+        intake::put(&mut tx, &engine.id, hash, &intake).await?;
         tx.commit().await?;
         engine.intakes.retag(hash, intake);
         Ok(())
@@ -101,5 +100,5 @@ fn named(engine: &Engine, tags: &[String]) -> Result<Vec<String>, TorrentsError>
 }
 
 fn refusal(engine: &Engine, why: String) -> TorrentsError {
-    TorrentsError::of(&engine.name())(EngineError::Rejected(why))
+    TorrentsError::blame_engine(&engine.name())(EngineError::Rejected(why))
 }

@@ -1,11 +1,11 @@
 //! Categories and tags: labels of our own, which torrents may carry without being in the list.
 
+use qm_engines::model::paths::{check_category, check_label};
+use qm_engines::{TorrentsError, audit_entry};
 use serde_json::json;
 
-use super::{Caller, Torrents, audit_entry};
+use super::{Caller, Torrents};
 use crate::dto::taxonomy::{NewCategory, NewTag};
-use crate::error::TorrentsError;
-use crate::model::paths::{check_category, check_label};
 use crate::model::stored::{CategoryRow, TagRow};
 use crate::repo::taxonomy;
 
@@ -26,7 +26,7 @@ impl Torrents {
         check_category(&new.name)?;
         let save_path = match &new.save_path {
             Some(path) => {
-                let judged = self.places.judge(path, "save path").await;
+                let judged = self.data.places().judge(path, "save path").await;
                 Some(judged.map_err(TorrentsError::CategoryPath)?)
             }
             None => None,

@@ -4,25 +4,25 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use qm_db::{Db, db_test};
+use qm_engines::TorrentsError;
+use qm_engines::dto::engines::{CreateEngine, TestEngine, UpdateEngine};
+use qm_engines::model::stored::EngineRow;
+use qm_engines::repo::engines;
 use qm_kernel::secret::MASK;
 use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret, Timestamp};
 use qm_platform::{Cipher, SealedValues as _};
 use qm_ports::engine::{AddOptions, Command, EngineError, File, Torrent, capability};
+use qm_test_base::blank::{hash, torrent};
 use qm_test_base::{FakeKinds, principal};
+use qm_torrent_lists::{Filter, ListQuery, Order};
 use qm_web::ApiError;
 use serde_json::{Map, Value, json};
 
 use super::commands::BulkOutcome;
 use super::{AddInput, AddSource, BulkAction, EngineChoice};
 use crate::EngineSecrets;
-use crate::dto::engines::{CreateEngine, TestEngine, UpdateEngine};
 use crate::dto::taxonomy::NewCategory;
-use crate::error::TorrentsError;
 use crate::model::answers::Asked;
-use crate::model::query::{Filter, ListQuery, Order};
-use crate::model::stored::EngineRow;
-use crate::repo;
-use crate::sync::snapshot::tests::{hash, torrent};
 use crate::testing::{House, eventually};
 
 async fn audited(db: &Db) -> Vec<String> {
@@ -101,17 +101,17 @@ db_test! {
         let second = house.engine("second", "b").await;
         assert_eq!(*house.torrents.resolve(None).unwrap().id, *first);
         let default = UpdateEngine { is_default: Some(true), ..UpdateEngine::default() };
-        house.torrents.update_engine(house.caller(), &second, default).await.unwrap();
+        house.torrents.engines.update_engine(house.caller(), &second, default).await.unwrap();
         assert_eq!(*house.torrents.resolve(None).unwrap().id, *second);
         let broken = UpdateEngine { config: Some(map(json!({ "host": "refused" }))), ..UpdateEngine::default() };
-        house.torrents.update_engine(house.caller(), &second, broken).await.unwrap();
+        house.torrents.engines.update_engine(house.caller(), &second, broken).await.unwrap();
         assert_eq!(message(house.torrents.resolve(None)), format!("Engine {second} is not available"));
         assert_eq!(*house.torrents.resolve(Some(&first)).unwrap().id, *first);
         let off = UpdateEngine { is_enabled: Some(false), ..UpdateEngine::default() };
-        house.torrents.update_engine(house.caller(), &second, off).await.unwrap();
+        house.torrents.engines.update_engine(house.caller(), &second, off).await.unwrap();
         assert_eq!(*house.torrents.resolve(None).unwrap().id, *first, "a disabled default is none");
-        house.torrents.delete_engine(house.caller(), &second).await.unwrap();
-        assert_eq!(message(house.torrents.delete_engine(house.caller(), &second).await), "Engine not found");
+        house.torrents.engines.delete_engine(house.caller(), &second).await.unwrap();
+        assert_eq!(message(house.torrents.engines.delete_engine(house.caller(), &second).await), "Engine not found");
         house.torrents.shutdown().await;
         assert_eq!(audited(&db).await.iter().filter(|row| row.starts_with("engines.")).count(), 6);
     }
@@ -122,14 +122,14 @@ db_test! {
         assert_eq!(house.kinds.opened.lock().unwrap().len(), 2);
         let before = house.torrents.resolve(Some(&first)).unwrap();
         let renamed = UpdateEngine { name: Some("other".into()), ..UpdateEngine::default() };
-        house.torrents.update_engine(house.caller(), &first, renamed).await.unwrap();
+        house.torrents.engines.update_engine(house.caller(), &first, renamed).await.unwrap();
         let same = UpdateEngine { config: Some(map(json!({ "host": "b", "password": MASK }))), ..UpdateEngine::default() };
-        house.torrents.update_engine(house.caller(), &second, same).await.unwrap();
+        house.torrents.engines.update_engine(house.caller(), &second, same).await.unwrap();
         assert_eq!(house.kinds.opened.lock().unwrap().len(), 2, "nothing that matters changed");
         let after = house.torrents.resolve(Some(&first)).unwrap();
         assert!(Arc::ptr_eq(&before, &after) && *after.name() == "other");
         let moved = UpdateEngine { config: Some(map(json!({ "host": "c", "password": "other" }))), ..UpdateEngine::default() };
-        house.torrents.update_engine(house.caller(), &second, moved).await.unwrap();
+        house.torrents.engines.update_engine(house.caller(), &second, moved).await.unwrap();
         let opened = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
         assert_eq!((opened.0, opened.1.fields["host"].clone(), opened.1.fields["password"].clone()), (second, json!("c"), json!("other")));
         house.torrents.shutdown().await;
@@ -138,14 +138,14 @@ db_test! {
     async fn passwords_are_kept_and_never_shown(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         let id = house.engine("first", "a").await;
-        let mut shown = serde_json::to_value(house.torrents.list_engines().await.unwrap()).unwrap();
+        let mut shown = serde_json::to_value(house.torrents.engines.list_engines().await.unwrap()).unwrap();
         let engine = shown[0].as_object_mut().unwrap();
         engine.retain(|field, _| !field.starts_with("state"));
         let expected = json!([{ "id": id, "name": "first", "kind": "fake", "isDefault": false, "isEnabled": true,
             "host": "a", "hasPassword": true }]);
         assert_eq!(shown, expected);
         let test = TestEngine { kind: "fake".into(), config: map(json!({ "host": "A.", "password": "" })), engine_id: Some(id) };
-        assert!(house.torrents.test_engine(house.caller(), test).await.unwrap().online);
+        assert!(house.torrents.engines.test_engine(house.caller(), test).await.unwrap().online);
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
         assert_eq!(config.fields["password"], "secret");
         assert_eq!(config.secrets, ["secret"], "what is stored encrypted is named, whatever the schema says of it");
@@ -159,27 +159,27 @@ db_test! {
         let before = opened();
         for kept in [json!({ "host": "t" }), json!({ "host": "t", "password": MASK }), json!({ "host": "t", "password": "" })] {
             let test = TestEngine { kind: "fake".into(), config: map(kept.clone()), engine_id: Some(id.clone()) };
-            let health = house.torrents.test_engine(house.caller(), test).await.unwrap();
+            let health = house.torrents.engines.test_engine(house.caller(), test).await.unwrap();
             assert!(!health.online && health.error.unwrap().contains("enter `password` again"), "{kept}");
             let changes = UpdateEngine { config: Some(map(kept)), ..UpdateEngine::default() };
-            let answer = house.torrents.update_engine(house.caller(), &id, changes).await.unwrap();
+            let answer = house.torrents.engines.update_engine(house.caller(), &id, changes).await.unwrap();
             assert_eq!(answer.secrets_wanted, ["password"]);
         }
         assert_eq!(opened(), before, "nothing was asked at the other address");
-        let shown = || async { serde_json::to_value(house.torrents.list_engines().await.unwrap()).unwrap()[0].clone() };
+        let shown = || async { serde_json::to_value(house.torrents.engines.list_engines().await.unwrap()).unwrap()[0].clone() };
         let now = shown().await;
         assert_eq!((&now["hasPassword"], &now["secretsWanted"], &now["extra"]), (&json!(false), &json!(["password"]), &Value::Null));
         assert!(now["stateReason"].as_str().unwrap().contains("enter `password` again"), "{now}");
         // Back at the earlier address it is gone as well.
         let changes = |config: Value| UpdateEngine { config: Some(map(config)), ..UpdateEngine::default() };
-        let back = house.torrents.update_engine(house.caller(), &id, changes(json!({ "host": "a" }))).await.unwrap();
+        let back = house.torrents.engines.update_engine(house.caller(), &id, changes(json!({ "host": "a" }))).await.unwrap();
         assert_eq!((back.secrets_wanted, opened()), (vec!["password".to_owned()], before));
         // Sent anew, or taken away, it is wanted no more.
         let anew = changes(json!({ "host": "t", "password": "new" }));
-        assert!(house.torrents.update_engine(house.caller(), &id, anew).await.unwrap().secrets_wanted.is_empty());
+        assert!(house.torrents.engines.update_engine(house.caller(), &id, anew).await.unwrap().secrets_wanted.is_empty());
         assert_eq!(house.kinds.opened.lock().unwrap().last().unwrap().1.fields["password"], "new");
         let none = changes(json!({ "host": "u", "password": null }));
-        assert!(house.torrents.update_engine(house.caller(), &id, none).await.unwrap().secrets_wanted.is_empty());
+        assert!(house.torrents.engines.update_engine(house.caller(), &id, none).await.unwrap().secrets_wanted.is_empty());
         assert!(!house.kinds.opened.lock().unwrap().last().unwrap().1.fields.contains_key("password"));
         assert_eq!(shown().await["secretsWanted"], Value::Null);
         house.torrents.shutdown().await;
@@ -190,7 +190,7 @@ db_test! {
         let id = house.engine("first", "a").await;
         let update = |config: Value| {
             let changes = UpdateEngine { config: Some(map(config)), ..UpdateEngine::default() };
-            house.torrents.update_engine(house.caller(), &id, changes)
+            house.torrents.engines.update_engine(house.caller(), &id, changes)
         };
         // The form of another kind.
         let refused = update(json!({ "mode": "scgi-unix", "socketPath": "/run/x" })).await;
@@ -209,14 +209,14 @@ db_test! {
             ("scgi_client", http("me@nas/RPC2"), "url"),
             ("webapi_client", json!({ "baseUrl": "https://me:hunter2@nas:8080" }), "baseUrl"),
         ] {
-            let refused = house.torrents.create_engine(house.caller(), engine("nas", kind, config.clone())).await;
+            let refused = house.torrents.engines.create_engine(house.caller(), engine("nas", kind, config.clone())).await;
             let Err(TorrentsError::Fields(rules)) = refused else { panic!("{config} was taken") };
             assert_eq!(rules, [format!("config.{field} must not hold a user name or a password: enter them as config.username and config.password")]);
             let test = TestEngine { kind: kind.into(), config: map(config), engine_id: None };
-            assert!(matches!(house.torrents.test_engine(house.caller(), test).await, Err(TorrentsError::Fields(_))));
+            assert!(matches!(house.torrents.engines.test_engine(house.caller(), test).await, Err(TorrentsError::Fields(_))));
         }
         let good = json!({ "mode": "http", "url": "http://nas/RPC2", "username": "me@home", "password": "hunter2" });
-        house.torrents.create_engine(house.caller(), engine("good", "scgi_client", good)).await.unwrap();
+        house.torrents.engines.create_engine(house.caller(), engine("good", "scgi_client", good)).await.unwrap();
         house.torrents.shutdown().await;
 
         // As they were stored before.
@@ -226,22 +226,28 @@ db_test! {
             ("web", "webapi_client", json!({ "baseUrl": "http://proxy:hunter2@nas", "username": "own" })),
         ] {
             let row = EngineRow { id: id.into(), name: id.into(), kind: kind.into(), config: map(config), secret_fields: vec![], is_default: false, is_enabled: true };
-            repo::engines::insert(&mut tx, &row, qm_kernel::Timestamp::from_ms(1)).await.unwrap();
+            engines::insert(&mut tx, &row, qm_kernel::Timestamp::from_ms(1)).await.unwrap();
         }
         tx.commit().await.unwrap();
-        let shown = serde_json::to_string(&house.torrents.list_engines().await.unwrap()).unwrap();
+        let shown = serde_json::to_string(&house.torrents.engines.list_engines().await.unwrap()).unwrap();
         assert!(!shown.contains("hunter"), "{shown}");
 
         let house = House::new(&db, &["fake"]).await;
-        let shown = serde_json::to_value(house.torrents.list_engines().await.unwrap()).unwrap();
+        let shown = serde_json::to_value(house.torrents.engines.list_engines().await.unwrap()).unwrap();
         let old = shown.as_array().unwrap().iter().find(|engine| engine["id"] == "old").unwrap();
         assert_eq!((&old["url"], &old["username"], &old["hasPassword"]), (&json!("http://nas/RPC2"), &json!("me"), &json!(true)));
         let mut tx = db.begin_read().await.unwrap();
-        let rows = repo::engines::list(&mut tx).await.unwrap();
+        let rows = engines::list(&mut tx).await.unwrap();
         assert!(rows.iter().all(|row| !Value::Object(row.config.clone()).to_string().contains("hunter")));
         let clear = |name: &str| {
             let row = rows.iter().find(|row| row.name == name).unwrap();
-            house.torrents.registry.in_clear(&row.config, &row.secret_fields)
+            let mut config = row.config.clone();
+            for field in &row.secret_fields {
+                let stored = config[field].as_str().unwrap();
+                let secret = house.ground.cipher.decrypt(stored).unwrap().expose().to_owned();
+                config.insert(field.clone(), secret.into());
+            }
+            config
         };
         assert_eq!((&clear("old")["password"], clear("good").get("password")), (&json!("hunter2"), Some(&json!("hunter2"))));
         assert_eq!((&clear("web")["baseUrl"], &clear("web")["username"]), (&json!("http://nas"), &json!("own")));
@@ -264,22 +270,22 @@ db_test! {
         let house = House::new(&db, &["fake"]).await;
         let (_, config) = house.kinds.opened.lock().unwrap().last().cloned().unwrap();
         assert_eq!((config.fields.get("host"), config.fields.get("password")), (Some(&json!("a")), None));
-        assert_eq!(house.torrents.list_engines().await.unwrap().len(), 1);
+        assert_eq!(house.torrents.engines.list_engines().await.unwrap().len(), 1);
         house.torrents.shutdown().await;
     }
 
     async fn a_planned_kind_works_once_a_plugin_provides_it(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         let test = |kind: &str| TestEngine { kind: kind.into(), config: map(json!({ "host": "h" })), engine_id: None };
-        let health = house.torrents.test_engine(house.caller(), test("deluge")).await.unwrap();
+        let health = house.torrents.engines.test_engine(house.caller(), test("deluge")).await.unwrap();
         assert_eq!(health.error.as_deref(), Some("Engine \"deluge\" is planned but not yet implemented"));
         let unknown = "kind must be one of the following values: scgi_client, webapi_client, transmission, deluge, fake";
-        assert_eq!(message(house.torrents.test_engine(house.caller(), test("x")).await), unknown);
-        let id = house.torrents.create_engine(house.caller(), engine("d", "deluge", json!({ "host": "h" }))).await.unwrap().id;
+        assert_eq!(message(house.torrents.engines.test_engine(house.caller(), test("x")).await), unknown);
+        let id = house.torrents.engines.create_engine(house.caller(), engine("d", "deluge", json!({ "host": "h" }))).await.unwrap().id;
         assert!(house.torrents.resolve(Some(&id)).is_err());
         house.kinds.install("deluge");
         eventually("the engine is loaded", || house.torrents.resolve(Some(&id)).is_ok()).await;
-        assert!(house.torrents.test_engine(house.caller(), test("deluge")).await.unwrap().online);
+        assert!(house.torrents.engines.test_engine(house.caller(), test("deluge")).await.unwrap().online);
         house.torrents.shutdown().await;
     }
 
@@ -322,8 +328,8 @@ db_test! {
         let rename = Command::Rename { name: "n".into() };
         let refused = run(upper.clone(), Permission::TorrentsRename, rename).await;
         assert_eq!(message(refused), "This engine cannot rename torrents");
-        house.torrents.relocate(house.caller(), None, &hash(1), "/downloads/x/").await.unwrap();
-        let outside = house.torrents.relocate(house.caller(), None, &hash(1), "/srv/x").await;
+        house.torrents.data.relocate(house.caller(), None, &hash(1), "/downloads/x/").await.unwrap();
+        let outside = house.torrents.data.relocate(house.caller(), None, &hash(1), "/srv/x").await;
         assert_eq!(message(outside), "Path is outside the allowed storage roots (/downloads).");
         client.fail(Some(EngineError::Busy));
         assert_eq!(message(run(upper.clone(), Permission::TorrentsStop, Command::Stop).await), "seedbox: engine is busy");
@@ -554,10 +560,10 @@ db_test! {
         client.put(torrent(2));
         eventually("it is read once more", || house.torrents.torrent(&id, &hash(2)).is_some()).await;
         eventually("it is online", || house.torrents.status(&id).is_some_and(|status| status.online)).await;
-        let counted = prometheus::TextEncoder::new().encode_to_string(&house.metrics.gather()).unwrap();
+        let counted = prometheus::TextEncoder::new().encode_to_string(&house.ground.metrics.gather()).unwrap();
         assert!(counted.contains("quartermaster_loop_panics_total{loop=\"torrent_sync\"} 2"), "{counted}");
         house.torrents.shutdown().await;
-        let counted = prometheus::TextEncoder::new().encode_to_string(&house.metrics.gather()).unwrap();
+        let counted = prometheus::TextEncoder::new().encode_to_string(&house.ground.metrics.gather()).unwrap();
         assert!(!counted.contains(&id), "the series of an engine go with it: {counted}");
     }
 

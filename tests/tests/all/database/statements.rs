@@ -8,11 +8,13 @@ use qm_testkit::both_databases;
 
 /// The crates that own tables.
 const OWNERS: &[&str] = &[
+    "qm_engines",
     "qm_files",
     "qm_identity",
     "qm_jobs",
     "qm_platform",
     "qm_system",
+    "qm_torrent_data",
     "qm_torrents",
 ];
 

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use qm_db::{Db, db_test};
 use qm_ports::engine::{EngineError, EngineKinds as _};
+use qm_test_base::blank::{hash, torrent};
 use serde_json::{Value, json};
 
 use super::Site;
-use crate::sync::snapshot::tests::hash;
 use crate::testing::eventually;
 
 impl Site {
@@ -105,7 +105,7 @@ db_test! {
         let id = site.seedbox().await;
         let other = json!({ "name": "other", "kind": "fake", "config": { "host": "b" } });
         let other = site.ask("ADMINISTRATOR", "POST", "/api/engines", Some(other)).await.body;
-        site.house.kinds.engine("b").put(crate::sync::snapshot::tests::torrent(9));
+        site.house.kinds.engine("b").put(torrent(9));
         site.until_online(other["id"].as_str().unwrap(), true).await;
         site.until_online(&id, true).await;
         let own = "/api/torrents?sortBy=name".to_owned();

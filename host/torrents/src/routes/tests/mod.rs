@@ -14,12 +14,12 @@ use qm_db::{Db, db_test, sql};
 use qm_kernel::Ctx;
 use qm_ports::engine::{EngineError, Torrent, TorrentState};
 use qm_test_base::RoleTokens;
+use qm_test_base::blank::{hash, torrent};
 use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::routes;
-use crate::sync::snapshot::tests::{hash, torrent};
 use crate::testing::{House, eventually};
 
 struct Site {

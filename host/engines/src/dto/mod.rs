@@ -1,0 +1,4 @@
+//! Requests about engines, what is answered, and realtime messages.
+
+pub mod engines;
+pub mod messages;

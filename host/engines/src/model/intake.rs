@@ -1,0 +1,296 @@
+//! Facts about torrents that we know and their clients may not: when a torrent was added through us (a client has no
+//! instant for one that was handed over paused), its tags if the client has none, and whether it is private.
+//!
+//! Bounds: one entry a torrent that was added through us or tagged here, for as long as its engine lists it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard};
+
+use qm_kernel::Timestamp;
+use qm_lanes::IgnorePoison;
+use qm_ports::engine::Torrent;
+
+/// Time that a torrent may be missing from the list before our record of it is dropped, in milliseconds. A torrent that
+/// was just handed over is not listed yet, and a magnet link turns into its torrent under one hash.
+const MISSING_LIMIT_MS: i64 = 60_000;
+
+/// Our record of one torrent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intake {
+    /// When this was noted: tells it from what is noted later of the same torrent.
+    pub noted_at: Timestamp,
+    /// None: it came to its client by another way.
+    pub added_at: Option<Timestamp>,
+    /// Empty where the client keeps them itself.
+    pub tags: Vec<String>,
+    /// As its metadata says, which its info-hash vouches for; none: nobody here has read it.
+    pub is_private: Option<bool>,
+}
+
+struct Entry {
+    intake: Intake,
+    missing_since: Option<Timestamp>,
+}
+
+/// Our records of the torrents of one engine, by hash.
+#[derive(Default)]
+pub struct Intakes(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    entries: HashMap<String, Entry>,
+    /// Torrents that were handed over here and not seen in the list since.
+    awaited: HashSet<String>,
+    /// Torrents whose tags were changed here since the last read of their engine.
+    retagged: HashSet<String>,
+}
+
+impl Intakes {
+    pub fn new(stored: Vec<(String, Intake)>) -> Self {
+        let intakes = Self::default();
+        for (hash, intake) in stored {
+            intakes.put(hash, intake);
+        }
+        intakes
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().ignore_poison()
+    }
+
+    pub fn get(&self, hash: &str) -> Option<Intake> {
+        self.known().entries.get(hash).map(|entry| entry.intake.clone())
+    }
+
+    pub fn put(&self, hash: String, intake: Intake) {
+        let entry = Entry {
+            intake,
+            missing_since: None,
+        };
+        self.known().entries.insert(hash, entry);
+    }
+
+    /// Stores the record of a torrent that is handed to the client now.
+    pub fn put_new(&self, hash: String, intake: Intake) {
+        let mut known = self.known();
+        known.awaited.insert(hash.clone());
+        let entry = Entry {
+            intake,
+            missing_since: None,
+        };
+        known.entries.insert(hash, entry);
+    }
+
+    /// Marks as handed over the torrents that were added through us and never stored as listed: an earlier run ended in
+    /// between.
+    pub fn await_unlisted(&self, was_listed: impl Fn(&str) -> bool) {
+        let mut known = self.known();
+        let Known { entries, awaited, .. } = &mut *known;
+        let unlisted = entries
+            .iter()
+            .filter(|(hash, entry)| entry.intake.added_at.is_some() && !was_listed(hash))
+            .map(|(hash, _)| hash.clone());
+        awaited.extend(unlisted);
+    }
+
+    /// True for a torrent that was handed over here and is in the list for the first time since; asked once.
+    pub fn take_awaited(&self, hash: &str) -> bool {
+        self.known().awaited.remove(hash)
+    }
+
+    /// Stores the record of a torrent whose tags have changed. The next read shows them, whatever the client tells of
+    /// the torrent.
+    pub fn retag(&self, hash: &str, intake: Intake) {
+        self.put(hash.to_owned(), intake);
+        self.known().retagged.insert(hash.to_owned());
+    }
+
+    /// The torrents that were retagged since this was last asked, each with its tags.
+    pub fn take_retagged(&self) -> Vec<(String, Vec<String>)> {
+        let mut known = self.known();
+        let retagged = std::mem::take(&mut known.retagged);
+        let with_tags = retagged.into_iter().filter_map(|hash| {
+            let tags = known.entries.get(&hash)?.intake.tags.clone();
+            Some((hash, tags))
+        });
+        with_tags.collect()
+    }
+
+    /// Fills in what the client does not tell. The instant of adding is always ours, whenever the client began with the
+    /// torrent.
+    pub fn fill(&self, told: &mut [Torrent]) {
+        let known = self.known();
+        if known.entries.is_empty() {
+            return;
+        }
+        for torrent in told {
+            if let Some(Entry { intake, .. }) = known.entries.get(&*torrent.hash) {
+                torrent.added_at = intake.added_at.or(torrent.added_at);
+                torrent.is_private = intake.is_private.or(torrent.is_private);
+                if !intake.tags.is_empty() {
+                    torrent.tags.clone_from(&intake.tags);
+                }
+            }
+        }
+    }
+
+    /// The torrents that have been missing from the list for too long, each with the instant that tells its record from
+    /// that of a later add of the same torrent.
+    pub fn gone(&self, is_listed: impl Fn(&str) -> bool, at: Timestamp) -> Vec<(String, Timestamp)> {
+        let mut gone = Vec::new();
+        for (hash, entry) in &mut self.known().entries {
+            if is_listed(hash) {
+                entry.missing_since = None;
+                continue;
+            }
+            let since = *entry.missing_since.get_or_insert(at);
+            if at.ms() - since.ms() >= MISSING_LIMIT_MS {
+                gone.push((hash.clone(), entry.intake.noted_at));
+            }
+        }
+        gone
+    }
+
+    /// Forgets what [`Intakes::gone`] returned.
+    pub fn forget(&self, gone: &[(String, Timestamp)]) {
+        let gone: HashSet<(&str, Timestamp)> = gone.iter().map(|(hash, at)| (hash.as_str(), *at)).collect();
+        let mut known = self.known();
+        let Known { entries, awaited, .. } = &mut *known;
+        entries.retain(|hash, entry| !gone.contains(&(hash.as_str(), entry.intake.noted_at)));
+        awaited.retain(|hash| entries.contains_key(hash));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_test_base::blank::{hash, torrent};
+
+    use super::*;
+
+    fn instant(ms: i64) -> Timestamp {
+        Timestamp::from_ms(ms)
+    }
+
+    fn intake(ms: i64, tags: &[&str]) -> Intake {
+        Intake {
+            noted_at: instant(ms),
+            added_at: Some(instant(ms)),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            is_private: None,
+        }
+    }
+
+    #[test]
+    fn what_was_handed_over_is_awaited_once() {
+        let intakes = Intakes::new(vec![
+            (hash(1).to_string(), intake(5, &[])),
+            (hash(2).to_string(), intake(6, &[])),
+            (
+                hash(3).to_string(),
+                Intake {
+                    added_at: None,
+                    ..intake(7, &["a"])
+                },
+            ),
+        ]);
+        assert!(!intakes.take_awaited(&hash(1)), "it may have been listed before");
+        intakes.await_unlisted(|listed| listed == &*hash(1));
+        assert!(!intakes.take_awaited(&hash(1)) && !intakes.take_awaited(&hash(3)));
+        assert!(
+            intakes.take_awaited(&hash(2)) && !intakes.take_awaited(&hash(2)),
+            "once"
+        );
+        intakes.put_new(hash(4).to_string(), intake(8, &[]));
+        assert!(intakes.take_awaited(&hash(4)));
+        // One that never comes is not awaited for ever.
+        intakes.put_new(hash(5).to_string(), intake(9, &[]));
+        intakes.forget(&[(hash(5).to_string(), instant(9))]);
+        assert!(!intakes.take_awaited(&hash(5)));
+    }
+
+    #[test]
+    fn what_the_client_does_not_tell_is_filled_in() {
+        let only_tagged = Intake {
+            added_at: None,
+            ..intake(7, &["b"])
+        };
+        let intakes = Intakes::new(vec![
+            (hash(1).to_string(), intake(5, &["a"])),
+            (hash(2).to_string(), intake(6, &[])),
+            (hash(4).to_string(), only_tagged),
+        ]);
+        let told = |n| Torrent {
+            tags: vec!["its own".into()],
+            added_at: Some(instant(9)),
+            ..torrent(n)
+        };
+        let mut list = [told(1), told(2), told(3), told(4)];
+        intakes.fill(&mut list);
+        let known: Vec<_> = list.iter().map(|t| (t.added_at, t.tags[0].as_str())).collect();
+        assert_eq!(
+            known,
+            [
+                (Some(instant(5)), "a"),
+                (Some(instant(6)), "its own"),
+                (Some(instant(9)), "its own"),
+                (Some(instant(9)), "b"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_its_metadata_says_goes_before_what_its_client_tells() {
+        let private = |is_private| Intake {
+            is_private,
+            ..intake(5, &[])
+        };
+        let intakes = Intakes::new(vec![
+            (hash(1).to_string(), private(Some(true))),
+            (hash(2).to_string(), private(None)),
+        ]);
+        let told = |n, is_private| Torrent {
+            is_private,
+            ..torrent(n)
+        };
+        let mut list = [told(1, None), told(2, None), told(2, Some(true)), told(3, None)];
+        intakes.fill(&mut list);
+        let known: Vec<_> = list.iter().map(|torrent| torrent.is_private).collect();
+        assert_eq!(known, [Some(true), None, Some(true), None]);
+    }
+
+    #[test]
+    fn what_was_retagged_is_told_once() {
+        let intakes = Intakes::new(vec![(hash(1).to_string(), intake(1, &["a"]))]);
+        assert_eq!(intakes.take_retagged(), []);
+        intakes.retag(&hash(1), intake(2, &["b"]));
+        assert_eq!(intakes.get(&hash(1)), Some(intake(2, &["b"])));
+        assert_eq!(
+            intakes.take_retagged(),
+            [(hash(1).to_string(), vec!["b".to_owned()])]
+        );
+        assert_eq!(intakes.take_retagged(), []);
+    }
+
+    #[test]
+    fn what_is_missing_for_a_minute_is_forgotten_but_not_what_came_again() {
+        let intakes = Intakes::new(vec![
+            (hash(1).to_string(), intake(1, &[])),
+            (hash(2).to_string(), intake(1, &[])),
+        ]);
+        let listed = |listed: u8| move |asked: &str| asked == &*hash(listed);
+        assert_eq!(intakes.gone(listed(1), instant(0)), []);
+        assert_eq!(
+            intakes.gone(listed(2), instant(59_999)),
+            [],
+            "the other one, since now"
+        );
+        assert_eq!(intakes.gone(listed(2), instant(60_000)), []);
+        let gone = intakes.gone(listed(2), instant(119_999));
+        assert_eq!(gone, [(hash(1).to_string(), instant(1))]);
+        intakes.put(hash(1).to_string(), intake(7, &[]));
+        intakes.forget(&gone);
+        assert!(intakes.get(&hash(1)).is_some(), "added again meanwhile");
+        intakes.forget(&[(hash(1).to_string(), instant(7))]);
+        assert!(intakes.get(&hash(1)).is_none() && intakes.get(&hash(2)).is_some());
+    }
+}

@@ -1,0 +1,12 @@
+//! Types and rules that need no database, client or socket, each with its tests.
+
+pub mod edges;
+pub mod engine;
+pub mod intake;
+pub mod ledger;
+pub mod names;
+pub mod paths;
+pub mod silence;
+pub mod stored;
+pub mod unshared;
+pub mod userinfo;

@@ -1,0 +1,347 @@
+//! A loaded engine as the rest of the area sees it: its driver, its last snapshot, its status, and a way to ask its sync
+//! loop for an early read.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use bytes::Bytes;
+use qm_kernel::{Permission, Timestamp};
+use qm_ports::engine::{Attention, EngineDriver, EngineError};
+use qm_realtime::{Room, StateSource};
+use qm_torrent_lists::Snapshot;
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::pulse::Pulse;
+use crate::model::intake::Intakes;
+
+/// Time after a request for the list in which the list is kept exact.
+const WATCHED_AFTER_REQUEST: Duration = Duration::from_secs(30);
+
+/// Time that requests after a quiet time wait for an exact list, counted from the first of them.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The state of an engine that is kept between reads; it is lost at restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineStatus {
+    pub online: bool,
+    pub error: Option<String>,
+    /// Why not all that it lists is taken, if anything is left out.
+    pub limited: Option<String>,
+    /// The instant of the last change between online, offline and limited.
+    pub since: Timestamp,
+    /// The instant of the last read, good or bad.
+    pub at: Timestamp,
+    /// The instant of the last read that succeeded.
+    pub last_seen_at: Option<Timestamp>,
+    pub torrent_count: usize,
+}
+
+/// The number of the last read that ended, with its error if it failed. Reads are numbered from 1.
+#[derive(Clone, Debug, Default)]
+struct Reads {
+    finished: u64,
+    error: Option<EngineError>,
+}
+
+/// The demand for the list, and how exact the list is. Instants are milliseconds since `epoch`.
+struct Interest {
+    epoch: Instant,
+    /// The last request for the list, plus one; 0: there was none.
+    asked: AtomicU64,
+    /// The request that ended the last quiet time, plus one.
+    woken: AtomicU64,
+    /// The next read has to tell everything, whoever looks.
+    demanded: AtomicBool,
+    /// The last read was a quiet one: the list may be some seconds behind.
+    quiet: AtomicBool,
+}
+
+impl Interest {
+    fn new() -> Self {
+        Self {
+            epoch: Instant::now(),
+            asked: AtomicU64::new(0),
+            woken: AtomicU64::new(0),
+            demanded: AtomicBool::new(false),
+            quiet: AtomicBool::new(false),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_millis()).map_or(u64::MAX, |ms| ms.saturating_add(1))
+    }
+
+    fn is_recent(now: u64, then: u64) -> bool {
+        then > 0 && Duration::from_millis(now.saturating_sub(then)) <= WATCHED_AFTER_REQUEST
+    }
+
+    /// Notes a request for the list. Answers the time that the request should wait for an exact list; `None` if it need
+    /// not wait.
+    fn note_request(&self) -> Option<Duration> {
+        let now = self.now();
+        let before = self.asked.swap(now, Ordering::SeqCst);
+        if !Self::is_recent(now, before) {
+            self.woken.store(now, Ordering::SeqCst);
+        }
+        if !self.quiet.load(Ordering::SeqCst) {
+            return None;
+        }
+        let waited = Duration::from_millis(now.saturating_sub(self.woken.load(Ordering::SeqCst)));
+        PATIENCE.checked_sub(waited).filter(|left| !left.is_zero())
+    }
+}
+
+/// The part of an engine, beside its driver, that is fixed when it is loaded.
+#[derive(Debug)]
+pub struct Loading {
+    /// The instant of loading.
+    pub at: Timestamp,
+    /// The last `seq` an earlier configuration of it used.
+    pub first_seq: u64,
+    /// The configuration as it is stored, secrets encrypted.
+    pub config: Map<String, Value>,
+}
+
+pub struct Engine {
+    pub id: Arc<str>,
+    pub kind: String,
+    pub driver: Arc<dyn EngineDriver>,
+    /// Time limit on the silence of its client.
+    pub timeout: Duration,
+    /// Records of the torrents that were added through us.
+    pub intakes: Intakes,
+    pub loading: Loading,
+    /// Its health: whether it answers when it is asked.
+    pub pulse: Pulse,
+    name: ArcSwap<String>,
+    snapshot: ArcSwapOption<Snapshot>,
+    status: ArcSwapOption<EngineStatus>,
+    started: AtomicU64,
+    reads: watch::Sender<Reads>,
+    wake: Notify,
+    interest: Interest,
+    confirmed_at: ArcSwapOption<Timestamp>,
+    /// It was deleted: nothing more of it is asked, stored or shown.
+    discarded: AtomicBool,
+    /// Ends its sync loop.
+    stop: OnceLock<CancellationToken>,
+}
+
+impl Engine {
+    pub fn new(
+        id: &str,
+        name: &str,
+        kind: &str,
+        driver: Arc<dyn EngineDriver>,
+        timeout: Duration,
+        intakes: Intakes,
+        loading: Loading,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id: id.into(),
+            kind: kind.to_owned(),
+            driver,
+            timeout,
+            intakes,
+            loading,
+            pulse: Pulse::default(),
+            name: ArcSwap::from_pointee(name.to_owned()),
+            snapshot: ArcSwapOption::empty(),
+            status: ArcSwapOption::empty(),
+            started: AtomicU64::new(0),
+            reads: watch::Sender::default(),
+            wake: Notify::new(),
+            interest: Interest::new(),
+            confirmed_at: ArcSwapOption::empty(),
+            discarded: AtomicBool::new(false),
+            stop: OnceLock::new(),
+        })
+    }
+
+    pub fn name(&self) -> Arc<String> {
+        self.name.load_full()
+    }
+
+    pub fn rename(&self, name: &str) {
+        if **self.name.load() != name {
+            self.name.store(Arc::new(name.to_owned()));
+        }
+    }
+
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.snapshot.load_full()
+    }
+
+    /// The last `seq` this engine used.
+    pub fn seq(&self) -> u64 {
+        self.snapshot
+            .load()
+            .as_ref()
+            .map_or(self.loading.first_seq, |snapshot| snapshot.seq)
+    }
+
+    /// The snapshot that the next delta applies to.
+    pub(super) fn base(&self, at: Timestamp) -> Arc<Snapshot> {
+        self.snapshot()
+            .unwrap_or_else(|| Arc::new(Snapshot::empty(&self.id, self.loading.first_seq, at)))
+    }
+
+    pub(super) fn show(&self, snapshot: Arc<Snapshot>) {
+        self.snapshot.store(Some(snapshot));
+    }
+
+    pub fn status(&self) -> Option<Arc<EngineStatus>> {
+        self.status.load_full()
+    }
+
+    /// True if its last read failed.
+    pub fn is_down(&self) -> bool {
+        self.status.load().as_ref().is_some_and(|status| !status.online)
+    }
+
+    /// The instant since when the engine is in this state; `at` if the state is new.
+    pub(super) fn since(&self, online: bool, limited: bool, at: Timestamp) -> Timestamp {
+        let before = self.status.load();
+        let now = (online, limited);
+        let same = before
+            .as_ref()
+            .filter(|before| (before.online, before.limited.is_some()) == now);
+        same.map_or(at, |before| before.since)
+    }
+
+    pub(super) fn set_status(&self, status: EngineStatus) {
+        self.status.store(Some(Arc::new(status)));
+    }
+
+    /// Sets the token that ends its sync loop.
+    pub(super) fn ends_by(&self, stop: &CancellationToken) {
+        // A loop that begins again after a panic ends by the same token.
+        let _ = self.stop.set(stop.clone());
+    }
+
+    /// Ends everything that is done for an engine that was deleted.
+    pub fn discard(&self) {
+        self.discarded.store(true, Ordering::SeqCst);
+        if let Some(stop) = self.stop.get() {
+            stop.cancel();
+        }
+    }
+
+    pub fn is_discarded(&self) -> bool {
+        self.discarded.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn begin_read(&self) -> u64 {
+        self.started.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    pub(super) fn end_read(&self, number: u64, error: Option<EngineError>) {
+        self.reads.send_replace(Reads {
+            finished: number,
+            error,
+        });
+    }
+
+    /// Notes what a read asked for, before it ends. `at` is none when it failed.
+    pub fn note_read(&self, attention: Attention, at: Option<Timestamp>) {
+        // After a failure everything is read again, and nobody waits for an engine that is gone.
+        let quiet = at.is_some() && attention == Attention::Quiet;
+        self.interest.quiet.store(quiet, Ordering::SeqCst);
+        if let Some(at) = at.filter(|_| !quiet) {
+            self.confirmed_at.store(Some(Arc::new(at)));
+        }
+    }
+
+    /// When the whole list was last confirmed by the client.
+    pub fn confirmed_at(&self) -> Option<Timestamp> {
+        self.confirmed_at.load().as_deref().copied()
+    }
+
+    /// True if somebody asked for the list lately, or for an exact read; that request is then served by the coming
+    /// read.
+    pub(super) fn is_wanted(&self) -> bool {
+        let demanded = self.interest.demanded.swap(false, Ordering::SeqCst);
+        demanded || Interest::is_recent(self.interest.now(), self.interest.asked.load(Ordering::SeqCst))
+    }
+
+    /// True if the last read was a quiet one.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.interest.quiet.load(Ordering::SeqCst)
+    }
+
+    /// Ends the read under way with this error, because it will not end by itself.
+    pub(super) fn give_up_read(&self, error: EngineError) {
+        self.end_read(self.started.load(Ordering::SeqCst), Some(error));
+    }
+
+    /// Asks for an exact read now instead of at the next tick.
+    pub fn poke(&self) {
+        self.interest.demanded.store(true, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    pub(super) async fn poked(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Has the client read again and waits until that is shown, or for `patience`.
+    pub async fn refresh(&self, patience: Duration) {
+        let next = self.started.load(Ordering::SeqCst) + 1;
+        self.poke();
+        let mut reads = self.reads.subscribe();
+        // Running out of patience, or of the loop, is fine: the next tick shows it.
+        let _ = tokio::time::timeout(patience, reads.wait_for(|reads| reads.finished >= next)).await;
+    }
+
+    /// The last snapshot, exact from now on for a while. After a quiet time it waits for a fresh read, but not long.
+    /// Before the first snapshot: waits for the read under way and says why there is none.
+    pub async fn listed(&self) -> Result<Arc<Snapshot>, EngineError> {
+        let patience = self.interest.note_request();
+        if let Some(snapshot) = self.snapshot() {
+            let Some(patience) = patience else {
+                return Ok(snapshot);
+            };
+            self.refresh(patience).await;
+            return Ok(self.snapshot().unwrap_or(snapshot));
+        }
+        let mut reads = self.reads.subscribe();
+        let first = tokio::time::timeout(self.timeout, reads.wait_for(|reads| reads.finished > 0)).await;
+        let error = match first {
+            Ok(Ok(reads)) => reads.error.clone(),
+            Ok(Err(_)) => None,
+            Err(_) => Some(EngineError::Timeout("its first list is still being read".into())),
+        };
+        match (self.snapshot(), error) {
+            (Some(snapshot), _) => Ok(snapshot),
+            (None, Some(error)) => Err(error),
+            (None, None) => Err(EngineError::Unreachable("it is being reloaded".into())),
+        }
+    }
+}
+
+/// The realtime channel's view of an engine.
+pub struct EngineSource(pub Arc<Engine>);
+
+impl StateSource for EngineSource {
+    fn room(&self) -> Room {
+        Room::Perm(Permission::TorrentsView)
+    }
+
+    fn event(&self) -> &'static str {
+        "torrents:update"
+    }
+
+    fn snapshot(&self) -> (u64, Bytes) {
+        let snapshot = self.0.base(Timestamp::from_ms(0));
+        (snapshot.seq, snapshot.full_message())
+    }
+
+    fn full_list(&self) -> Bytes {
+        self.0.base(Timestamp::from_ms(0)).list_message()
+    }
+}

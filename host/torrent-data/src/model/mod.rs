@@ -1,0 +1,3 @@
+//! Places of data and how they meet: pure rules with their tests.
+
+pub mod places;
