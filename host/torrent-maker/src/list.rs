@@ -128,7 +128,7 @@ impl<'a> Listing<'a> {
             let Some(text) = name.as_os().to_str().map(str::to_owned) else {
                 return Err(MakeError::NotUtf8(self.show(&name.text())));
             };
-            let meta = Meta::of(&stat);
+            let meta = Meta::from_stat(&stat);
             match meta.kind {
                 Kind::File => self.add(text, &meta)?,
                 Kind::Directory => {

@@ -159,7 +159,7 @@ impl<'a, P: FnMut(Progress)> Reading<'a, P> {
             (self.progress)(self.state);
         }
         let now = fstat(&file).map_err(|errno| FsError::os(errno, shown))?;
-        if State::from(&Meta::of(&now)) != expected {
+        if State::from(&Meta::from_stat(&now)) != expected {
             return Err(MakeError::Changed(shown.to_owned()));
         }
         Ok(())

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::Tx;
-use qm_kernel::{Permission, Secret, as_error};
+use qm_kernel::{Caller, Permission, Secret, as_error};
 use qm_platform::config_schema::BadSchema;
 use qm_platform::origins::{self, Places};
-use qm_platform::{Actor, AuditEntry, AuditResult, Caller};
+use qm_platform::{Actor, AuditEntry, AuditResult};
 use qm_ports::engine::EngineError;
 use serde_json::{Map, Value, json};
 

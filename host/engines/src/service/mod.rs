@@ -8,8 +8,8 @@ mod upkeep;
 use std::sync::Arc;
 
 use qm_db::Db;
-use qm_kernel::Ctx;
-use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Caller, Cipher, Ground};
+use qm_kernel::{Caller, Ctx};
+use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Cipher, Ground};
 use qm_ports::engine::EngineKinds;
 use qm_ports::list::{TorrentList, TorrentLists};
 use qm_ports::rules::RuleWatch;

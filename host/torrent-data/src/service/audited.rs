@@ -1,8 +1,8 @@
 //! Audit rows of orders about torrents, and the hashes that name them.
 
 use qm_engines::{Engine, TorrentsError, audit_entry};
+use qm_kernel::Caller;
 use qm_metainfo::info_hash::is_info_hash;
-use qm_platform::Caller;
 use qm_ports::engine::Command;
 use serde_json::{Map, Value};
 

@@ -1,8 +1,10 @@
 //! `/api/engines`
 
 use axum::extract::State;
+use qm_engines::dto::engines::{
+    CreateEngine, EngineQuery, EngineView, HealthView, IdView, KindView, TestEngine, UpdateEngine,
+};
 use qm_web::{ApiResult, Body, By, Created, Json, Params, Path};
-use qm_engines::dto::engines::{CreateEngine, EngineQuery, EngineView, HealthView, IdView, KindView, TestEngine, UpdateEngine};
 
 use super::{App, faults};
 

@@ -1,8 +1,8 @@
 //! `POST /api/torrents` and `/upload`: new torrents.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Body, By, Created, Upload};
 use qm_engines::TorrentsError;
+use qm_web::{ApiResult, Body, By, Created, Upload};
 
 use super::{App, faults};
 use crate::dto::requests::{AddTorrent, AddedView};

@@ -28,12 +28,11 @@ use std::sync::Arc;
 
 use qm_confined::OwnPlace;
 use qm_db::Db;
+use qm_engines::{Engine, EngineStatus, Engines, EnginesDeps, TorrentsError};
 pub use qm_kernel::Caller;
 use qm_kernel::Ctx;
 use qm_net::Net;
-use qm_platform::{Acting, Audit, AuditEntry, AuditResult, Cipher, Ground};
-use qm_engines::{Engine, EngineStatus, Engines, EnginesDeps, TorrentsError};
-pub use qm_platform::Caller;
+use qm_platform::{Audit, Cipher, Ground};
 use qm_ports::carry::DataMover;
 use qm_ports::engine::EngineKinds;
 use qm_ports::rules::RuleWatch;

@@ -3,8 +3,6 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use qm_ports::engine::Torrent;
-use qm_kernel::{ClientInfo, Principal};
 use qm_ports::{Removal, TorrentPayload, TorrentPayloads};
 use qm_torrent_data::Subject;
 

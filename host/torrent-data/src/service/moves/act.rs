@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::{Caller, Permission, as_error, ClientInfo, Principal};
 use qm_engines::repo::engines;
 use qm_engines::{Engine, TorrentsError, describe, is_loaded_as};
+use qm_kernel::{Caller, Permission, as_error};
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::carry::{DataMove, DataMover};
 use qm_ports::engine::{Command, EngineError, capability};

@@ -20,10 +20,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use qm_kernel::{Permission, Requester, Timestamp, as_error, ClientInfo, Principal};
-use qm_lanes::IgnorePoison;
-use qm_platform::{Beats, Caller};
 use qm_engines::{Engine, TorrentsError};
+use qm_kernel::{Caller, Permission, Requester, Timestamp, as_error};
+use qm_lanes::IgnorePoison;
+use qm_platform::Beats;
 use qm_ports::carry::{DataMove, DataMover};
 use qm_ports::engine::{Command, capability};
 use tokio::sync::oneshot;

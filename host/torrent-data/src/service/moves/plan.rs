@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use qm_engines::model::paths::{PathError, normalised};
 use qm_engines::{Engine, TorrentsError};
-use qm_platform::Caller;
+use qm_kernel::Caller;
 use qm_ports::carry::{DataCheck, DataFile};
 use qm_ports::engine::{Torrent, TorrentState};
 
