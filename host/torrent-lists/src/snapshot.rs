@@ -108,6 +108,10 @@ impl Snapshot {
         self.entries.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// Bytes of the torrents' texts and their JSON.
     pub fn bytes(&self) -> usize {
         self.bytes
