@@ -12,6 +12,7 @@ pub struct Trigger {
 
 pub const COMPLETED: &str = "torrent.completed";
 pub const RATIO: &str = "ratio.reached";
+pub const FAILED: &str = "torrent.failed";
 
 /// The catalogue, in its order.
 pub const ALL: &[Trigger] = &[
@@ -41,6 +42,7 @@ pub const ALL: &[Trigger] = &[
     trigger("rss.show.became_active", "Show active again", "rss"),
     trigger("rss.show.ended", "Show ended", "rss"),
     trigger("rss.show.canceled", "Show canceled", "rss"),
+    trigger(FAILED, "Torrent fails", "torrent"),
 ];
 
 const fn trigger(id: &'static str, label: &'static str, category: &'static str) -> Trigger {

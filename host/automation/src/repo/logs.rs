@@ -11,6 +11,7 @@ sql! {
         VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7)";
     LATEST = "SELECT id, status, message FROM automation_logs WHERE rule_id = $1 AND hash = $2 \
         ORDER BY created_at DESC, id DESC LIMIT 1";
+    LAST_AT = "SELECT last_at FROM automation_logs WHERE rule_id = $1 AND hash = $2 ORDER BY created_at DESC, id DESC LIMIT 1";
     REPEAT = "UPDATE automation_logs SET attempts = attempts + 1, last_at = $2, context = $3 WHERE id = $1";
     PAGE = "SELECT id, rule_id, status, context, message, attempts, last_at, created_at FROM automation_logs \
         WHERE rule_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
@@ -86,6 +87,12 @@ pub async fn write(tx: &mut Tx, line: &NewLine<'_>) -> Result<bool, DbError> {
     .await?
     .exactly(1)?;
     Ok(true)
+}
+
+/// Time at which the latest run of a rule for a torrent ended.
+pub async fn last_at(tx: &mut Tx, rule_id: &str, hash: &str) -> Result<Option<Timestamp>, DbError> {
+    let last = qm_db::opt!(tx, (i64,), LAST_AT, rule_id, hash).await?;
+    Ok(last.map(|(last,)| Timestamp::from_ms(last)))
 }
 
 /// One page of a rule's log, the newest first, and the total number of lines.

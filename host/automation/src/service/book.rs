@@ -107,7 +107,7 @@ impl RuleWatch for RuleBook {
     fn due(&self, edge: Edge, torrent: &TorrentRecord<'_>) -> Vec<String> {
         let rules = self.rules.load();
         let due = rules.with_trigger(edge.trigger()).filter(|rule| match edge {
-            Edge::Completed => rule.conditions.hold(torrent),
+            Edge::Completed | Edge::Failed => rule.conditions.hold(torrent),
             Edge::RatioMoved { from } => rule.conditions.have_risen(torrent, "ratio", &Seen::Number(from)),
         });
         due.map(|rule| rule.id.clone()).collect()

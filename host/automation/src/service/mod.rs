@@ -17,6 +17,8 @@ mod rules;
 pub mod runner;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod triggers_tests;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

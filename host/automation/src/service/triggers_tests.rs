@@ -1,0 +1,74 @@
+//! Tests of triggers other than completions and ratios, on both databases.
+
+use std::time::Duration;
+
+use qm_db::{Db, db_test};
+use qm_ports::engine::{TorrentState, TrackerStanding};
+use qm_ports::list::TorrentRecord;
+use qm_ports::rules::{Edge, RuleWatch};
+use serde_json::{Value, json};
+
+use crate::testing::{House, torrent};
+
+const FAILED: &str = "torrent.failed";
+
+fn mark(tag: &str) -> Value {
+    json!({ "type": "mark", "params": { "tag": tag } })
+}
+
+db_test! {
+    async fn a_torrent_that_fails_is_judged_by_its_conditions(db: Db) {
+        let house = House::new(&db).await;
+        let unregistered = json!([
+            { "field": "trackerStatus", "op": "eq", "value": "unregistered" }, { "field": "state", "op": "eq", "value": "error" },
+        ]);
+        let gone = house.rule(FAILED, 2, unregistered, json!([mark("gone")])).await;
+        let full = json!([{ "field": "message", "op": "contains", "value": "No space" }]);
+        let full = house.rule(FAILED, 1, full, json!([mark("full")])).await;
+        house.rule("torrent.completed", 0, json!([]), json!([])).await;
+        let due = |standing: Option<TrackerStanding>, message: Option<&str>| {
+            let mut failed = torrent(1);
+            failed.state = TorrentState::Error;
+            failed.tracker_standing = standing;
+            failed.message = message.map(str::to_owned);
+            house.book.due(Edge::Failed, &TorrentRecord { engine_id: "e", torrent: &failed, now: house.clock.ctx().now() })
+        };
+        assert_eq!(due(Some(TrackerStanding::Unregistered), None), [gone.id.clone()]);
+        assert_eq!(due(None, Some("No space left on device")), [full.id.clone()]);
+        assert_eq!(due(Some(TrackerStanding::Unregistered), Some("No space left")), [gone.id, full.id]);
+        assert!(due(Some(TrackerStanding::Working), None).is_empty());
+    }
+
+    async fn a_rule_that_makes_its_torrent_fail_again_does_not_run_for_ever(db: Db) {
+        let house = House::new(&db).await;
+        let rule = house.rule(FAILED, 0, json!([]), json!([mark("x"), { "type": "pause" }])).await;
+        let other = house.rule(FAILED, 1, json!([]), json!([mark("y")])).await;
+        // While the run waits, and after it has ended.
+        for position in 1..4 {
+            house.edge(FAILED, 1, position, &[&rule]).await;
+        }
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:01:x", "pause:01:"]);
+        house.clock.advance(Duration::from_mins(59));
+        house.edge(FAILED, 1, 4, &[&other, &rule]).await;
+        house.edge(FAILED, 2, 5, &[&rule]).await;
+        // The pause of an hour is kept in the database.
+        let house = house.restarted().await;
+        house.edge(FAILED, 1, 6, &[&rule]).await;
+        house.app.run_all().await;
+        let mut ran = house.actions.ran();
+        ran.sort();
+        assert_eq!(ran, ["mark:01:y", "mark:02:x", "pause:02:"], "other rules and torrents do not wait");
+        house.clock.advance(Duration::from_mins(1));
+        house.edge(FAILED, 1, 7, &[&rule]).await;
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:01:x", "pause:01:"], "an hour later it may");
+        // Other triggers have no such pause.
+        let ratio = house.rule("ratio.reached", 0, json!([]), json!([mark("r")])).await;
+        for position in 8..10 {
+            house.edge("ratio.reached", 1, position, &[&ratio]).await;
+            house.app.run_all().await;
+        }
+        assert_eq!(house.actions.ran(), ["mark:01:r", "mark:01:r"]);
+    }
+}
