@@ -9,6 +9,7 @@ use qm_db::{Db, Tx};
 use qm_kernel::event::{Cause, DomainEvent};
 use qm_kernel::{ClientInfo, PageQuery, Permission, PermissionSet, Principal, Role, Timestamp};
 use qm_platform::outbox::{Consumer, StoredEvent};
+use qm_platform::settings::TIMEZONE;
 use qm_platform::testing::{self, Claims};
 use qm_platform::{Acting, ActingError, Actor, AuditRecord, AuditTrail};
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion, TorrentRef};
@@ -373,9 +374,10 @@ impl House {
         lists: Arc<FakeLists>,
         authors: Arc<Authors>,
     ) -> Self {
-        let book = RuleBook::open(db.clone()).await.unwrap();
+        let ground = testing::ground(db, &clock.ctx(), authors.clone());
+        let book = RuleBook::open(db.clone(), ground.settings.clone()).await.unwrap();
         let app = Automation::start(AutomationDeps {
-            ground: testing::ground(db, &clock.ctx(), authors.clone()),
+            ground,
             actions: actions.clone(),
             torrents: lists.clone(),
             book: book.clone(),
@@ -403,6 +405,18 @@ impl House {
             self.authors.clone(),
         )
         .await
+    }
+
+    /// Sets the time zone of the operator.
+    pub async fn in_zone(&self, zone: &str) {
+        let ground = testing::ground(&self.db, &self.clock.ctx(), self.authors.clone());
+        let mut tx = self.db.begin_write().await.unwrap();
+        ground
+            .settings
+            .put(&mut tx, &TIMEZONE, &Some(zone.to_owned()))
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
     }
 
     pub fn caller(&self) -> Caller<'_> {

@@ -6,7 +6,8 @@ use qm_ports::action::{ActionKind, Occasion};
 use qm_ports::placeholders;
 use serde_json::{Map, Value};
 
-use super::rule::type_of;
+use super::rule::{Rule, type_of, types_of};
+use super::trigger::{SCHEDULE, occasion};
 
 /// An action that rules use, as its plugin last declared it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +92,17 @@ impl Catalogue {
         })
     }
 
+    /// Kind of a rule's context, which decides about the possible actions.
+    pub fn occasion_of(&self, rule: &Rule) -> Occasion {
+        let types = types_of(&rule.actions);
+        let mut used = types.into_iter().filter_map(|id| self.get(id));
+        if rule.trigger == SCHEDULE && (rule.asks_torrents() || used.any(needs_torrent)) {
+            Occasion::Torrent
+        } else {
+            occasion(&rule.trigger)
+        }
+    }
+
     /// Reason why an action cannot run after this kind of trigger; `None`: it can.
     pub fn refuses(&self, action: &Value, occasion: Occasion) -> Option<String> {
         let id = type_of(action);
@@ -125,6 +137,11 @@ impl Catalogue {
             }
         })
     }
+}
+
+/// True when an action does something to a torrent, and so cannot follow an event without one.
+pub fn needs_torrent(kind: &ActionKind) -> bool {
+    !kind.occasions.contains(&Occasion::Event)
 }
 
 fn word(occasions: &[Occasion]) -> &'static str {

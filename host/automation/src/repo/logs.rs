@@ -54,18 +54,20 @@ pub struct NewLine<'a> {
     pub hash: Option<&'a str>,
     pub context: &'a Map<String, Value>,
     pub message: Option<&'a str>,
+    /// True when a success after a success is a repetition too.
+    pub repeats: bool,
     pub at: Timestamp,
 }
 
 /// Writes a line; or counts a repetition in the latest line of the rule and torrent, if that failed for the
-/// same reason. `true`: a new line.
+/// same reason, or both succeeded by a time table. `true`: a new line.
 pub async fn write(tx: &mut Tx, line: &NewLine<'_>) -> Result<bool, DbError> {
     let context = serde_json::to_string(line.context).unwrap_or_default();
-    if let (Some(hash), Some(message)) = (line.hash, line.message) {
+    if let Some(hash) = line.hash.filter(|_| line.repeats || line.message.is_some()) {
         let latest = qm_db::opt!(tx, (String, String, Option<String>), LATEST, line.rule_id, hash).await?;
         if let Some((id, status, before)) = latest
             && status == line.status
-            && before.as_deref() == Some(message)
+            && before.as_deref() == line.message
         {
             qm_db::exec!(tx, REPEAT, id, line.at.ms(), context)
                 .await?

@@ -15,6 +15,9 @@ mod preview;
 mod recover;
 mod rules;
 pub mod runner;
+mod schedules;
+#[cfg(test)]
+mod schedules_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -35,6 +38,7 @@ use tokio::sync::Notify;
 
 use self::book::RuleBook;
 use crate::model::memory::Memory;
+use crate::model::moment::Timed;
 use crate::model::run::NewRun;
 use crate::repo;
 
@@ -115,10 +119,15 @@ impl Automation {
         torrent: Option<&TorrentRef>,
         context: &Map<String, Value>,
     ) -> Result<(), DbError> {
-        let rules = self.book.rules();
+        let (rules, zone) = (self.book.rules(), self.book.zone());
+        let timed = Timed {
+            record: context,
+            at: self.ctx.now(),
+            zone: &zone,
+        };
         let due = rules
             .with_trigger(trigger)
-            .filter(|rule| rule.conditions.hold(context));
+            .filter(|rule| rule.conditions.hold(&timed));
         let due: Vec<&str> = due.map(|rule| rule.id.as_str()).collect();
         if due.is_empty() {
             return Ok(());
