@@ -143,11 +143,10 @@ impl Actions for FakeActions {
         }
         let gone = self.gone.lock().unwrap().clone();
         let mut kinds = vec![
-            kind(
-                ("mark", Permission::AutomationManage),
-                true,
-                &[Torrent, Media, Event],
-            ),
+            ActionKind {
+                params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": {}, "body": { "x-placeholders": "json" } } }),
+                ..kind(("mark", Permission::AutomationManage), true, &[Torrent, Media, Event])
+            },
             kind(
                 ("once", Permission::AutomationManage),
                 false,

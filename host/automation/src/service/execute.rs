@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Automation, powers};
-use crate::model::action::{Catalogue, params_of};
+use crate::model::action::Catalogue;
 use crate::model::log::message;
 use crate::model::rule::{Rule, type_of, types_of};
 use crate::model::run::{Outcome, Run, Waiting};
@@ -98,13 +98,14 @@ impl Automation {
             if let Some(why) = catalogue.refuses(action, occasion) {
                 return Err(failed(why));
             }
+            let params = catalogue.filled(action, &context).map_err(failed)?;
             self.wait_for_mandate(stop).await?;
             let powers = self.judge_author(rule, &catalogue, action, stop).await?;
             let call = ActionCall {
                 run_id: format!("{}.{step}", run.id),
                 torrent: run.torrent.clone().or_else(|| torrent_of(occasion, &context)),
                 occasion,
-                params: params_of(action),
+                params,
                 context: context.clone(),
                 author: rule.author.clone(),
                 powers,

@@ -8,6 +8,7 @@ use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, RuleWatch};
 use serde_json::{Value, json};
 
+use crate::model::rule::RuleChange;
 use crate::testing::{House, torrent};
 
 const FAILED: &str = "torrent.failed";
@@ -37,6 +38,29 @@ db_test! {
         assert_eq!(due(None, Some("No space left on device")), [full.id.clone()]);
         assert_eq!(due(Some(TrackerStanding::Unregistered), Some("No space left")), [gone.id, full.id]);
         assert!(due(Some(TrackerStanding::Working), None).is_empty());
+    }
+
+    async fn templates_of_json_are_filled_and_unknown_placeholders_refused(db: Db) {
+        let house = House::new(&db).await;
+        let mark = |body: Value| json!([{ "type": "mark", "params": { "tag": "{name}", "body": body } }]);
+        let rule = house.rule(FAILED, 0, json!([]), mark(json!("{\"text\": \"{name}: failed\"}"))).await;
+        house.edge(FAILED, 1, 1, &[&rule]).await;
+        house.app.run_all().await;
+        let call = house.actions.calls().remove(0);
+        assert_eq!(Value::Object(call.params), json!({ "tag": "{name}", "body": { "text": "torrent 1: failed" } }));
+        for (body, told) in [
+            (json!({ "text": "{nobody}" }), "There is no placeholder {nobody}: there are {label}, {name}"),
+            (json!("{\"text\": {name}}"), "it is no JSON"),
+        ] {
+            let change = RuleChange {
+                name: Some("a".to_owned()),
+                trigger: Some(FAILED.to_owned()),
+                actions: mark(body).as_array().cloned(),
+                ..RuleChange::default()
+            };
+            let refused = house.app.create(house.caller(), change).await.unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("The parameter \"body\" of action \"mark\": {told}")), "{refused}");
+        }
     }
 
     async fn a_rule_that_makes_its_torrent_fail_again_does_not_run_for_ever(db: Db) {
