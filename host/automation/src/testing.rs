@@ -41,6 +41,16 @@ qm_kernel::events! {
         rules: Vec<String>,
     }
 
+    /// Event of the disks.
+    pub struct StorageLow: "storage.low" about "storage_root" {
+        path: String,
+        level: String,
+        free_percent: u8,
+        free_bytes: u64,
+        total_bytes: u64,
+        threshold_percent: u8,
+    }
+
     /// Event of the shows.
     pub struct ShowEnded: "rss.show.ended" about "show" {
         title: String,
@@ -492,6 +502,24 @@ impl House {
             .handle(&mut tx, &StoredEvent { position: 1, event })
             .await
             .unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Passes an event that a disk of 1000 bytes has this many left.
+    pub async fn storage_low(&self, path: &str, free_bytes: u64) {
+        let low = StorageLow {
+            path: path.to_owned(),
+            level: if free_bytes > 50 { "low" } else { "critical" }.to_owned(),
+            free_percent: (free_bytes / 10) as u8,
+            free_bytes,
+            total_bytes: 1000,
+            threshold_percent: 15,
+        };
+        let event = DomainEvent::new(&self.clock.ctx(), Cause::NONE, path, &low);
+        let mut tx = self.db.begin_write().await.unwrap();
+        let occasions = Occasions(self.app.clone());
+        let stored = StoredEvent { position: 1, event };
+        occasions.handle(&mut tx, &stored).await.unwrap();
         tx.commit().await.unwrap();
     }
 

@@ -168,7 +168,7 @@ pub struct CatalogueView {
 pub struct TriggerView {
     pub id: &'static str,
     pub label: &'static str,
-    /// `torrent`, `media`, `rss` or `time`.
+    /// `torrent`, `media`, `rss`, `time` or `system`.
     pub category: &'static str,
 }
 

@@ -46,6 +46,7 @@ pub const ALL: &[Trigger] = &[
     trigger("rss.show.canceled", "Show canceled", "rss"),
     trigger(FAILED, "Torrent fails", "torrent"),
     trigger(SCHEDULE, "Time table", "time"),
+    trigger("storage.low", "Disk space is low", "system"),
 ];
 
 const fn trigger(id: &'static str, label: &'static str, category: &'static str) -> Trigger {

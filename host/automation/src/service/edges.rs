@@ -122,6 +122,7 @@ impl Consumer for Occasions {
             "rss.show.became_active",
             "rss.show.ended",
             "rss.show.canceled",
+            "storage.low",
         ]
     }
 

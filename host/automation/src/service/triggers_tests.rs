@@ -40,6 +40,25 @@ db_test! {
         assert!(due(Some(TrackerStanding::Working), None).is_empty());
     }
 
+    async fn a_disk_that_fills_up_runs_rules_by_its_numbers(db: Db) {
+        let house = House::new(&db).await;
+        let data = json!([{ "field": "path", "op": "eq", "value": "/data" }, { "field": "freeBytes", "op": "lt", "value": 100 }]);
+        let numbers = house.rule("storage.low", 2, data, json!([mark("numbers")])).await;
+        let critical = json!([{ "field": "level", "op": "eq", "value": "critical" }, { "field": "thresholdPercent", "op": "lte", "value": 15 }]);
+        house.rule("storage.low", 1, critical, json!([mark("critical")])).await;
+        let refused = house.rule("storage.low", 0, json!([{ "field": "totalBytes", "op": "eq", "value": 0 }]), json!([{ "type": "pause" }])).await;
+        let mut heard = Vec::new();
+        for (path, free) in [("/data", 120), ("/other", 90), ("/data", 90), ("/data", 40)] {
+            house.storage_low(path, free).await;
+            house.app.run_all().await;
+            heard.push(house.actions.ran().len());
+        }
+        assert_eq!(heard, [0, 0, 1, 2]);
+        assert_eq!(house.log(&numbers).await[0].context["freePercent"], 9);
+        let shown = house.app.shown_one(refused).await.unwrap();
+        assert_eq!(shown.warnings, ["Action \"pause\" is not valid for an event trigger"]);
+    }
+
     async fn templates_of_json_are_filled_and_unknown_placeholders_refused(db: Db) {
         let house = House::new(&db).await;
         let mark = |body: Value| json!([{ "type": "mark", "params": { "tag": "{name}", "body": body } }]);
