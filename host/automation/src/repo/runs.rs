@@ -27,6 +27,7 @@ sql! {
         FROM automation_runs WHERE state = 'running' ORDER BY sequence";
     DELETE = "DELETE FROM automation_runs WHERE id = $1";
     WAITS = "SELECT COUNT(*) FROM automation_runs WHERE rule_id = $1 AND hash IS NULL";
+    ACTS = "SELECT COUNT(*) FROM automation_runs WHERE rule_id = $1 AND hash IS NULL AND state = 'running' AND context = $2";
     LAST = "SELECT COALESCE(MAX(sequence), 0) FROM automation_runs";
     ENGINES = "SELECT DISTINCT engine_id FROM automation_runs WHERE engine_id IS NOT NULL";
     PAIRS = "SELECT rule_id, engine_id, hash FROM automation_runs WHERE hash IS NOT NULL AND engine_id IS NOT NULL";
@@ -137,6 +138,11 @@ pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
 /// True when a run of the rule that concerns no torrent has not ended.
 pub async fn waits(tx: &mut Tx, rule_id: &str) -> Result<bool, DbError> {
     Ok(qm_db::value!(tx, i64, WAITS, rule_id).await? > 0)
+}
+
+/// True while the actions of a rule run for an event that is the same as this one.
+pub async fn acts(tx: &mut Tx, rule_id: &str, context: &str) -> Result<bool, DbError> {
+    Ok(qm_db::value!(tx, i64, ACTS, rule_id, context).await? > 0)
 }
 
 /// Highest sequence number of all runs.

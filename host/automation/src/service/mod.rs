@@ -135,6 +135,10 @@ impl Automation {
         let position = qm_platform::outbox::position(tx).await?;
         let context = Value::Object(context.clone()).to_string();
         for rule_id in due {
+            // What the rule does may be told as what it runs for; of a torrent there is one run at a time anyway.
+            if torrent.is_none() && repo::runs::acts(tx, rule_id, &context).await? {
+                continue;
+            }
             let run = self.new_run(rule_id, trigger, torrent, context.clone(), position);
             self.decide(tx, run).await?;
         }

@@ -82,6 +82,36 @@ db_test! {
         }
     }
 
+    async fn an_effect_of_a_rule_does_not_trigger_it_again_while_it_runs(db: Db) {
+        let house = House::new(&db).await;
+        const MATCHED: &str = "media.matched";
+        let fire = async |item: &str| {
+            let context = json!({ "itemId": item, "title": "Harbor Nine" });
+            let mut tx = db.begin_write().await.unwrap();
+            house.app.fire(&mut tx, MATCHED, None, context.as_object().unwrap()).await.unwrap();
+            tx.commit().await.unwrap();
+        };
+        let hang = json!([{ "type": "mark", "params": { "do": "hang", "tag": "x" } }]);
+        let rule = house.rule(MATCHED, 0, json!([]), hang.clone()).await;
+        let failed = house.rule(FAILED, 0, json!([]), hang).await;
+        fire("i").await;
+        house.edge(FAILED, 1, 1, &[&failed]).await;
+        let app = house.app.clone();
+        let running = tokio::spawn(async move { app.run_all().await });
+        house.actions.until_hanging(2).await;
+        // Its action identifies the item again, and makes the torrent fail again.
+        fire("i").await;
+        house.edge(FAILED, 1, 2, &[&failed]).await;
+        fire("other").await;
+        let logged = async || (house.log(&rule).await.len(), house.log(&failed).await.len());
+        while !running.is_finished() {
+            house.actions.go.notify_waiters();
+            tokio::task::yield_now().await;
+        }
+        running.await.unwrap();
+        assert_eq!(logged().await, (2, 1), "only another item is another occasion");
+    }
+
     async fn a_rule_that_makes_its_torrent_fail_again_does_not_run_for_ever(db: Db) {
         let house = House::new(&db).await;
         let rule = house.rule(FAILED, 0, json!([]), json!([mark("x"), { "type": "pause" }])).await;
