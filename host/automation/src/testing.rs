@@ -155,7 +155,11 @@ impl Actions for FakeActions {
         let mut kinds = vec![
             ActionKind {
                 params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": {}, "body": { "x-placeholders": "json" } } }),
-                ..kind(("mark", Permission::AutomationManage), true, &[Torrent, Media, Event])
+                ..kind(
+                    ("mark", Permission::AutomationManage),
+                    true,
+                    &[Torrent, Media, Event],
+                )
             },
             kind(
                 ("once", Permission::AutomationManage),

@@ -92,7 +92,12 @@ fn value(word: &str, torrent: &Torrent) -> String {
         "tracker" | "trackerHost" => torrent.tracker_host.as_deref().unwrap_or_default(),
         "hash" => &torrent.hash,
         "tag" => torrent.tags.first().map_or("", |tag| tag),
-        "year" => return torrent.added_at.map(|at| year(&at.to_string())).unwrap_or_default(),
+        "year" => {
+            return torrent
+                .added_at
+                .map(|at| year(&at.to_string()))
+                .unwrap_or_default();
+        }
         _ => "",
     };
     text.to_owned()
@@ -231,7 +236,9 @@ mod tests {
         ] {
             let why = unknown(text).unwrap_or_default();
             assert!(
-                why.ends_with("there are {label}, {name}, {tracker}, {hash}, {category}, {tag}, {trackerHost}, {year}"),
+                why.ends_with(
+                    "there are {label}, {name}, {tracker}, {hash}, {category}, {tag}, {trackerHost}, {year}"
+                ),
                 "{text}: {why}"
             );
             assert_eq!(filled(text, &linux), Err(why), "{text}");
@@ -283,7 +290,10 @@ mod tests {
         }
         for (param, told) in [
             (json!("{\"text\": {name}}"), "it is no JSON"),
-            (json!({ "a": [{ "b": "{size}" }] }), "There is no placeholder {size}: there are {label}, {name}"),
+            (
+                json!({ "a": [{ "b": "{size}" }] }),
+                "There is no placeholder {size}: there are {label}, {name}",
+            ),
             (json!("{\"text\": \"{Name}\"}"), "There is no placeholder {Name}"),
         ] {
             let why = unknown_in_json(&param).unwrap_or_default();
@@ -291,6 +301,9 @@ mod tests {
             assert_eq!(filled_json(&param, context), Err(why), "{param}");
         }
         let nothing = Map::new();
-        assert_eq!(filled_json(&json!("{\"a\": \"-{name}{year}{tag}-\"}"), &nothing), Ok(json!({ "a": "--" })));
+        assert_eq!(
+            filled_json(&json!("{\"a\": \"-{name}{year}{tag}-\"}"), &nothing),
+            Ok(json!({ "a": "--" }))
+        );
     }
 }

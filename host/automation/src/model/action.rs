@@ -102,7 +102,9 @@ impl Catalogue {
     pub fn filled(&self, action: &Value, context: &Map<String, Value>) -> Result<Map<String, Value>, String> {
         let mut params = params_of(action);
         let id = type_of(action);
-        let properties = self.get(id).and_then(|kind| kind.params_schema.get("properties")?.as_object());
+        let properties = self
+            .get(id)
+            .and_then(|kind| kind.params_schema.get("properties")?.as_object());
         for (name, schema) in properties.into_iter().flatten() {
             let is_json = schema.get(placeholders::MARK).and_then(Value::as_str) == Some(placeholders::JSON);
             if let Some(param) = params.get_mut(name).filter(|param| is_json && !param.is_null()) {
