@@ -180,7 +180,8 @@ db_test! {
         let rule = |tag: &str| json!({ "name": "moved", "trigger": "torrent.completed", "actions": actions(tag) });
         let (status, answer) = site.admin("POST", "/rules", Some(rule("/dl/{label}/{lable}"))).await;
         assert_eq!((status, &answer["code"]), (400, &json!("bad_request.placeholder")), "{answer}");
-        let why = "The parameter \"tag\" of action \"pause\": There is no placeholder {lable}: there are {label}, {name}, {tracker}, {hash}";
+        let why = "The parameter \"tag\" of action \"pause\": There is no placeholder {lable}: there are {label}, {name}, {tracker}, {hash}, \
+            {category}, {tag}, {trackerHost}, {year}";
         assert_eq!(answer["message"], why);
         let (status, stored) = site.admin("POST", "/rules", Some(rule("/dl/{label}"))).await;
         assert_eq!(status, 201, "{stored}");
@@ -225,7 +226,7 @@ db_test! {
             ("POST", "/rules", rule(json!("61 * * * *")),
                 json!(["schedule: `61` is no minute: give numbers from 0 to 59, `a-b`, `*` or `*/n`"])),
             ("POST", "/rules/preview", rule(json!("0 0 30 2 *")), json!(["schedule: `0 0 30 2 *` is never due: there is no such day"])),
-            ("POST", "/rules", rule(json!(5)), json!(["schedule must be a string"])),
+            ("POST", "/rules", rule(json!({})), json!(["schedule must be a string"])),
             ("PATCH", path.as_str(), json!({ "schedule": "daily" }), json!(["schedule: `daily` is no schedule: give minute, hour, \
                 day, month and day of the week, e.g. `30 4 * * 1-5`"])),
             ("POST", "/rules", rule(Value::Null), json!("schedule is missing: a rule with the trigger `schedule` needs minute, hour, \

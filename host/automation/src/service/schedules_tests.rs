@@ -14,14 +14,15 @@ fn mark(tag: &str) -> Value {
     json!({ "type": "mark", "params": { "tag": tag } })
 }
 
-fn at(text: &str) -> Timestamp {
+fn parse_time(text: &str) -> Timestamp {
     serde_json::from_value(text.into()).expect("a time")
 }
 
 impl House {
     /// Puts the clock to a time of 2031-03-30, a Sunday on which the clocks of Berlin change.
     fn clock_to(&self, time: &str) {
-        self.clock.set(at(&format!("2031-03-30T{time}:00.000Z")).ms());
+        self.clock
+            .set(parse_time(&format!("2031-03-30T{time}:00.000Z")).ms());
     }
 
     async fn scheduled(&self, schedule: &str, conditions: Value, actions: Value) -> Rule {
@@ -62,13 +63,13 @@ db_test! {
         house.lists.put_all(vec![torrent(1), torrent(2), torrent(3)]);
         let large = json!([{ "field": "size", "op": "gte", "value": 2 }]);
         let rule = house.scheduled("*/15 * * * *", large, json!([mark("x")])).await;
-        assert_eq!(house.next(&rule).await, Some(at("2031-03-30T10:15:00.000Z")));
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-30T10:15:00.000Z")));
         house.clock_to("10:14");
         assert!(house.look().await.is_empty(), "it is not due yet");
         house.clock_to("10:15");
         assert_eq!(house.look().await, ["mark:02:x", "mark:03:x"]);
         assert!(house.look().await.is_empty(), "once");
-        assert_eq!(house.next(&rule).await, Some(at("2031-03-30T10:30:00.000Z")));
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-30T10:30:00.000Z")));
         let lines = house.log(&rule).await;
         assert!(lines.iter().any(|line| line.context["name"] == "torrent 2"), "{lines:?}");
         // The ledger plays no part, and the next one is for the same torrents; those that hold by then.
@@ -178,13 +179,13 @@ db_test! {
         // 02:30 does not exist on this day in Berlin.
         let rule = house.scheduled("30 2 * * *", json!([]), json!([mark("x")])).await;
         assert!(house.look().await.is_empty());
-        assert_eq!(house.next(&rule).await, Some(at("2031-03-30T01:30:00.000Z")));
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-30T01:30:00.000Z")));
         house.clock_to("01:30");
         assert_eq!(house.look().await, ["mark:-:x"]);
-        assert_eq!(house.next(&rule).await, Some(at("2031-03-31T00:30:00.000Z")));
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-31T00:30:00.000Z")));
         house.in_zone("Asia/Kolkata").await;
         assert!(house.look().await.is_empty());
-        assert_eq!(house.next(&rule).await, Some(at("2031-03-30T21:00:00.000Z")), "the zone was changed");
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-30T21:00:00.000Z")), "the zone was changed");
     }
 
     async fn conditions_see_the_hour_and_the_day_of_the_operator(db: Db) {
