@@ -58,11 +58,14 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
 
 /// Area with its routes and loops.
 fn area(automation: &Arc<Automation>) -> Area {
-    let (running, filling) = (automation.clone(), automation.clone());
+    let (running, filling, timing) = (automation.clone(), automation.clone(), automation.clone());
     Area::new(&AREA, routes().with_state(automation.clone()))
         .looping(Automation::RUNNER, move |stop| running.clone().runner_loop(stop))
         .looping(Automation::BACKFILL, move |stop| {
             filling.clone().backfill_loop(stop)
+        })
+        .looping(Automation::SCHEDULES, move |stop| {
+            timing.clone().schedule_loop(stop)
         })
         .consuming(Arc::new(Edges(automation.clone())))
         .consuming(Arc::new(Occasions(automation.clone())))

@@ -24,6 +24,10 @@ pub enum AutomationError {
     /// Names the parameter, and the allowed placeholders.
     #[error("{0}")]
     Placeholder(String),
+    #[error(
+        "schedule is missing: a rule with the trigger `schedule` needs minute, hour, day, month and day of the week, e.g. `30 4 * * 1-5`"
+    )]
+    NoSchedule,
     /// Plugins are still being compiled, so the action may appear soon.
     #[error(transparent)]
     Settling(#[from] Settling),
@@ -44,7 +48,7 @@ impl AutomationError {
         match self {
             AutomationError::NoSuchRule | AutomationError::NoSuchTorrent => ErrorKind::NotFound,
             AutomationError::TooManyRules(_) | AutomationError::TooManyPatterns(_) => ErrorKind::Conflict,
-            AutomationError::Placeholder(_) => ErrorKind::BadRequest,
+            AutomationError::Placeholder(_) | AutomationError::NoSchedule => ErrorKind::BadRequest,
             AutomationError::Settling(_) => Settling::KIND,
             AutomationError::Powers(_) => ErrorKind::Forbidden,
             AutomationError::Acting(error) => error.kind(),
@@ -61,6 +65,7 @@ impl AutomationError {
             AutomationError::TooManyRules(_) => "conflict.too_many_rules",
             AutomationError::TooManyPatterns(_) => "conflict.too_many_patterns",
             AutomationError::Placeholder(_) => "bad_request.placeholder",
+            AutomationError::NoSchedule => "bad_request.schedule",
             AutomationError::Settling(_) => Settling::CODE,
             AutomationError::Powers(_) => "forbidden.action",
             AutomationError::Acting(error) => error.code(),

@@ -9,6 +9,7 @@ use qm_db::{Db, Tx};
 use qm_kernel::event::{Cause, DomainEvent};
 use qm_kernel::{ClientInfo, PageQuery, Permission, PermissionSet, Principal, Role, Timestamp};
 use qm_platform::outbox::{Consumer, StoredEvent};
+use qm_platform::settings::TIMEZONE;
 use qm_platform::testing::{self, Claims};
 use qm_platform::{Acting, ActingError, Actor, AuditRecord, AuditTrail};
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion, TorrentRef};
@@ -38,6 +39,16 @@ qm_kernel::events! {
         hash: String,
         torrent: Map<String, Value>,
         rules: Vec<String>,
+    }
+
+    /// Event of the disks.
+    pub struct StorageLow: "storage.low" about "storage_root" {
+        path: String,
+        level: String,
+        free_percent: u8,
+        free_bytes: u64,
+        total_bytes: u64,
+        threshold_percent: u8,
     }
 
     /// Event of the shows.
@@ -142,11 +153,14 @@ impl Actions for FakeActions {
         }
         let gone = self.gone.lock().unwrap().clone();
         let mut kinds = vec![
-            kind(
-                ("mark", Permission::AutomationManage),
-                true,
-                &[Torrent, Media, Event],
-            ),
+            ActionKind {
+                params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": {}, "body": { "x-placeholders": "json" } } }),
+                ..kind(
+                    ("mark", Permission::AutomationManage),
+                    true,
+                    &[Torrent, Media, Event],
+                )
+            },
             kind(
                 ("once", Permission::AutomationManage),
                 false,
@@ -373,9 +387,10 @@ impl House {
         lists: Arc<FakeLists>,
         authors: Arc<Authors>,
     ) -> Self {
-        let book = RuleBook::open(db.clone()).await.unwrap();
+        let ground = testing::ground(db, &clock.ctx(), authors.clone());
+        let book = RuleBook::open(db.clone(), ground.settings.clone()).await.unwrap();
         let app = Automation::start(AutomationDeps {
-            ground: testing::ground(db, &clock.ctx(), authors.clone()),
+            ground,
             actions: actions.clone(),
             torrents: lists.clone(),
             book: book.clone(),
@@ -403,6 +418,18 @@ impl House {
             self.authors.clone(),
         )
         .await
+    }
+
+    /// Sets the time zone of the operator.
+    pub async fn in_zone(&self, zone: &str) {
+        let ground = testing::ground(&self.db, &self.clock.ctx(), self.authors.clone());
+        let mut tx = self.db.begin_write().await.unwrap();
+        ground
+            .settings
+            .put(&mut tx, &TIMEZONE, &Some(zone.to_owned()))
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
     }
 
     pub fn caller(&self) -> Caller<'_> {
@@ -479,6 +506,24 @@ impl House {
             .handle(&mut tx, &StoredEvent { position: 1, event })
             .await
             .unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Passes an event that a disk of 1000 bytes has this many left.
+    pub async fn storage_low(&self, path: &str, free_bytes: u64) {
+        let low = StorageLow {
+            path: path.to_owned(),
+            level: if free_bytes > 50 { "low" } else { "critical" }.to_owned(),
+            free_percent: (free_bytes / 10) as u8,
+            free_bytes,
+            total_bytes: 1000,
+            threshold_percent: 15,
+        };
+        let event = DomainEvent::new(&self.clock.ctx(), Cause::NONE, path, &low);
+        let mut tx = self.db.begin_write().await.unwrap();
+        let occasions = Occasions(self.app.clone());
+        let stored = StoredEvent { position: 1, event };
+        occasions.handle(&mut tx, &stored).await.unwrap();
         tx.commit().await.unwrap();
     }
 

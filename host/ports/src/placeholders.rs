@@ -1,15 +1,32 @@
-//! Placeholders in the directories that rules move torrents to: `/data/{label}`. What may stand in one is a table; whoever stores a rule
-//! refuses any other, and whoever moves a torrent fills them.
+//! Placeholders in parameters of actions: in the directories that rules move torrents to (`/data/{label}`), and in the texts of
+//! JSON that webhooks post (`{"text": "{name} is complete"}`). What may stand in one is a table; whoever stores a rule
+//! refuses any other. Whoever moves a torrent fills those of directories, and the rules fill those of JSON.
 //!
-//! A value that fills one is a name that a stranger may have chosen: it becomes one name of a directory, and never a path.
+//! A value that fills one is a name that a stranger may have chosen. In a directory it becomes one name, and never a path; in
+//! JSON it becomes a part of a text, and never of the structure: only texts of a parsed document are filled.
+
+use serde_json::{Map, Value};
 
 use crate::engine::Torrent;
 
-/// The words that may stand between braces.
-pub const PLACEHOLDERS: &[&str] = &["label", "name", "tracker", "hash"];
+/// The words that may stand between braces. `category` is the label, `trackerHost` the tracker, `tag` the first tag, `year`
+/// the one in which the torrent was added (UTC).
+pub const PLACEHOLDERS: &[&str] = &[
+    "label",
+    "name",
+    "tracker",
+    "hash",
+    "category",
+    "tag",
+    "trackerHost",
+    "year",
+];
 
-/// The mark of a parameter, in the schema of an action, whose text may have placeholders.
+/// The mark of a parameter, in the schema of an action, that may have placeholders: `true` for a directory, [`JSON`] for JSON.
 pub const MARK: &str = "x-placeholders";
+
+/// The value of the mark for a parameter that is JSON, or a text of JSON.
+pub const JSON: &str = "json";
 
 /// The name that stands for what a torrent does not have, its label for one.
 const NONE: &str = "none";
@@ -62,20 +79,98 @@ pub fn filled(text: &str, torrent: &Torrent) -> Result<String, String> {
     for part in parts(text) {
         match part {
             Part::Plain(plain) => filled.push_str(plain),
-            Part::Word(word) => filled.push_str(&safe_name(value(word, torrent))),
+            Part::Word(word) => filled.push_str(&safe_name(&value(word, torrent))),
         }
     }
     Ok(filled)
 }
 
-fn value<'a>(word: &str, torrent: &'a Torrent) -> &'a str {
-    match word {
-        "label" => torrent.label.as_deref().unwrap_or_default(),
+fn value(word: &str, torrent: &Torrent) -> String {
+    let text = match word {
+        "label" | "category" => torrent.label.as_deref().unwrap_or_default(),
         "name" => &torrent.name,
-        "tracker" => torrent.tracker_host.as_deref().unwrap_or_default(),
+        "tracker" | "trackerHost" => torrent.tracker_host.as_deref().unwrap_or_default(),
         "hash" => &torrent.hash,
+        "tag" => torrent.tags.first().map_or("", |tag| tag),
+        "year" => {
+            return torrent
+                .added_at
+                .map(|at| year(&at.to_string()))
+                .unwrap_or_default();
+        }
         _ => "",
+    };
+    text.to_owned()
+}
+
+/// The year of a time in ISO 8601.
+fn year(time: &str) -> String {
+    time.split('-').next().unwrap_or_default().to_owned()
+}
+
+/// The JSON of a parameter: the parameter itself, or what its text says.
+fn document(param: &Value) -> Result<Value, String> {
+    match param {
+        Value::String(text) => serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}")),
+        other => Ok(other.clone()),
     }
+}
+
+/// A sentence about a parameter that is no JSON, or about the first placeholder in its texts that is unknown.
+pub fn unknown_in_json(param: &Value) -> Option<String> {
+    fn search(value: &Value) -> Option<String> {
+        match value {
+            Value::String(text) => unknown(text),
+            Value::Array(items) => items.iter().find_map(search),
+            Value::Object(members) => members.values().find_map(search),
+            Value::Null | Value::Bool(_) | Value::Number(_) => None,
+        }
+    }
+    match document(param) {
+        Ok(document) => search(&document),
+        Err(why) => Some(why),
+    }
+}
+
+/// The JSON of a parameter, the placeholders in its texts filled by the context of a run: a torrent as
+/// `GET /api/torrents` shows it. What the context does not have is empty.
+///
+/// # Errors
+/// The sentence of [`unknown_in_json`].
+pub fn filled_json(param: &Value, context: &Map<String, Value>) -> Result<Value, String> {
+    fn fill(value: &mut Value, context: &Map<String, Value>) {
+        match value {
+            Value::String(text) => *text = filled_text(text, context),
+            Value::Array(items) => items.iter_mut().for_each(|item| fill(item, context)),
+            Value::Object(members) => members.values_mut().for_each(|member| fill(member, context)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    if let Some(why) = unknown_in_json(param) {
+        return Err(why);
+    }
+    let mut document = document(param)?;
+    fill(&mut document, context);
+    Ok(document)
+}
+
+fn filled_text(text: &str, context: &Map<String, Value>) -> String {
+    let field = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
+    let mut filled = String::with_capacity(text.len());
+    for part in parts(text) {
+        match part {
+            Part::Plain(plain) => filled.push_str(plain),
+            Part::Word("label" | "category") => filled.push_str(field("label")),
+            Part::Word("tracker" | "trackerHost") => filled.push_str(field("trackerHost")),
+            Part::Word("year") => filled.push_str(&year(field("addedAt"))),
+            Part::Word("tag") => {
+                let tag = context.get("tags").and_then(|tags| tags.get(0)?.as_str());
+                filled.push_str(tag.unwrap_or_default());
+            }
+            Part::Word(word) => filled.push_str(field(word)),
+        }
+    }
+    filled
 }
 
 /// One name of a directory: nothing in it divides a path, says another directory, or cannot be read.
@@ -102,6 +197,8 @@ fn safe_name(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn torrent(label: Option<&str>, name: &str) -> Torrent {
@@ -122,6 +219,8 @@ mod tests {
                 "/dl/{tracker}-{hash}",
                 "/dl/tracker.example-0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b",
             ),
+            ("/dl/{category}/{tag}", "/dl/os/free"),
+            ("/dl/{year}/{trackerHost}", "/dl/2030/tracker.example"),
             ("/dl/plain", "/dl/plain"),
             ("/dl/open{", "/dl/open{"),
         ] {
@@ -131,13 +230,15 @@ mod tests {
         for text in [
             "/dl/{Label}",
             "/dl/{}",
-            "/dl/{label}/{year}",
+            "/dl/{label}/{size}",
             "/dl/{label:x}",
             "/dl/{{label}}",
         ] {
             let why = unknown(text).unwrap_or_default();
             assert!(
-                why.ends_with("there are {label}, {name}, {tracker}, {hash}"),
+                why.ends_with(
+                    "there are {label}, {name}, {tracker}, {hash}, {category}, {tag}, {trackerHost}, {year}"
+                ),
                 "{text}: {why}"
             );
             assert_eq!(filled(text, &linux), Err(why), "{text}");
@@ -167,5 +268,42 @@ mod tests {
         let long = "\u{e9}".repeat(500);
         let name = filled("{label}", &torrent(Some(&long), "n")).unwrap_or_default();
         assert_eq!(name.len(), LONGEST);
+    }
+
+    #[test]
+    fn values_in_json_stay_inside_of_their_text() {
+        let hostile = "a\", \"admin\": true, \"b\": \"\\ \n{hash}";
+        let context = json!({
+            "name": hostile, "label": null, "tags": ["one", "two"], "trackerHost": "t.example", "hash": "0b",
+            "addedAt": "2030-03-17T17:46:40.000Z", "size": 7,
+        });
+        let context = context.as_object().expect("an object");
+        let template = json!({ "text": "{name} of {trackerHost}", "{name}": [1, "{tag}{category}", { "x": "{year}" }], "n": null });
+        let expected = json!({
+            "text": format!("{hostile} of t.example"), "{name}": [1, "one", { "x": "2030" }], "n": null,
+        });
+        for param in [template.clone(), Value::from(template.to_string())] {
+            let filled = filled_json(&param, context).expect("filled");
+            assert_eq!(filled, expected);
+            let read: Value = serde_json::from_str(&filled.to_string()).expect("JSON");
+            assert_eq!(read, expected, "what is sent is read as it was filled");
+        }
+        for (param, told) in [
+            (json!("{\"text\": {name}}"), "it is no JSON"),
+            (
+                json!({ "a": [{ "b": "{size}" }] }),
+                "There is no placeholder {size}: there are {label}, {name}",
+            ),
+            (json!("{\"text\": \"{Name}\"}"), "There is no placeholder {Name}"),
+        ] {
+            let why = unknown_in_json(&param).unwrap_or_default();
+            assert!(why.starts_with(told), "{param}: {why}");
+            assert_eq!(filled_json(&param, context), Err(why), "{param}");
+        }
+        let nothing = Map::new();
+        assert_eq!(
+            filled_json(&json!("{\"a\": \"-{name}{year}{tag}-\"}"), &nothing),
+            Ok(json!({ "a": "--" }))
+        );
     }
 }

@@ -9,6 +9,8 @@ pub enum Edge {
     Completed,
     /// Its ratio is no longer this one.
     RatioMoved { from: f64 },
+    /// It fell into an error.
+    Failed,
 }
 
 impl Edge {
@@ -17,6 +19,7 @@ impl Edge {
         match self {
             Edge::Completed => "torrent.completed",
             Edge::RatioMoved { .. } => "ratio.reached",
+            Edge::Failed => "torrent.failed",
         }
     }
 }

@@ -175,7 +175,7 @@ impl App {
             brought.channels,
         );
         // Opened before the first tick, which sees changes of torrents from now on.
-        let book = RuleBook::open(db.clone()).await?;
+        let book = RuleBook::open(db.clone(), ground.settings.clone()).await?;
         ports.offer::<Arc<dyn RuleWatch>>(book.clone());
         ports.offer(book);
         ports.offer(made.system(&config, &post, plugins.host()));

@@ -37,7 +37,7 @@ pub const ALL: [Listed; 5] = [
   "type": "object",
   "required": ["destination"],
   "properties": {"destination": {"type": "string", "title": "Destination directory", "maxLength": 4096, "x-placeholders": true,
-    "description": "May have {label}, {name}, {tracker} and {hash}, each filled with one name of the torrent."}},
+    "description": "May have {category}, {tag}, {trackerHost}, {year} (in which it was added), {name} and {hash}, each filled with one name."}},
   "additionalProperties": false
 }"#,
         ),

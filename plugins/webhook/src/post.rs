@@ -2,11 +2,14 @@
 
 use serde_json::Value;
 
-/// JSON Schema of the parameters. Others than the URL are handed on with the body.
+/// JSON Schema of the parameters. Others than these are handed on with the body. The host fills the template and hands it over as
+/// a document, whose texts no value can leave.
 pub const PARAMS: &str = r#"{
   "type": "object",
   "required": ["url"],
-  "properties": {"url": {"type": "string", "title": "URL", "format": "uri"}},
+  "properties": {"url": {"type": "string", "title": "URL", "format": "uri"},
+    "bodyTemplate": {"type": ["object", "array", "string"], "title": "Body", "x-placeholders": "json",
+      "description": "JSON to post in place of the torrent or event. Its texts may have {name}, {category}, {tag}, {trackerHost}, {year} and {hash}."}},
   "additionalProperties": true
 }"#;
 
@@ -29,6 +32,11 @@ pub fn url(params: &str) -> Result<String, String> {
 
 /// The body. `context` and `params` are JSON and stay as they came: no number is read and written anew.
 pub fn body(about: About, context: &str, params: &str) -> String {
+    let template = serde_json::from_str::<Value>(params).ok();
+    match template.as_ref().and_then(|params| params.get("bodyTemplate")) {
+        None | Some(Value::Null) => {}
+        Some(template) => return template.to_string(),
+    }
     let name = match about {
         About::Torrent => "torrent",
         About::Event => "event",
@@ -64,6 +72,17 @@ mod tests {
             assert_eq!(read[name], json!({ "ratio": 2.0, "size": u64::MAX }));
             assert_eq!(read.as_object().map(serde_json::Map::len), Some(2));
         }
+    }
+
+    #[test]
+    fn a_template_is_the_body() {
+        let params = r#"{"url":"https://hooks.example/x","bodyTemplate":{"text":"\"Debian\" is complete"}}"#;
+        assert_eq!(
+            body(About::Torrent, r#"{"ratio":2.0}"#, params),
+            r#"{"text":"\"Debian\" is complete"}"#
+        );
+        let without = r#"{"url":"https://hooks.example/x","bodyTemplate":null}"#;
+        assert!(body(About::Event, "{}", without).starts_with(r#"{"event":{}"#));
     }
 
     #[test]

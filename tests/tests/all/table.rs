@@ -71,7 +71,7 @@ impl Row {
 
 /// A rule that stops nothing: nobody provides its action.
 const AUTOMATION_RULE: &str = r#"{"name":"attacked","trigger":"ratio.reached","conditions":[{"field":"ratio","op":"gte","value":2}],
-    "actions":[{"type":"nothing"}],"priority":1}"#;
+    "actions":[{"type":"nothing"}],"priority":1,"schedule":"0 4 * * *"}"#;
 
 /// A rule of a feed that is not there.
 const RSS_RULE: &str = r#"{"feedId":"00000000-0000-4000-8000-000000000000","name":"attacked"}"#;

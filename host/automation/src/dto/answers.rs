@@ -46,6 +46,13 @@ pub struct RuleView {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<String>,
+    /// Time table of the trigger `schedule`. Left out where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// Next due time of an enabled rule with the trigger `schedule`; left out for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub next_run_at: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -69,9 +76,12 @@ impl From<ShownRule> for RuleView {
             rule,
             problem,
             warnings,
+            next_run_at,
         } = shown;
         Self {
             warnings,
+            next_run_at,
+            schedule: rule.schedule,
             id: rule.id,
             name: rule.name,
             description: rule.description,
@@ -158,7 +168,7 @@ pub struct CatalogueView {
 pub struct TriggerView {
     pub id: &'static str,
     pub label: &'static str,
-    /// `torrent`, `media` or `rss`.
+    /// `torrent`, `media`, `rss`, `time` or `system`.
     pub category: &'static str,
 }
 
@@ -252,7 +262,8 @@ pub struct PreviewTorrentView {
     pub hash: String,
     pub name: String,
     pub would_fire: bool,
-    /// `fires`, `incomplete`, `waits_for_ratio` (it fires when the ratio rises to where the conditions hold), `waits_for_event`.
+    /// `fires`, `incomplete`, `waits_for_ratio` (it fires when the ratio rises to where the conditions hold), `waits_for_event`,
+    /// `waits_for_time`.
     pub standing: &'static str,
 }
 
@@ -325,7 +336,7 @@ pub struct ExplanationView {
     /// True when all conditions match.
     pub holds: bool,
     /// State of the rule for the torrent: `fires`, `done` (the rule has run for it), `incomplete`,
-    /// `waits_for_ratio`, `waits_for_event`; null where the conditions do not match.
+    /// `waits_for_ratio`, `waits_for_event`, `waits_for_time`; null where the conditions do not match.
     pub standing: Option<&'static str>,
 }
 

@@ -1,6 +1,7 @@
 //! Queries and request bodies of the routes.
 
 use qm_conditions::leaves;
+use qm_jobs::Cron;
 use qm_kernel::PageQuery;
 use qm_web::{Fields, FromBody, FromQuery};
 use serde_json::Value;
@@ -10,6 +11,8 @@ use crate::model::rule::{MAX_BYTES, MAX_ITEMS, RuleChange};
 
 const MAX_PAGE: u64 = 200;
 const MAX_ID: usize = 200;
+/// Bytes of a time table.
+const MAX_SCHEDULE: usize = 200;
 
 /// A rule to make, or to try. What stands in its lists is stored as it comes: what is no condition never holds, an action
 /// that nobody provides fails when the rule runs.
@@ -34,6 +37,11 @@ pub struct NewRule {
     /// The higher, the earlier.
     #[field(default = 0)]
     pub priority: i64,
+    /// Time table of the trigger `schedule`: minute, hour, day of the month, month and day of the week (0 or 7 is Sunday), as cron
+    /// has them, in the time zone of the setting `app.timezone`.
+    #[field(with = schedule)]
+    #[schema(example = "30 4 * * 1-5")]
+    pub schedule: Option<String>,
 }
 
 impl From<NewRule> for RuleChange {
@@ -46,6 +54,7 @@ impl From<NewRule> for RuleChange {
             actions: Some(new.actions.unwrap_or_default()),
             is_enabled: Some(new.is_enabled),
             priority: Some(new.priority),
+            schedule: Some(new.schedule),
         }
     }
 }
@@ -68,6 +77,10 @@ pub struct ChangedRule {
     pub actions: Option<Vec<Value>>,
     pub is_enabled: Option<bool>,
     pub priority: Option<i64>,
+    /// Time table of the trigger `schedule`; its due times count from this change on. Null takes it away.
+    #[field(with = schedule_change)]
+    #[schema(value_type = Option<String>)]
+    pub schedule: Option<Option<String>>,
 }
 
 impl From<ChangedRule> for RuleChange {
@@ -80,8 +93,31 @@ impl From<ChangedRule> for RuleChange {
             actions: changed.actions,
             is_enabled: changed.is_enabled,
             priority: changed.priority,
+            schedule: changed.schedule,
         }
     }
+}
+
+/// A time table, with single spaces.
+fn schedule(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
+    let text = f.string(name).max(MAX_SCHEDULE).optional()?;
+    match Cron::parse(&text) {
+        Ok(cron) => Some(cron.text().to_owned()),
+        Err(error) => {
+            f.broken(format!("{name}: {error}"));
+            None
+        }
+    }
+}
+
+/// The same, where null takes it away.
+#[expect(clippy::option_option, reason = "absent, null and a text are three things")]
+fn schedule_change(f: &mut Fields<'_>, name: &'static str) -> Option<Option<String>> {
+    if f.is_null(name) {
+        let _ = f.string(name).optional();
+        return Some(None);
+    }
+    schedule(f, name).map(Some)
 }
 
 /// A list of any values, with a size limit that counts what is in groups of conditions.

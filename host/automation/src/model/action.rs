@@ -6,7 +6,8 @@ use qm_ports::action::{ActionKind, Occasion};
 use qm_ports::placeholders;
 use serde_json::{Map, Value};
 
-use super::rule::type_of;
+use super::rule::{Rule, type_of, types_of};
+use super::trigger::{SCHEDULE, occasion};
 
 /// An action that rules use, as its plugin last declared it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,14 +82,48 @@ impl Catalogue {
     pub fn unknown_placeholder(&self, action: &Value) -> Option<String> {
         let id = type_of(action);
         let properties = self.get(id)?.params_schema.get("properties")?.as_object()?;
-        let marked = properties
-            .iter()
-            .filter(|(_, schema)| schema.get(placeholders::MARK) == Some(&Value::Bool(true)));
         let given = action.get("params")?;
-        marked.into_iter().find_map(|(name, _)| {
-            let why = placeholders::unknown(given.get(name)?.as_str()?)?;
+        properties.iter().find_map(|(name, schema)| {
+            let why = match schema.get(placeholders::MARK)? {
+                Value::Bool(true) => placeholders::unknown(given.get(name)?.as_str()?)?,
+                Value::String(mark) if mark == placeholders::JSON => {
+                    placeholders::unknown_in_json(given.get(name).filter(|param| !param.is_null())?)?
+                }
+                _ => return None,
+            };
             Some(format!("The parameter \"{name}\" of action \"{id}\": {why}"))
         })
+    }
+
+    /// Parameters of an action, with the placeholders of those that are JSON filled by the context of a run.
+    ///
+    /// # Errors
+    /// A sentence about a placeholder that is unknown; a rule stored before its plugin said so may have one.
+    pub fn filled(&self, action: &Value, context: &Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let mut params = params_of(action);
+        let id = type_of(action);
+        let properties = self
+            .get(id)
+            .and_then(|kind| kind.params_schema.get("properties")?.as_object());
+        for (name, schema) in properties.into_iter().flatten() {
+            let is_json = schema.get(placeholders::MARK).and_then(Value::as_str) == Some(placeholders::JSON);
+            if let Some(param) = params.get_mut(name).filter(|param| is_json && !param.is_null()) {
+                *param = placeholders::filled_json(param, context)
+                    .map_err(|why| format!("The parameter \"{name}\" of action \"{id}\": {why}"))?;
+            }
+        }
+        Ok(params)
+    }
+
+    /// Kind of a rule's context, which decides about the possible actions.
+    pub fn occasion_of(&self, rule: &Rule) -> Occasion {
+        let types = types_of(&rule.actions);
+        let mut used = types.into_iter().filter_map(|id| self.get(id));
+        if rule.trigger == SCHEDULE && (rule.asks_torrents() || used.any(needs_torrent)) {
+            Occasion::Torrent
+        } else {
+            occasion(&rule.trigger)
+        }
     }
 
     /// Reason why an action cannot run after this kind of trigger; `None`: it can.
@@ -125,6 +160,11 @@ impl Catalogue {
             }
         })
     }
+}
+
+/// True when an action does something to a torrent, and so cannot follow an event without one.
+pub fn needs_torrent(kind: &ActionKind) -> bool {
+    !kind.occasions.contains(&Occasion::Event)
 }
 
 fn word(occasions: &[Occasion]) -> &'static str {

@@ -1,6 +1,7 @@
 //! Results of previews and explanations.
 
 use qm_conditions::Explained;
+use qm_kernel::Timestamp;
 use serde_json::Value;
 
 use super::rule::Rule;
@@ -13,6 +14,8 @@ pub struct ShownRule {
     pub problem: Option<String>,
     /// Sentences about parts without effect.
     pub warnings: Vec<String>,
+    /// Next due time of an enabled rule with a time table.
+    pub next_run_at: Option<Timestamp>,
 }
 
 /// Result of a preview.
@@ -51,6 +54,8 @@ pub enum Standing {
     WaitsForRatio,
     /// It runs at an event that the state of a torrent does not show.
     WaitsForEvent,
+    /// It runs at the next time of its time table.
+    WaitsForTime,
 }
 
 impl Standing {
@@ -61,6 +66,7 @@ impl Standing {
             Standing::Incomplete => "incomplete",
             Standing::WaitsForRatio => "waits_for_ratio",
             Standing::WaitsForEvent => "waits_for_event",
+            Standing::WaitsForTime => "waits_for_time",
         }
     }
 }

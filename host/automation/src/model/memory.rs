@@ -150,6 +150,12 @@ impl Memory {
         self.under_way.remove(&pair);
     }
 
+    /// Records a run that ended and may come again: nothing of it is kept.
+    pub fn note_ended(&mut self, rule: u32, torrent: &TorrentRef) {
+        let pair = (self.key(&torrent.engine_id, &torrent.hash), rule);
+        self.under_way.remove(&pair);
+    }
+
     /// Records a failed run and its reason; it will be retried.
     pub fn note_failed(&mut self, rule: u32, torrent: &TorrentRef, reason: &str, now: Timestamp) {
         let pair = (self.key(&torrent.engine_id, &torrent.hash), rule);

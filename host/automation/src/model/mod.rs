@@ -4,6 +4,7 @@ pub mod action;
 pub mod answers;
 pub mod log;
 pub mod memory;
+pub mod moment;
 pub mod rule;
 pub mod run;
 pub mod trigger;

@@ -1,9 +1,13 @@
 //! Rules as stored, and compiled for evaluation.
 
 use qm_conditions::{Conditions, leaves};
+use qm_jobs::Cron;
 use qm_kernel::Timestamp;
-use qm_ports::list::AGES;
+use qm_ports::list::{AGES, FIELDS};
 use serde_json::Value;
+
+use super::moment::TIMES;
+use super::trigger::SCHEDULE;
 
 /// Largest number of conditions, those in groups included, and of actions, per rule.
 pub const MAX_ITEMS: usize = 100;
@@ -30,6 +34,10 @@ pub struct Rule {
     /// Id of the author: the user who last changed what it does, or enabled it. It runs with the author's
     /// permissions. `None`: unknown.
     pub author: Option<String>,
+    /// Time table of the trigger `schedule`: five fields of cron.
+    pub schedule: Option<String>,
+    /// The next due time is the first after this.
+    pub scheduled_from: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -46,6 +54,8 @@ pub struct RuleChange {
     pub actions: Option<Vec<Value>>,
     pub is_enabled: Option<bool>,
     pub priority: Option<i64>,
+    /// `Some(None)` clears it.
+    pub schedule: Option<Option<String>>,
 }
 
 impl RuleChange {
@@ -54,6 +64,7 @@ impl RuleChange {
         self.trigger.is_some()
             || self.conditions.is_some()
             || self.actions.is_some()
+            || self.schedule.is_some()
             || matches!(self.is_enabled, Some(true))
     }
 
@@ -70,6 +81,26 @@ impl RuleChange {
         set(&mut rule.actions, self.actions);
         set(&mut rule.is_enabled, self.is_enabled);
         set(&mut rule.priority, self.priority);
+        set(&mut rule.schedule, self.schedule);
+    }
+}
+
+impl Rule {
+    /// True when the rule waits for its time table.
+    pub fn is_scheduled(&self) -> bool {
+        self.is_enabled && self.trigger == SCHEDULE && self.schedule.is_some()
+    }
+
+    /// The time table, if it can be read.
+    pub fn cron(&self) -> Option<Cron> {
+        self.schedule.as_deref().and_then(|text| Cron::parse(text).ok())
+    }
+
+    /// True when a condition asks for a field of torrents.
+    pub fn asks_torrents(&self) -> bool {
+        let fields = leaves(&self.conditions);
+        let mut fields = fields.iter().filter_map(|leaf| leaf.get("field")?.as_str());
+        fields.any(|field| FIELDS.contains(&field))
     }
 }
 
@@ -79,8 +110,16 @@ pub struct ReadyRule {
     pub id: String,
     pub trigger: String,
     pub conditions: Conditions,
-    /// True when a condition depends on an age: it may become true without any event.
+    /// True when a condition depends on an age or the time of day: it may become true without any event.
     pub ages: bool,
+    /// True when it runs, or is judged, by the clock of the operator.
+    pub needs_zone: bool,
+    /// Time table of the trigger `schedule`.
+    pub cron: Option<Cron>,
+    /// Types of its actions.
+    pub actions: Vec<String>,
+    /// True when a condition asks for a field of torrents.
+    pub asks_torrents: bool,
     /// Sentences about conditions that are never true.
     pub never_true: Vec<String>,
     /// Number of the rule in memory, for the life of the process.
@@ -93,7 +132,11 @@ impl ReadyRule {
         Self {
             id: rule.id.clone(),
             trigger: rule.trigger.clone(),
-            ages: conditions.involve_any(AGES),
+            ages: conditions.involve_any(AGES) || conditions.involve_any(TIMES),
+            needs_zone: rule.trigger == SCHEDULE || conditions.involve_any(TIMES),
+            cron: rule.cron().filter(|_| rule.trigger == SCHEDULE),
+            actions: types_of(&rule.actions).into_iter().map(str::to_owned).collect(),
+            asks_torrents: rule.asks_torrents(),
             never_true: conditions
                 .never_true()
                 .into_iter()

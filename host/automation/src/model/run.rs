@@ -134,6 +134,8 @@ mod tests {
             is_enabled: true,
             priority: 0,
             author: Some("u".into()),
+            schedule: None,
+            scheduled_from: None,
             created_at: Timestamp::from_ms(1),
             updated_at: Timestamp::from_ms(7),
         };

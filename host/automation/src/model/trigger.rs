@@ -12,6 +12,9 @@ pub struct Trigger {
 
 pub const COMPLETED: &str = "torrent.completed";
 pub const RATIO: &str = "ratio.reached";
+pub const FAILED: &str = "torrent.failed";
+/// Runs by the rule's own time table.
+pub const SCHEDULE: &str = "schedule";
 
 /// The catalogue, in its order.
 pub const ALL: &[Trigger] = &[
@@ -41,6 +44,9 @@ pub const ALL: &[Trigger] = &[
     trigger("rss.show.became_active", "Show active again", "rss"),
     trigger("rss.show.ended", "Show ended", "rss"),
     trigger("rss.show.canceled", "Show canceled", "rss"),
+    trigger(FAILED, "Torrent fails", "torrent"),
+    trigger(SCHEDULE, "Time table", "time"),
+    trigger("storage.low", "Disk space is low", "system"),
 ];
 
 const fn trigger(id: &'static str, label: &'static str, category: &'static str) -> Trigger {
@@ -53,8 +59,16 @@ impl Trigger {
     }
 }
 
-/// Kind of the trigger's context, which decides about the possible actions. An unknown trigger counts as an
-/// event.
+/// Kind of a run's context, which decides about the possible actions.
+pub fn occasion_of_run(trigger: &str, has_torrent: bool) -> Occasion {
+    match trigger {
+        SCHEDULE if has_torrent => Occasion::Torrent,
+        _ => occasion(trigger),
+    }
+}
+
+/// Kind of the trigger's context. An unknown trigger counts as an event, and so does a time table, unless its rule
+/// concerns torrents.
 pub fn occasion(trigger: &str) -> Occasion {
     match Trigger::find(trigger).map(|trigger| trigger.category) {
         Some("torrent") => Occasion::Torrent,

@@ -11,6 +11,7 @@ sql! {
         VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7)";
     LATEST = "SELECT id, status, message FROM automation_logs WHERE rule_id = $1 AND hash = $2 \
         ORDER BY created_at DESC, id DESC LIMIT 1";
+    LAST_AT = "SELECT last_at FROM automation_logs WHERE rule_id = $1 AND hash = $2 ORDER BY created_at DESC, id DESC LIMIT 1";
     REPEAT = "UPDATE automation_logs SET attempts = attempts + 1, last_at = $2, context = $3 WHERE id = $1";
     PAGE = "SELECT id, rule_id, status, context, message, attempts, last_at, created_at FROM automation_logs \
         WHERE rule_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
@@ -53,18 +54,20 @@ pub struct NewLine<'a> {
     pub hash: Option<&'a str>,
     pub context: &'a Map<String, Value>,
     pub message: Option<&'a str>,
+    /// True when a success after a success is a repetition too.
+    pub repeats: bool,
     pub at: Timestamp,
 }
 
 /// Writes a line; or counts a repetition in the latest line of the rule and torrent, if that failed for the
-/// same reason. `true`: a new line.
+/// same reason, or both succeeded by a time table. `true`: a new line.
 pub async fn write(tx: &mut Tx, line: &NewLine<'_>) -> Result<bool, DbError> {
     let context = serde_json::to_string(line.context).unwrap_or_default();
-    if let (Some(hash), Some(message)) = (line.hash, line.message) {
+    if let Some(hash) = line.hash.filter(|_| line.repeats || line.message.is_some()) {
         let latest = qm_db::opt!(tx, (String, String, Option<String>), LATEST, line.rule_id, hash).await?;
         if let Some((id, status, before)) = latest
             && status == line.status
-            && before.as_deref() == Some(message)
+            && before.as_deref() == line.message
         {
             qm_db::exec!(tx, REPEAT, id, line.at.ms(), context)
                 .await?
@@ -86,6 +89,12 @@ pub async fn write(tx: &mut Tx, line: &NewLine<'_>) -> Result<bool, DbError> {
     .await?
     .exactly(1)?;
     Ok(true)
+}
+
+/// Time at which the latest run of a rule for a torrent ended.
+pub async fn last_at(tx: &mut Tx, rule_id: &str, hash: &str) -> Result<Option<Timestamp>, DbError> {
+    let last = qm_db::opt!(tx, (i64,), LAST_AT, rule_id, hash).await?;
+    Ok(last.map(|(last,)| Timestamp::from_ms(last)))
 }
 
 /// One page of a rule's log, the newest first, and the total number of lines.

@@ -7,15 +7,25 @@ use serde_json::Value;
 use crate::model::rule::Rule;
 
 sql! {
-    LIST = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, author_id, created_at, updated_at \
+    LIST = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, author_id, created_at, updated_at, \
+            schedule, scheduled_from \
         FROM automation_rules ORDER BY priority DESC, created_at, id";
-    FIND = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, author_id, created_at, updated_at \
+    FIND = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, author_id, created_at, updated_at, \
+            schedule, scheduled_from \
         FROM automation_rules WHERE id = $1";
     COUNT = "SELECT COUNT(*) FROM automation_rules";
     INSERT = "INSERT INTO automation_rules (id, name, description, trigger_key, conditions, actions, is_enabled, priority, \
-        created_at, updated_at, author_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        created_at, updated_at, author_id, schedule, scheduled_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     UPDATE = "UPDATE automation_rules SET name = $2, description = $3, trigger_key = $4, conditions = $5, actions = $6, \
-        is_enabled = $7, priority = $8, updated_at = $9, author_id = $10 WHERE id = $1";
+        is_enabled = $7, priority = $8, updated_at = $9, author_id = $10, schedule = $11 WHERE id = $1";
+    /// Apart from other changes, which must not undo that the rule ran meanwhile.
+    RESTART = "UPDATE automation_rules SET scheduled_from = $2, schedule_cursor = NULL WHERE id = $1";
+    SCHEDULED = "SELECT id, scheduled_from, schedule_cursor, updated_at FROM automation_rules \
+        WHERE is_enabled AND trigger_key = 'schedule' AND schedule IS NOT NULL AND scheduled_from IS NOT NULL \
+        ORDER BY priority DESC, created_at, id";
+    /// Changes nothing when the rule was changed since it was read.
+    ADVANCE = "UPDATE automation_rules SET scheduled_from = $3, schedule_cursor = $4 WHERE id = $1 AND scheduled_from = $2 \
+        AND updated_at = $5 AND is_enabled";
     DELETE = "DELETE FROM automation_rules WHERE id = $1";
 }
 
@@ -32,6 +42,8 @@ struct Row {
     author_id: Option<String>,
     created_at: i64,
     updated_at: i64,
+    schedule: Option<String>,
+    scheduled_from: Option<i64>,
 }
 
 impl From<Row> for Rule {
@@ -46,6 +58,8 @@ impl From<Row> for Rule {
             is_enabled: row.is_enabled,
             priority: row.priority,
             author: row.author_id,
+            schedule: row.schedule,
+            scheduled_from: row.scheduled_from.map(Timestamp::from_ms),
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
         }
@@ -93,6 +107,8 @@ pub async fn insert(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
         rule.created_at.ms(),
         rule.updated_at.ms(),
         rule.author.as_deref(),
+        rule.schedule.as_deref(),
+        rule.scheduled_from.map(Timestamp::ms),
     )
     .await?
     .exactly(1)
@@ -112,9 +128,44 @@ pub async fn update(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
         rule.priority,
         rule.updated_at.ms(),
         rule.author.as_deref(),
+        rule.schedule.as_deref(),
     )
     .await?
     .exactly(1)
+}
+
+/// Counts a rule's due times from then on.
+pub async fn restart(tx: &mut Tx, id: &str, from: Timestamp) -> Result<(), DbError> {
+    qm_db::exec!(tx, RESTART, id, from.ms()).await?.exactly(1)
+}
+
+/// Progress of a rule through its due times.
+#[derive(Clone, Debug, FromRow, PartialEq, Eq)]
+pub struct Progress {
+    pub id: String,
+    /// Unix milliseconds; the due time is the first after it.
+    pub scheduled_from: i64,
+    /// Engine and hash of the torrent that was decided last at the present due time.
+    pub schedule_cursor: Option<String>,
+    /// Version of the rule.
+    pub updated_at: i64,
+}
+
+/// Progress of all enabled rules with a time table, in order of execution.
+pub async fn scheduled(tx: &mut Tx) -> Result<Vec<Progress>, DbError> {
+    qm_db::all!(tx, Progress, SCHEDULED).await
+}
+
+/// Stores progress; `false` when the rule was changed since `before` was read.
+pub async fn advance(
+    tx: &mut Tx,
+    before: &Progress,
+    from: Timestamp,
+    cursor: Option<&str>,
+) -> Result<bool, DbError> {
+    let (id, was) = (&before.id, before.scheduled_from);
+    let stored = qm_db::exec!(tx, ADVANCE, id, was, from.ms(), cursor, before.updated_at).await?;
+    Ok(stored.rows() == 1)
 }
 
 /// Deletes a rule, with its runs, its log and its ledger.

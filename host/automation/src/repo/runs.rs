@@ -5,6 +5,7 @@ use qm_kernel::Timestamp;
 use qm_ports::action::TorrentRef;
 
 use crate::model::run::{NewRun, Run, Waiting};
+use crate::model::trigger::SCHEDULE;
 
 sql! {
     /// Inserts nothing when the rule is missing or disabled, the pair is under way, or the ledger has it from
@@ -25,6 +26,8 @@ sql! {
     LEFT = "SELECT id, rule_id, trigger_key, engine_id, hash, context, position, is_backfill, step, rule_version \
         FROM automation_runs WHERE state = 'running' ORDER BY sequence";
     DELETE = "DELETE FROM automation_runs WHERE id = $1";
+    WAITS = "SELECT COUNT(*) FROM automation_runs WHERE rule_id = $1 AND hash IS NULL";
+    ACTS = "SELECT COUNT(*) FROM automation_runs WHERE rule_id = $1 AND hash IS NULL AND state = 'running' AND context = $2";
     LAST = "SELECT COALESCE(MAX(sequence), 0) FROM automation_runs";
     ENGINES = "SELECT DISTINCT engine_id FROM automation_runs WHERE engine_id IS NOT NULL";
     PAIRS = "SELECT rule_id, engine_id, hash FROM automation_runs WHERE hash IS NOT NULL AND engine_id IS NOT NULL";
@@ -62,11 +65,17 @@ impl From<Row> for Run {
 }
 
 /// Stores a decision. `false` when nothing is to be run: the rule is missing or disabled, a run of the pair
-/// is waiting, or the ledger has the pair (for the backfill at any position, for an edge only after its own).
+/// is waiting, or the ledger has the pair (for the backfill at any position, for an edge only after its own, for a time table
+/// never).
 pub async fn add(tx: &mut Tx, run: &NewRun, at: Timestamp) -> Result<bool, DbError> {
     let engine_id = run.torrent.as_ref().map(|torrent| torrent.engine_id.as_str());
     let hash = run.torrent.as_ref().map(|torrent| torrent.hash.as_str());
-    let done_from = if run.is_backfill { i64::MIN } else { run.position };
+    let done_from = match run.trigger.as_str() {
+        // At each due time it runs for the same torrents.
+        SCHEDULE => i64::MAX,
+        _ if run.is_backfill => i64::MIN,
+        _ => run.position,
+    };
     let added = qm_db::exec!(
         tx,
         ADD,
@@ -124,6 +133,16 @@ pub async fn left(tx: &mut Tx) -> Result<Vec<Run>, DbError> {
 /// Deletes a run; `false` when it was deleted with its rule.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, DbError> {
     Ok(qm_db::exec!(tx, DELETE, id).await?.rows() == 1)
+}
+
+/// True when a run of the rule that concerns no torrent has not ended.
+pub async fn waits(tx: &mut Tx, rule_id: &str) -> Result<bool, DbError> {
+    Ok(qm_db::value!(tx, i64, WAITS, rule_id).await? > 0)
+}
+
+/// True while the actions of a rule run for an event that is the same as this one.
+pub async fn acts(tx: &mut Tx, rule_id: &str, context: &str) -> Result<bool, DbError> {
+    Ok(qm_db::value!(tx, i64, ACTS, rule_id, context).await? > 0)
 }
 
 /// Highest sequence number of all runs.

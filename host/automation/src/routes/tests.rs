@@ -24,6 +24,7 @@ struct Site {
 impl Site {
     async fn new(db: &Db) -> Self {
         let house = House::new(db).await;
+        house.in_zone("UTC").await;
         let config = WebConfig {
             throttle_limit: 0,
             docs: Docs::Hidden,
@@ -179,7 +180,8 @@ db_test! {
         let rule = |tag: &str| json!({ "name": "moved", "trigger": "torrent.completed", "actions": actions(tag) });
         let (status, answer) = site.admin("POST", "/rules", Some(rule("/dl/{label}/{lable}"))).await;
         assert_eq!((status, &answer["code"]), (400, &json!("bad_request.placeholder")), "{answer}");
-        let why = "The parameter \"tag\" of action \"pause\": There is no placeholder {lable}: there are {label}, {name}, {tracker}, {hash}";
+        let why = "The parameter \"tag\" of action \"pause\": There is no placeholder {lable}: there are {label}, {name}, {tracker}, {hash}, \
+            {category}, {tag}, {trackerHost}, {year}";
         assert_eq!(answer["message"], why);
         let (status, stored) = site.admin("POST", "/rules", Some(rule("/dl/{label}"))).await;
         assert_eq!(status, 201, "{stored}");
@@ -213,10 +215,44 @@ db_test! {
         assert_eq!((status, &refused["code"]), (409, &json!("conflict.too_many_patterns")), "{refused}");
     }
 
+    async fn a_time_table_is_checked_when_it_is_stored(db: Db) {
+        let site = Site::new(&db).await;
+        let rule = |schedule: Value| json!({ "name": "a", "trigger": "schedule", "schedule": schedule });
+        let (status, made) = site.admin("POST", "/rules", Some(rule(json!("*/15  * * * *")))).await;
+        assert_eq!((status, &made["schedule"], &made["nextRunAt"]),
+            (201, &json!("*/15 * * * *"), &json!("2031-03-30T09:30:00.000Z")), "{made}");
+        let path = format!("/rules/{}", made["id"].as_str().unwrap());
+        for (method, path, body, message) in [
+            ("POST", "/rules", rule(json!("61 * * * *")),
+                json!(["schedule: `61` is no minute: give numbers from 0 to 59, `a-b`, `*` or `*/n`"])),
+            ("POST", "/rules/preview", rule(json!("0 0 30 2 *")), json!(["schedule: `0 0 30 2 *` is never due: there is no such day"])),
+            ("POST", "/rules", rule(json!({})), json!(["schedule must be a string"])),
+            ("PATCH", path.as_str(), json!({ "schedule": "daily" }), json!(["schedule: `daily` is no schedule: give minute, hour, \
+                day, month and day of the week, e.g. `30 4 * * 1-5`"])),
+            ("POST", "/rules", rule(Value::Null), json!("schedule is missing: a rule with the trigger `schedule` needs minute, hour, \
+                day, month and day of the week, e.g. `30 4 * * 1-5`")),
+            ("PATCH", path.as_str(), json!({ "schedule": null }), json!("schedule is missing: a rule with the trigger `schedule` \
+                needs minute, hour, day, month and day of the week, e.g. `30 4 * * 1-5`")),
+        ] {
+            let (status, answer) = site.admin(method, path, Some(body)).await;
+            assert_eq!((status, &answer["message"]), (400, &message), "{method} {path}");
+        }
+        let (status, changed) = site.admin("PATCH", &path, Some(json!({ "schedule": "0 9 * * *" }))).await;
+        assert_eq!((status, &changed["nextRunAt"]), (200, &json!("2031-03-31T09:00:00.000Z")));
+        let (_, changed) = site.admin("PATCH", &path, Some(json!({ "isEnabled": false }))).await;
+        assert_eq!((&changed["schedule"], changed.get("nextRunAt")), (&json!("0 9 * * *"), None));
+        let (status, changed) = site.admin("PATCH", &path, Some(json!({ "trigger": "t", "schedule": null }))).await;
+        assert_eq!((status, changed.get("schedule")), (200, None), "{changed}");
+        let each = json!({ "name": "a", "trigger": "schedule", "schedule": "0 1 * * *", "actions": [{ "type": "pause" }] });
+        site.house.lists.put(torrent(1));
+        let (_, tried) = site.admin("POST", "/rules/preview", Some(each)).await;
+        assert_eq!((&tried["torrents"][0]["standing"], &tried["actions"][0]["problem"]), (&json!("waits_for_time"), &Value::Null));
+    }
+
     async fn the_catalogue_tells_what_there_is(db: Db) {
         let site = Site::new(&db).await;
         let (status, catalogue) = site.ask("READ_ONLY", "GET", "/catalog", None).await;
-        assert_eq!((status, catalogue["triggers"].as_array().unwrap().len()), (200, 14));
+        assert_eq!((status, catalogue["triggers"].as_array().unwrap().len()), (200, 17));
         assert_eq!(catalogue["triggers"][0], json!({ "id": "torrent.completed", "label": "Download completes", "category": "torrent" }));
         assert_eq!(catalogue["actions"][2], json!({
             "id": "pause", "label": "The pause", "category": "torrent", "plugin": "fake", "missing": false,

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Automation;
 use crate::lanes::PASSES;
+use crate::model::moment::Timed;
 use crate::model::rule::ReadyRule;
 use crate::model::run::NewRun;
 use crate::model::trigger::COMPLETED;
@@ -27,10 +28,10 @@ use crate::repo;
 /// Interval of the passes, about that of the sync loops. Without completion rules there are no passes.
 pub const INTERVAL: Duration = BEAT.saturating_mul(2);
 /// Limit of waiting and running backfill runs; an edge is never refused.
-const UNDER_WAY: usize = 128;
+pub(super) const UNDER_WAY: usize = 128;
 /// Torrents decided in one transaction.
-const AT_ONCE: usize = 32;
-/// Interval at which rules with ages are evaluated again.
+pub(super) const AT_ONCE: usize = 32;
+/// Interval at which rules with ages, or the time of day, are evaluated again.
 const AGES_EVERY_MS: i64 = 60_000;
 
 type Lists = HashMap<String, Arc<dyn TorrentList>>;
@@ -209,7 +210,13 @@ impl Automation {
             torrent,
             now,
         };
-        open.into_iter().any(|rule| rule.conditions.hold(&record))
+        let zone = self.book.zone();
+        let timed = Timed {
+            record: &record,
+            at: now,
+            zone: &zone,
+        };
+        open.into_iter().any(|rule| rule.conditions.hold(&timed))
     }
 
     /// Stores runs for the due torrents, up to the limit.
@@ -253,12 +260,18 @@ impl Automation {
         if record.torrent.progress < 1.0 {
             return Vec::new();
         }
+        let zone = self.book.zone();
+        let timed = Timed {
+            record: &record,
+            at: now,
+            zone: &zone,
+        };
         rules
             .filter(|rule| {
                 let torrent = (&*torrent.engine_id, &*torrent.hash);
                 self.memory().is_open(rule.number, torrent, now)
             })
-            .filter(|rule| rule.conditions.hold(&record))
+            .filter(|rule| rule.conditions.hold(&timed))
             .map(|rule| &**rule)
             .collect()
     }

@@ -7,12 +7,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
+use jiff::tz::TimeZone;
 use qm_conditions::Seen;
-use qm_db::{Db, DbError};
+use qm_db::{Db, DbError, Tx};
 use qm_lanes::IgnorePoison;
+use qm_kernel::timezone;
+use qm_platform::Settings;
+use qm_platform::settings::TIMEZONE;
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, RuleWatch};
 
+use crate::model::moment::Timed;
 use crate::model::rule::ReadyRule;
 use crate::model::trigger::RATIO;
 use crate::repo;
@@ -34,6 +39,11 @@ impl Rules {
         self.all.iter().filter(move |rule| rule.trigger == trigger)
     }
 
+    /// True when a rule runs, or is judged, by the clock of the operator.
+    pub fn need_zone(&self) -> bool {
+        self.all.iter().any(|rule| rule.needs_zone)
+    }
+
     /// Sentences about conditions of an enabled rule that are never true.
     pub fn never_true(&self, rule_id: &str) -> Vec<String> {
         let rule = self.all.iter().find(|rule| rule.id == rule_id);
@@ -44,6 +54,9 @@ impl Rules {
 /// The rules of one server.
 pub struct RuleBook {
     db: Db,
+    settings: Settings,
+    /// Zone of the operator, for hours and time tables.
+    zone: ArcSwap<TimeZone>,
     rules: ArcSwap<Rules>,
     /// Serialises reads: an older state must not replace a newer one.
     reading: tokio::sync::Mutex<()>,
@@ -51,9 +64,11 @@ pub struct RuleBook {
 }
 
 impl RuleBook {
-    pub async fn open(db: Db) -> Result<Arc<Self>, DbError> {
+    pub async fn open(db: Db, settings: Settings) -> Result<Arc<Self>, DbError> {
         let book = Arc::new(Self {
             db,
+            settings,
+            zone: ArcSwap::from_pointee(TimeZone::UTC),
             rules: ArcSwap::default(),
             reading: tokio::sync::Mutex::default(),
             numbers: Mutex::default(),
@@ -66,11 +81,23 @@ impl RuleBook {
         self.rules.load_full()
     }
 
+    pub fn zone(&self) -> Arc<TimeZone> {
+        self.zone.load_full()
+    }
+
+    /// Reads the zone of the operator again, which may have been changed.
+    pub async fn read_zone(&self, tx: &mut Tx) -> Result<(), DbError> {
+        let name = self.settings.get(tx, &TIMEZONE).await?;
+        self.zone.store(Arc::new(timezone::zone(name.as_deref())));
+        Ok(())
+    }
+
     /// Reads the rules again.
     pub async fn read(&self) -> Result<(), DbError> {
         let _turn = self.reading.lock().await;
         let mut tx = self.db.begin_read().await?;
         let stored = repo::rules::all(&mut tx).await?;
+        self.read_zone(&mut tx).await?;
         drop(tx);
         let enabled = stored.iter().filter(|rule| rule.is_enabled);
         let all: Vec<Arc<ReadyRule>> = enabled
@@ -107,8 +134,14 @@ impl RuleWatch for RuleBook {
 
     fn due(&self, edge: Edge, torrent: &TorrentRecord<'_>) -> Vec<String> {
         let rules = self.rules.load();
+        let zone = self.zone.load();
+        let torrent = &Timed {
+            record: torrent,
+            at: torrent.now,
+            zone: &zone,
+        };
         let due = rules.with_trigger(edge.trigger()).filter(|rule| match edge {
-            Edge::Completed => rule.conditions.hold(torrent),
+            Edge::Completed | Edge::Failed => rule.conditions.hold(torrent),
             Edge::RatioMoved { from } => rule.conditions.have_risen(torrent, "ratio", &Seen::Number(from)),
         });
         due.map(|rule| rule.id.clone()).collect()

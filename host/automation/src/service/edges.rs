@@ -3,16 +3,22 @@
 //! the edge.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use qm_db::Tx;
+use qm_db::{DbError, Tx};
 use qm_platform::outbox::{ConsumeError, Consumer, StoredEvent};
 use qm_ports::action::TorrentRef;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Automation;
+use crate::model::trigger::FAILED;
 use crate::repo;
+
+/// Time after a run in which a rule on failures does not run again for the same torrent: an action that starts or checks a
+/// broken torrent makes it fail once more.
+const FAILURES_APART: Duration = Duration::from_hours(1);
 
 /// Payload fields of `torrent.rules_due`.
 #[derive(Deserialize)]
@@ -59,6 +65,9 @@ impl Consumer for Edges {
         };
         let context = Value::Object(due.torrent).to_string();
         for rule_id in &due.rules {
+            if due.trigger == FAILED && self.0.has_just_run(tx, rule_id, &torrent.hash).await? {
+                continue;
+            }
             let run = self.0.new_run(
                 rule_id,
                 &due.trigger,
@@ -73,6 +82,12 @@ impl Consumer for Edges {
 }
 
 impl Automation {
+    /// True when a run of the rule for this torrent ended less than [`FAILURES_APART`] ago.
+    async fn has_just_run(&self, tx: &mut Tx, rule_id: &str, hash: &str) -> Result<bool, DbError> {
+        let last = repo::logs::last_at(tx, rule_id, hash).await?;
+        Ok(last.is_some_and(|last| last.plus(FAILURES_APART) > self.ctx.now()))
+    }
+
     /// Deletes the ledger entries of these torrents before that outbox position.
     async fn forget(
         self: &Arc<Self>,
@@ -107,6 +122,7 @@ impl Consumer for Occasions {
             "rss.show.became_active",
             "rss.show.ended",
             "rss.show.canceled",
+            "storage.low",
         ]
     }
 

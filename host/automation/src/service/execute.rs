@@ -12,11 +12,11 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Automation, powers};
-use crate::model::action::{Catalogue, params_of};
+use crate::model::action::Catalogue;
 use crate::model::log::message;
 use crate::model::rule::{Rule, type_of, types_of};
 use crate::model::run::{Outcome, Run, Waiting};
-use crate::model::trigger::occasion;
+use crate::model::trigger::{SCHEDULE, occasion_of_run};
 use crate::repo;
 use crate::repo::logs::NewLine;
 
@@ -89,22 +89,23 @@ impl Automation {
         let failed = |text: String| Stop::Ended(Outcome::Failed(message(&text)));
         let context: Map<String, Value> = serde_json::from_str(&run.context)
             .map_err(|error| failed(format!("What the rule was to run for cannot be read: {error}")))?;
+        let occasion = occasion_of_run(&run.trigger, run.torrent.is_some());
         for (step, action) in rule.actions.iter().enumerate().skip(run.step) {
             if step > run.step {
                 self.note_step(run, step, stop).await?;
             }
             let catalogue = self.catalogue_of_runs().await;
-            if let Some(why) = catalogue.refuses(action, occasion(&run.trigger)) {
+            if let Some(why) = catalogue.refuses(action, occasion) {
                 return Err(failed(why));
             }
+            let params = catalogue.filled(action, &context).map_err(failed)?;
             self.wait_for_mandate(stop).await?;
             let powers = self.judge_author(rule, &catalogue, action, stop).await?;
-            let occasion = occasion(&run.trigger);
             let call = ActionCall {
                 run_id: format!("{}.{step}", run.id),
                 torrent: run.torrent.clone().or_else(|| torrent_of(occasion, &context)),
                 occasion,
-                params: params_of(action),
+                params,
                 context: context.clone(),
                 author: rule.author.clone(),
                 powers,
@@ -214,6 +215,8 @@ impl Automation {
 
     /// Stores log, ledger and audit of a run together with its end.
     pub(super) async fn end(&self, run: &Run, rule: &Rule, outcome: &Outcome) -> Result<(), DbError> {
+        // Such a rule runs for the same torrents again: nothing of them is settled.
+        let is_scheduled = run.trigger == SCHEDULE;
         let mut tx = self.db.begin_write().await?;
         if repo::runs::delete(&mut tx, &run.id).await? {
             let context = log_context(run);
@@ -224,10 +227,12 @@ impl Automation {
                 hash: run.hash(),
                 context: &context,
                 message: outcome.message(),
+                repeats: is_scheduled,
                 at: self.ctx.now(),
             };
             let is_news = repo::logs::write(&mut tx, &line).await?;
-            if let Some(torrent) = run.torrent.as_ref().filter(|_| outcome.settles()) {
+            let settles = outcome.settles() && !is_scheduled;
+            if let Some(torrent) = run.torrent.as_ref().filter(|_| settles) {
                 repo::ledger::put(&mut tx, &run.rule_id, torrent, run.position).await?;
             }
             if is_news {
@@ -243,6 +248,7 @@ impl Automation {
             let mut memory = self.memory();
             let now = self.ctx.now();
             match outcome {
+                _ if is_scheduled => memory.note_ended(number, torrent),
                 Outcome::Done | Outcome::CutOff(_) => memory.note_settled(number, torrent),
                 Outcome::Held(_) => memory.note_held(number, torrent, now.plus(powers::PAUSE)),
                 Outcome::Failed(reason) => memory.note_failed(number, torrent, reason, now),

@@ -7,6 +7,7 @@ use super::Automation;
 use super::preview::{record, standing};
 use crate::error::AutomationError;
 use crate::model::answers::Explanation;
+use crate::model::moment::Timed;
 use crate::repo;
 
 impl Automation {
@@ -34,7 +35,12 @@ impl Automation {
         let is_done = repo::ledger::has(&mut tx, id, &torrent).await?;
         drop(tx);
         let conditions = Conditions::compile(&rule.conditions);
-        let explained = conditions.explain(&record(engine_id, listed, self.ctx.now()));
+        let zone = self.book.zone();
+        let explained = conditions.explain(&Timed {
+            record: &record(engine_id, listed, self.ctx.now()),
+            at: self.ctx.now(),
+            zone: &zone,
+        });
         let holds = explained.iter().all(|condition| condition.holds);
         Ok(Explanation {
             engine_id: engine_id.to_owned(),

@@ -15,8 +15,13 @@ mod preview;
 mod recover;
 mod rules;
 pub mod runner;
+mod schedules;
+#[cfg(test)]
+mod schedules_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod triggers_tests;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -34,6 +39,7 @@ use tokio::sync::Notify;
 
 use self::book::RuleBook;
 use crate::model::memory::Memory;
+use crate::model::moment::Timed;
 use crate::model::run::NewRun;
 use crate::repo;
 
@@ -114,10 +120,15 @@ impl Automation {
         torrent: Option<&TorrentRef>,
         context: &Map<String, Value>,
     ) -> Result<(), DbError> {
-        let rules = self.book.rules();
+        let (rules, zone) = (self.book.rules(), self.book.zone());
+        let timed = Timed {
+            record: context,
+            at: self.ctx.now(),
+            zone: &zone,
+        };
         let due = rules
             .with_trigger(trigger)
-            .filter(|rule| rule.conditions.hold(context));
+            .filter(|rule| rule.conditions.hold(&timed));
         let due: Vec<&str> = due.map(|rule| rule.id.as_str()).collect();
         if due.is_empty() {
             return Ok(());
@@ -125,6 +136,10 @@ impl Automation {
         let position = qm_platform::outbox::position(tx).await?;
         let context = Value::Object(context.clone()).to_string();
         for rule_id in due {
+            // What the rule does may be told as what it runs for; of a torrent there is one run at a time anyway.
+            if torrent.is_none() && repo::runs::acts(tx, rule_id, &context).await? {
+                continue;
+            }
             let run = self.new_run(rule_id, trigger, torrent, context.clone(), position);
             self.decide(tx, run).await?;
         }

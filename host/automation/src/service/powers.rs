@@ -19,7 +19,7 @@ use crate::error::AutomationError;
 use crate::model::action::Catalogue;
 use crate::model::answers::ShownRule;
 use crate::model::rule::{Rule, type_of, types_of};
-use crate::model::trigger::{Trigger, occasion};
+use crate::model::trigger::{SCHEDULE, Trigger};
 use crate::repo;
 
 /// Time for which passes skip a rule whose author lacks a permission.
@@ -131,6 +131,7 @@ impl Automation {
             };
             shown.push(ShownRule {
                 warnings: self.warnings(&rule, &catalogue),
+                next_run_at: self.next_run_at(&rule),
                 rule,
                 problem,
             });
@@ -146,20 +147,24 @@ impl Automation {
             let trigger = &rule.trigger;
             format!("Nothing fires the trigger \"{trigger}\"; the catalogue lists those there are")
         });
+        let idle = rule.schedule.is_some() && rule.trigger != SCHEDULE;
+        let idle = idle.then(|| {
+            let trigger = &rule.trigger;
+            format!("The schedule does nothing: the trigger is \"{trigger}\", and \"{SCHEDULE}\" follows it")
+        });
+        let occasion = catalogue.occasion_of(rule);
         let actions = rule
             .actions
             .iter()
             .filter(|action| self.actions.settling(type_of(action)).is_none());
-        let of_actions =
-            actions.flat_map(
-                |action| match catalogue.refuses(action, occasion(&rule.trigger)) {
-                    Some(why) => vec![why],
-                    None => catalogue.unknown_params(action),
-                },
-            );
+        let of_actions = actions.flat_map(|action| match catalogue.refuses(action, occasion) {
+            Some(why) => vec![why],
+            None => catalogue.unknown_params(action),
+        });
         let of_conditions = self.book.rules().never_true(&rule.id);
         trigger
             .into_iter()
+            .chain(idle)
             .chain(of_conditions)
             .chain(of_actions)
             .collect()

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jiff::tz::TimeZone;
 use qm_kernel::Timestamp;
 use qm_ports::action::Occasion;
 use qm_ports::list::{Listed, TorrentList, TorrentRecord};
@@ -13,8 +14,9 @@ use super::{Automation, Caller};
 use crate::error::AutomationError;
 use crate::lanes::PREVIEWS;
 use crate::model::answers::{Preview, PreviewedAction, PreviewedTorrent, Standing};
+use crate::model::moment::Timed;
 use crate::model::rule::{ReadyRule, Rule, RuleChange, type_of};
-use crate::model::trigger::{COMPLETED, RATIO, Trigger, occasion};
+use crate::model::trigger::{COMPLETED, RATIO, SCHEDULE, Trigger};
 
 /// Largest number of listed torrents.
 const SHOWN: usize = 200;
@@ -37,13 +39,14 @@ impl Automation {
         let lacking = self.lacking(&mut tx, caller, &rule).await?;
         drop(tx);
         let catalogue = self.catalogue().await?;
+        let occasion = catalogue.occasion_of(&rule);
         let actions = rule.actions.iter().map(|action| {
             let kind = catalogue.get(type_of(action));
             PreviewedAction {
                 kind: type_of(action).to_owned(),
                 label: kind.map(|kind| kind.label.clone()),
                 plugin: kind.map(|kind| kind.plugin.clone()),
-                problem: catalogue.refuses(action, occasion(&rule.trigger)).or_else(|| {
+                problem: catalogue.refuses(action, occasion).or_else(|| {
                     let keys = lacking.get(type_of(action))?;
                     Some(format!(
                         "You may not store a rule that does this: {keys} is missing"
@@ -60,17 +63,23 @@ impl Automation {
             total: 0,
             actions: actions.collect(),
         };
-        if occasion(&rule.trigger) == Occasion::Event {
+        if occasion == Occasion::Event {
             // Such a rule concerns no torrent.
             return Ok(empty);
         }
         let (lists, now) = (self.torrents.lists(), self.ctx.now());
-        let judged = PREVIEWS.run(move |_| judge(&rule, &lists, now, empty));
+        let zone = self.book.zone();
+        let judged = PREVIEWS.run(move |_| judge(&rule, &lists, (now, &zone), empty));
         Ok(judged.await?)
     }
 }
 
-fn judge(rule: &Rule, lists: &[Arc<dyn TorrentList>], now: Timestamp, mut preview: Preview) -> Preview {
+fn judge(
+    rule: &Rule,
+    lists: &[Arc<dyn TorrentList>],
+    (now, zone): (Timestamp, &TimeZone),
+    mut preview: Preview,
+) -> Preview {
     // Evaluated like a stored rule, without any trace.
     let ready = ReadyRule::new(rule, 0);
     let begun = Instant::now();
@@ -82,7 +91,12 @@ fn judge(rule: &Rule, lists: &[Arc<dyn TorrentList>], now: Timestamp, mut previe
             }
             preview.judged += 1;
             let engine_id = list.engine_id();
-            if ready.conditions.hold(&record(engine_id, listed, now)) {
+            let timed = Timed {
+                record: &record(engine_id, listed, now),
+                at: now,
+                zone,
+            };
+            if ready.conditions.hold(&timed) {
                 note(
                     &mut preview,
                     engine_id,
@@ -123,6 +137,7 @@ pub(super) fn standing(trigger: &str, listed: Listed<'_>, is_done: bool) -> Stan
         COMPLETED if is_done => Standing::Done,
         COMPLETED => Standing::Fires,
         RATIO => Standing::WaitsForRatio,
+        SCHEDULE => Standing::WaitsForTime,
         _ => Standing::WaitsForEvent,
     }
 }

@@ -13,6 +13,7 @@ use crate::error::AutomationError;
 use crate::model::action::Catalogue;
 use crate::model::log::LogLine;
 use crate::model::rule::{MAX_PATTERNS, MAX_RULES, Rule, RuleChange, patterns, types_of};
+use crate::model::trigger::SCHEDULE;
 use crate::repo;
 
 impl Automation {
@@ -34,6 +35,8 @@ impl Automation {
             is_enabled: true,
             priority: 0,
             author: None,
+            schedule: None,
+            scheduled_from: Some(now),
             created_at: now,
             updated_at: now,
         };
@@ -47,6 +50,7 @@ impl Automation {
         let actor = self.judge(&mut tx, caller).await?;
         self.settled(&rule.actions)?;
         self.refuse_placeholders(&rule)?;
+        refuse_without_schedule(&rule)?;
         self.judge_actions(&mut tx, caller, &rule).await?;
         rule.author = Some(actor.user_id().to_owned());
         let count = repo::rules::count(&mut tx).await?;
@@ -71,17 +75,25 @@ impl Automation {
         let stored = repo::rules::find(&mut tx, id).await?;
         let mut rule = stored.ok_or(AutomationError::NoSuchRule)?;
         let takes_over = change.takes_over();
+        let before = (rule.is_scheduled(), rule.schedule.clone());
         change.apply(&mut rule);
+        let restarts = rule.is_scheduled() && before != (true, rule.schedule.clone());
         if takes_over {
             // The permissions of an action are unknown until its plugin is loaded.
             self.settled(&rule.actions)?;
             self.refuse_placeholders(&rule)?;
+            refuse_without_schedule(&rule)?;
             self.judge_actions(&mut tx, caller, &rule).await?;
             rule.author = Some(actor.user_id().to_owned());
         }
         // Two changes within a millisecond are two versions.
         rule.updated_at = self.ctx.now().max(rule.updated_at.plus(Duration::from_millis(1)));
         repo::rules::update(&mut tx, &rule).await?;
+        if restarts {
+            // Due times before the change, or while it was disabled, are not made up for.
+            rule.scheduled_from = Some(self.ctx.now());
+            repo::rules::restart(&mut tx, id, self.ctx.now()).await?;
+        }
         within_patterns(&mut tx, &rule).await?;
         self.changed(tx, caller, &actor, "automation.rules.update", &rule)
             .await?;
@@ -146,6 +158,14 @@ impl Automation {
         self.rules_changed.notify_one();
         Ok(())
     }
+}
+
+/// Refuses a rule that waits for a time table and has none.
+fn refuse_without_schedule(rule: &Rule) -> Result<(), AutomationError> {
+    if rule.trigger == SCHEDULE && rule.schedule.is_none() {
+        return Err(AutomationError::NoSchedule);
+    }
+    Ok(())
 }
 
 /// Refuses a rule that exceeds the limit of patterns over all rules, including disabled ones, because

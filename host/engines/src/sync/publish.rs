@@ -89,6 +89,7 @@ pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx, watch: &dyn RuleWatc
         let edges = [
             row.completed.then_some(Edge::Completed),
             row.ratio_was.map(|from| Edge::RatioMoved { from }),
+            row.failed.then_some(Edge::Failed),
         ];
         for edge in edges.into_iter().flatten() {
             let due = watch.due(edge, &record(engine_id, torrent, ctx));

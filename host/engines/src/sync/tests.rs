@@ -49,6 +49,7 @@ impl RuleWatch for TwoRules {
             Edge::Completed => vec!["done".to_owned()],
             Edge::RatioMoved { from } if from < 2.0 && record.torrent.ratio >= 2.0 => vec!["two".to_owned()],
             Edge::RatioMoved { .. } => vec![],
+            Edge::Failed => vec!["broken".to_owned()],
         }
     }
 }
@@ -241,6 +242,9 @@ db_test! {
         bench.client.put(seeding(2.25));
         bench.work.tick().await;
         assert_eq!(bench.due(), [reached]);
+        bench.client.put(Torrent { state: TorrentState::Error, ..seeding(2.25) });
+        bench.work.tick().await;
+        assert_eq!(bench.due(), [("torrent.failed".to_owned(), vec!["broken".to_owned()], 2.25)]);
     }
 
     async fn the_first_instant_of_a_completion_outlives_the_client_and_us(db: Db) {

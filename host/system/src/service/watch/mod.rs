@@ -2,8 +2,8 @@
 //!
 //! Pure state machines decide about changes ([`storage`], [`engines`]); the first check after the start
 //! reports nothing, because the state may be old. Events: `system.storage_warning`,
-//! `system.storage_critical`, `system.storage_recovered`, `provider.offline`, `provider.recovered`. A
-//! repetition within the window of its kind is dropped.
+//! `system.storage_critical`, `system.storage_recovered`, `storage.low` (for rules), `provider.offline`,
+//! `provider.recovered`. A repetition within the window of its kind is dropped.
 
 pub mod engines;
 pub mod storage;
@@ -31,6 +31,7 @@ pub const EVENTS: &[EventSpec] = &[
     EventSpec::for_event::<storage::StorageWarning>(),
     EventSpec::for_event::<storage::StorageCritical>(),
     EventSpec::for_event::<storage::StorageRecovered>(),
+    EventSpec::for_event::<storage::StorageLow>(),
     EventSpec::for_event::<engines::ProviderOffline>(),
     EventSpec::for_event::<engines::ProviderRecovered>(),
 ];
@@ -60,7 +61,11 @@ impl Watches {
                 let disks = watches.disks.read().await;
                 let told = lock(&state).look(&disks);
                 for (path, told) in told {
+                    let low = storage::low(&watches.ctx, &disks, &path, told);
                     watches.db.tell(told.event(&watches.ctx, path)).await;
+                    if let Some(low) = low {
+                        watches.db.tell(low).await;
+                    }
                 }
             }
         });

@@ -18,6 +18,18 @@ qm_kernel::events! {
         free_percent: u8,
     }
 
+    /// The same step as a warning or a critical state, for rules: with numbers, and each time.
+    pub struct StorageLow: "storage.low" about "storage_root" {
+        path: String,
+        /// `low` or `critical`
+        level: String,
+        free_percent: u8,
+        free_bytes: u64,
+        total_bytes: u64,
+        /// The limit that was reached.
+        threshold_percent: u8,
+    }
+
     pub struct StorageRecovered: "system.storage_recovered" about "storage_root" {
         path: String,
         free_percent: u8,
@@ -69,6 +81,25 @@ impl StateChange {
             }
         }
     }
+}
+
+/// The event for rules about a change for the worse of one of the disks.
+pub fn low(ctx: &Ctx, disks: &[Disk], path: &str, change: StateChange) -> Option<DomainEvent> {
+    let (level, free_percent, threshold_percent) = match change {
+        StateChange::Warning(percent) => ("low", percent, WARNING_PERCENT),
+        StateChange::Critical(percent) => ("critical", percent, CRITICAL_PERCENT),
+        StateChange::Recovered(_) => return None,
+    };
+    let space = disks.iter().find(|disk| disk.path == path)?.space?;
+    let low = StorageLow {
+        path: path.to_owned(),
+        level: level.to_owned(),
+        free_percent,
+        free_bytes: space.free,
+        total_bytes: space.total,
+        threshold_percent,
+    };
+    Some(DomainEvent::new(ctx, Cause::NONE, path, &low))
 }
 
 /// Band of each root at the last reading.

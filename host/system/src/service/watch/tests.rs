@@ -117,15 +117,25 @@ async fn what_gets_worse_or_better_is_told_once_and_a_panic_ends_nothing() {
             json!({ "path": "/data", "freePercent": free }),
         )
     };
+    let low = |level: &str, free: u64, threshold: u64| {
+        let payload = json!({
+            "path": "/data", "level": level, "freePercent": free, "freeBytes": free, "totalBytes": 100,
+            "thresholdPercent": threshold,
+        });
+        ("storage.low".to_owned(), Some("/data".to_owned()), payload)
+    };
     world.space(10).await;
     assert_eq!(next(&mut heard).await, disk("system.storage_warning", 10));
+    assert_eq!(next(&mut heard).await, low("low", 10, 15));
     world.space(3).await;
     assert_eq!(next(&mut heard).await, disk("system.storage_critical", 3));
+    assert_eq!(next(&mut heard).await, low("critical", 3, 5));
     world.space(12).await;
     world.space(40).await;
     assert_eq!(next(&mut heard).await, disk("system.storage_recovered", 40));
-    // Repeated within the window of its kind: dropped.
+    // Repeated within the window of its kind: dropped, but for rules.
     world.space(10).await;
+    assert_eq!(next(&mut heard).await, low("low", 10, 15));
 
     let engine = |key: &str, payload: Value| (key.to_owned(), Some("e".to_owned()), payload);
     world.seen(&world.engine_looks).await;

@@ -1,0 +1,262 @@
+//! Rules with a time table.
+//!
+//! The progress of a rule is stored with the runs it leads to: the instant from which its due times count, and, while its
+//! torrents are being decided, the last of them. So a restart neither skips a torrent nor runs for it twice. Due times that
+//! were missed, or that come while the torrents of an earlier one are being decided, are one. Bounds: as the backfill,
+//! [`UNDER_WAY`] runs wait at a time, and [`AT_ONCE`] are decided in a transaction. Only the active server commits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use qm_db::DbError;
+use qm_kernel::{BEAT, Timestamp};
+use qm_platform::Beats;
+use qm_ports::action::TorrentRef;
+use qm_ports::list::{TorrentList, TorrentRecord};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::Automation;
+use super::backfill::{AT_ONCE, UNDER_WAY};
+use crate::lanes::PASSES;
+use crate::model::action::needs_torrent;
+use crate::model::moment::Timed;
+use crate::model::rule::{ReadyRule, Rule};
+use crate::model::trigger::SCHEDULE;
+use crate::repo;
+use crate::repo::rules::Progress;
+
+/// Interval between two looks at the clock. Without rules that need it nothing is looked at.
+const INTERVAL: Duration = BEAT.saturating_mul(10);
+/// Time that a start gives the engines for their first lists, before a due time that was missed is made up for.
+const LISTS: Duration = Duration::from_mins(1);
+
+/// A torrent whose conditions hold.
+struct Found {
+    /// Engine and hash, by which torrents are ordered.
+    key: String,
+    torrent: TorrentRef,
+    /// Its JSON.
+    context: String,
+}
+
+/// The next torrents of a due time.
+#[derive(Default)]
+struct Part {
+    found: Vec<Found>,
+    /// True when there are others after them.
+    is_more: bool,
+}
+
+impl Automation {
+    pub const SCHEDULES: (&'static str, Duration) = ("automation.schedules", INTERVAL);
+
+    /// Decides what is due until stopped.
+    pub async fn schedule_loop(self: Arc<Self>, stop: CancellationToken) {
+        if let Err(error) = self.until_ready(&stop).await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "time tables go on without some engines"
+            );
+        }
+        stop.run_until_cancelled(tokio::time::sleep(LISTS)).await;
+        let mut beats = Beats::every(INTERVAL);
+        let mandate = self.db.mandate();
+        let mut failing = false;
+        while stop.run_until_cancelled(beats.next()).await.is_some() {
+            if !self.book.rules().need_zone() || !mandate.holds() {
+                continue;
+            }
+            let done = loop {
+                match self.decide_scheduled().await {
+                    Ok(true) => {}
+                    Ok(false) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
+                // There are more torrents than may wait at a time.
+                let pause = tokio::time::sleep(BEAT);
+                if stop.run_until_cancelled(pause).await.is_none() {
+                    return;
+                }
+            };
+            match &done {
+                Err(error) if !failing => tracing::error!(
+                    error = error as &dyn std::error::Error,
+                    "rules with a time table are not judged; they stay due"
+                ),
+                Ok(()) if failing => tracing::info!("rules with a time table are judged again"),
+                Ok(()) | Err(_) => {}
+            }
+            failing = done.is_err();
+        }
+    }
+
+    /// Decides the runs that are due now. `true`: there are more, for which there is no room.
+    pub async fn decide_scheduled(self: &Arc<Self>) -> Result<bool, DbError> {
+        let mut tx = self.db.begin_read().await?;
+        self.book.read_zone(&mut tx).await?;
+        let rules = self.book.rules();
+        if rules.with_trigger(SCHEDULE).next().is_none() {
+            return Ok(false);
+        }
+        let stored = repo::rules::scheduled(&mut tx).await?;
+        drop(tx);
+        let (zone, now) = (self.book.zone(), self.ctx.now());
+        let mut is_more = false;
+        for progress in stored {
+            let mut rules = rules.with_trigger(SCHEDULE);
+            let Some(rule) = rules.find(|rule| rule.id == progress.id) else {
+                continue;
+            };
+            let from = Timestamp::from_ms(progress.scheduled_from);
+            let due = rule.cron.as_ref().and_then(|cron| cron.next(from, &zone));
+            let Some(due) = due.filter(|due| *due <= now) else {
+                continue;
+            };
+            is_more |= if self.concerns_torrents(rule) {
+                self.decide_for_torrents(rule, progress, now).await?
+            } else {
+                self.decide_once(rule, &progress, due, now).await?
+            };
+        }
+        Ok(is_more)
+    }
+
+    /// True when the rule runs for each torrent whose conditions hold, and not once for each due time.
+    fn concerns_torrents(&self, rule: &ReadyRule) -> bool {
+        let kinds = self.actions.actions();
+        let mut used = kinds.iter().filter(|kind| rule.actions.contains(&kind.id));
+        rule.asks_torrents || used.any(needs_torrent)
+    }
+
+    /// Stores a run without a torrent, unless one is waiting.
+    async fn decide_once(
+        self: &Arc<Self>,
+        rule: &ReadyRule,
+        progress: &Progress,
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, DbError> {
+        let context = json!({ "dueAt": due, "at": now });
+        let context = context.as_object().cloned().unwrap_or_default();
+        let zone = self.book.zone();
+        let timed = Timed {
+            record: &context,
+            at: now,
+            zone: &zone,
+        };
+        let mut tx = self.db.begin_write().await?;
+        if !repo::rules::advance(&mut tx, progress, now, None).await? {
+            return Ok(false);
+        }
+        if rule.conditions.hold(&timed) && !repo::runs::waits(&mut tx, &rule.id).await? {
+            let position = qm_platform::outbox::position(&mut tx).await?;
+            let context = serde_json::Value::Object(context).to_string();
+            let run = self.new_run(&rule.id, SCHEDULE, None, context, position);
+            self.decide(&mut tx, run).await?;
+        }
+        tx.commit().await?;
+        Ok(false)
+    }
+
+    /// Stores runs for the next torrents, as many as there is room for. `true`: there are more.
+    async fn decide_for_torrents(
+        self: &Arc<Self>,
+        rule: &Arc<ReadyRule>,
+        mut progress: Progress,
+        now: Timestamp,
+    ) -> Result<bool, DbError> {
+        loop {
+            let room = UNDER_WAY.saturating_sub(self.memory().under_way()).min(AT_ONCE);
+            if room == 0 {
+                return Ok(true);
+            }
+            let part = self
+                .find_part(rule, progress.schedule_cursor.clone(), room, now)
+                .await;
+            let Some(part) = part else {
+                return Ok(false);
+            };
+            let cursor = part
+                .found
+                .last()
+                .filter(|_| part.is_more)
+                .map(|last| last.key.clone());
+            let from = match cursor {
+                Some(_) => Timestamp::from_ms(progress.scheduled_from),
+                None => now,
+            };
+            let mut tx = self.db.begin_write().await?;
+            if !repo::rules::advance(&mut tx, &progress, from, cursor.as_deref()).await? {
+                return Ok(false);
+            }
+            let position = qm_platform::outbox::position(&mut tx).await?;
+            for found in part.found {
+                let run = self.new_run(&rule.id, SCHEDULE, Some(&found.torrent), found.context, position);
+                self.decide(&mut tx, run).await?;
+            }
+            tx.commit().await?;
+            if cursor.is_none() {
+                return Ok(false);
+            }
+            progress.schedule_cursor = cursor;
+        }
+    }
+
+    /// The first `most` torrents after the cursor whose conditions hold; `None` when the server ends.
+    async fn find_part(
+        &self,
+        rule: &Arc<ReadyRule>,
+        cursor: Option<String>,
+        most: usize,
+        now: Timestamp,
+    ) -> Option<Part> {
+        let (rule, zone, lists) = (rule.clone(), self.book.zone(), self.torrents.lists());
+        let looked = PASSES.run(move |_| {
+            let mut keys = Vec::new();
+            for list in &lists {
+                for listed in (0..list.len()).map_while(|position| list.at(position)) {
+                    let timed = Timed {
+                        record: &TorrentRecord {
+                            engine_id: list.engine_id(),
+                            torrent: listed.torrent,
+                            now,
+                        },
+                        at: now,
+                        zone: &zone,
+                    };
+                    let key = format!("{}/{}", list.engine_id(), listed.torrent.hash);
+                    if cursor.as_ref().is_none_or(|cursor| key > *cursor) && rule.conditions.hold(&timed) {
+                        keys.push((key, list, listed));
+                    }
+                }
+            }
+            keys.sort_by(|one, other| one.0.cmp(&other.0));
+            let is_more = keys.len() > most;
+            keys.truncate(most);
+            let found = keys.into_iter().map(|(key, list, listed)| Found {
+                key,
+                torrent: reference(list, &listed.torrent.hash),
+                context: String::from_utf8_lossy(listed.json).into_owned(),
+            });
+            Part {
+                found: found.collect(),
+                is_more,
+            }
+        });
+        looked.await.ok()
+    }
+
+    /// Next due time of an enabled rule with a time table.
+    pub(super) fn next_run_at(&self, rule: &Rule) -> Option<Timestamp> {
+        let from = rule.scheduled_from.filter(|_| rule.is_scheduled())?;
+        rule.cron()?.next(from, &self.book.zone())
+    }
+}
+
+fn reference(list: &Arc<dyn TorrentList>, hash: &str) -> TorrentRef {
+    TorrentRef {
+        engine_id: list.engine_id().to_owned(),
+        hash: hash.to_owned(),
+    }
+}

@@ -1,0 +1,231 @@
+//! Tests of time tables and of conditions on the time of day, on both databases.
+
+use std::time::Duration;
+
+use qm_db::{Db, db_test};
+use qm_kernel::Timestamp;
+use serde_json::{Value, json};
+
+use super::backfill::{Backfill, UNDER_WAY};
+use crate::model::rule::{Rule, RuleChange};
+use crate::testing::{House, hash, torrent};
+
+fn mark(tag: &str) -> Value {
+    json!({ "type": "mark", "params": { "tag": tag } })
+}
+
+fn parse_time(text: &str) -> Timestamp {
+    serde_json::from_value(text.into()).expect("a time")
+}
+
+impl House {
+    /// Puts the clock to a time of 2031-03-30, a Sunday on which the clocks of Berlin change.
+    fn clock_to(&self, time: &str) {
+        self.clock
+            .set(parse_time(&format!("2031-03-30T{time}:00.000Z")).ms());
+    }
+
+    async fn scheduled(&self, schedule: &str, conditions: Value, actions: Value) -> Rule {
+        let change = RuleChange {
+            name: Some(schedule.to_owned()),
+            trigger: Some("schedule".to_owned()),
+            conditions: conditions.as_array().cloned(),
+            actions: actions.as_array().cloned(),
+            schedule: Some(Some(schedule.to_owned())),
+            ..RuleChange::default()
+        };
+        self.app.create(self.caller(), change).await.unwrap()
+    }
+
+    /// Decides and runs what is due; the actions that ran, sorted.
+    async fn look(&self) -> Vec<String> {
+        while self.app.decide_scheduled().await.unwrap() {
+            self.app.run_all().await;
+        }
+        self.app.run_all().await;
+        let mut ran = self.actions.ran();
+        ran.sort();
+        ran
+    }
+
+    async fn next(&self, rule: &Rule) -> Option<Timestamp> {
+        let rules = self.app.rules().await.unwrap();
+        let rule = rules.into_iter().find(|other| other.id == rule.id).unwrap();
+        self.app.shown_one(rule).await.unwrap().next_run_at
+    }
+}
+
+db_test! {
+    async fn a_due_time_runs_once_for_each_torrent_whose_conditions_hold(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("10:10");
+        house.lists.put_all(vec![torrent(1), torrent(2), torrent(3)]);
+        let large = json!([{ "field": "size", "op": "gte", "value": 2 }]);
+        let rule = house.scheduled("*/15 * * * *", large, json!([mark("x")])).await;
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-30T10:15:00.000Z")));
+        house.clock_to("10:14");
+        assert!(house.look().await.is_empty(), "it is not due yet");
+        house.clock_to("10:15");
+        assert_eq!(house.look().await, ["mark:02:x", "mark:03:x"]);
+        assert!(house.look().await.is_empty(), "once");
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-30T10:30:00.000Z")));
+        let lines = house.log(&rule).await;
+        assert!(lines.iter().any(|line| line.context["name"] == "torrent 2"), "{lines:?}");
+        // The ledger plays no part, and the next one is for the same torrents; those that hold by then.
+        house.lists.remove(3);
+        house.clock_to("10:31");
+        assert_eq!(house.look().await, ["mark:02:x"]);
+        // The same end of the same torrent is one line.
+        let mut lines = house.log(&rule).await;
+        lines.sort_by_key(|line| line.attempts);
+        assert_eq!(lines.iter().map(|line| line.attempts).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(lines[1].context["hash"], hash(2));
+    }
+
+    async fn missed_times_are_one_and_a_restart_doubles_nothing(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("10:00");
+        house.lists.put(torrent(1));
+        house.scheduled("*/5 * * * *", json!([]), json!([{ "type": "pause" }])).await;
+        // The server was down for an hour.
+        house.clock_to("11:02");
+        let house = house.restarted().await;
+        assert_eq!(house.look().await, ["pause:01:"]);
+        let house = house.restarted().await;
+        assert!(house.look().await.is_empty());
+        house.clock_to("11:05");
+        // It died after the decision, and before the run.
+        assert!(!house.app.decide_scheduled().await.unwrap());
+        let house = house.restarted().await;
+        assert_eq!(house.look().await, ["pause:01:"]);
+        assert!(house.look().await.is_empty());
+    }
+
+    async fn more_torrents_than_may_wait_are_all_run_for_once(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("10:00");
+        let count = UNDER_WAY + 70;
+        house.lists.put_all((0..count as u16).map(torrent).collect());
+        let rule = house.scheduled("1 * * * *", json!([]), json!([mark("x"), { "type": "pause" }])).await;
+        house.clock_to("10:01");
+        assert!(house.app.decide_scheduled().await.unwrap(), "there is no room for all");
+        assert!(house.app.decide_scheduled().await.unwrap(), "nor is there more by now");
+        house.app.run_all().await;
+        assert_eq!(house.actions.calls().len(), 2 * UNDER_WAY);
+        house.actions.ran();
+        // The rest follows after a restart, even one that missed the next due time meanwhile.
+        let house = house.restarted().await;
+        house.clock_to("11:02");
+        assert_eq!(house.look().await.len(), 2 * 70);
+        assert_eq!(house.log(&rule).await.len(), count, "each torrent once");
+        house.clock_to("12:01");
+        assert_eq!(house.look().await.len(), 2 * count);
+    }
+
+    async fn a_rule_whose_actions_need_no_torrent_runs_once(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("10:00");
+        house.lists.put_all(vec![torrent(1), torrent(2)]);
+        let once = house.scheduled("0 * * * *", json!([]), json!([mark("once")])).await;
+        let asked = json!([{ "any": [{ "field": "size", "op": "eq", "value": 1 }] }]);
+        house.scheduled("0 * * * *", asked, json!([mark("each")])).await;
+        house.clock_to("11:00");
+        assert_eq!(house.look().await, ["mark:-:once", "mark:01:each"]);
+        let line = &house.log(&once).await[0];
+        assert_eq!(line.context["dueAt"], "2031-03-30T11:00:00.000Z");
+        // A run that has not ended is not overtaken by the next.
+        house.clock_to("12:00");
+        assert!(!house.app.decide_scheduled().await.unwrap());
+        house.clock_to("13:00");
+        assert_eq!(house.look().await, ["mark:-:once", "mark:01:each"]);
+        let shown = house.app.shown_one(once).await.unwrap();
+        assert!(shown.warnings.is_empty(), "{:?}", shown.warnings);
+    }
+
+    async fn changes_and_pauses_are_not_made_up_for(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("10:00");
+        let rule = house.scheduled("0 * * * *", json!([]), json!([mark("x")])).await;
+        let enable = |is_enabled| RuleChange { is_enabled: Some(is_enabled), ..RuleChange::default() };
+        house.change(&rule, enable(false)).await;
+        house.clock_to("11:30");
+        assert!(house.look().await.is_empty());
+        assert_eq!(house.next(&rule).await, None);
+        house.change(&rule, enable(true)).await;
+        assert!(house.look().await.is_empty(), "it was disabled at eleven");
+        house.change(&rule, RuleChange { schedule: Some(Some("20 * * * *".to_owned())), ..RuleChange::default() }).await;
+        assert!(house.look().await.is_empty(), "this time table is new");
+        house.clock_to("12:19");
+        house.change(&rule, RuleChange { name: Some("other".to_owned()), ..RuleChange::default() }).await;
+        house.clock_to("12:20");
+        assert_eq!(house.look().await, ["mark:-:x"]);
+        house.change(&rule, RuleChange { trigger: Some("t".to_owned()), ..RuleChange::default() }).await;
+        house.clock_to("14:00");
+        assert!(house.look().await.is_empty());
+        let stored = house.app.rules().await.unwrap().remove(0);
+        let told = house.app.shown_one(stored).await.unwrap().warnings;
+        assert_eq!(told[1], "The schedule does nothing: the trigger is \"t\", and \"schedule\" follows it");
+    }
+
+    async fn due_times_are_those_of_the_zone_that_is_set(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("Europe/Berlin").await;
+        house.clock_to("00:00");
+        // 02:30 does not exist on this day in Berlin.
+        let rule = house.scheduled("30 2 * * *", json!([]), json!([mark("x")])).await;
+        assert!(house.look().await.is_empty());
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-30T01:30:00.000Z")));
+        house.clock_to("01:30");
+        assert_eq!(house.look().await, ["mark:-:x"]);
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-31T00:30:00.000Z")));
+        house.in_zone("Asia/Kolkata").await;
+        assert!(house.look().await.is_empty());
+        assert_eq!(house.next(&rule).await, Some(parse_time("2031-03-30T21:00:00.000Z")), "the zone was changed");
+    }
+
+    async fn conditions_see_the_hour_and_the_day_of_the_operator(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("Asia/Kolkata").await;
+        house.lists.put(torrent(1));
+        let night = json!([{ "any": [{ "field": "hour", "op": "gte", "value": 22 }, { "field": "hour", "op": "lt", "value": 6 }] },
+            { "field": "weekday", "op": "eq", "value": 1 }]);
+        let rule = house.rule("torrent.completed", 0, night.clone(), json!([mark("night")])).await;
+        let mut passes = Backfill::default();
+        // 21:30 on Sunday, 23:30 on Sunday, and 00:30 on Monday there.
+        for (time, expected) in [("16:00", 0), ("18:00", 0), ("19:00", 1), ("19:05", 0)] {
+            house.clock_to(time);
+            house.app.pass(&mut passes).await.unwrap();
+            house.app.run_all().await;
+            assert_eq!(house.actions.ran().len(), expected, "{time}");
+        }
+        let explained = house.app.explain(&rule.id, &hash(1), None).await.unwrap();
+        assert_eq!(explained.conditions[1].1.seen, Some(json!(1)));
+        // Events too.
+        house.rule("rss.show.ended", 0, night, json!([mark("event")])).await;
+        house.clock_to("18:00");
+        house.show_ended("Harbor Nine").await;
+        house.clock_to("19:10");
+        house.show_ended("Quiet Web").await;
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:-:event"]);
+    }
+
+    async fn a_time_table_may_go_on_for_long_without_filling_memory(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("00:00");
+        house.lists.put(torrent(1));
+        let rule = house.scheduled("* * * * *", json!([]), json!([{ "type": "pause", "params": { "do": "fail" } }])).await;
+        for _ in 0..30 {
+            house.clock.advance(Duration::from_mins(1));
+            assert_eq!(house.look().await, ["pause:01:"], "a failure is no reason to wait");
+        }
+        let lines = house.log(&rule).await;
+        assert_eq!((lines.len(), lines[0].attempts), (1, 30));
+    }
+}

@@ -1,0 +1,147 @@
+//! Tests of triggers other than completions and ratios, on both databases.
+
+use std::time::Duration;
+
+use qm_db::{Db, db_test};
+use qm_ports::engine::{TorrentState, TrackerStanding};
+use qm_ports::list::TorrentRecord;
+use qm_ports::rules::{Edge, RuleWatch};
+use serde_json::{Value, json};
+
+use crate::model::rule::RuleChange;
+use crate::testing::{House, torrent};
+
+const FAILED: &str = "torrent.failed";
+
+fn mark(tag: &str) -> Value {
+    json!({ "type": "mark", "params": { "tag": tag } })
+}
+
+db_test! {
+    async fn a_torrent_that_fails_is_judged_by_its_conditions(db: Db) {
+        let house = House::new(&db).await;
+        let unregistered = json!([
+            { "field": "trackerStatus", "op": "eq", "value": "unregistered" }, { "field": "state", "op": "eq", "value": "error" },
+        ]);
+        let gone = house.rule(FAILED, 2, unregistered, json!([mark("gone")])).await;
+        let full = json!([{ "field": "message", "op": "contains", "value": "No space" }]);
+        let full = house.rule(FAILED, 1, full, json!([mark("full")])).await;
+        house.rule("torrent.completed", 0, json!([]), json!([])).await;
+        let due = |standing: Option<TrackerStanding>, message: Option<&str>| {
+            let mut failed = torrent(1);
+            failed.state = TorrentState::Error;
+            failed.tracker_standing = standing;
+            failed.message = message.map(str::to_owned);
+            house.book.due(Edge::Failed, &TorrentRecord { engine_id: "e", torrent: &failed, now: house.clock.ctx().now() })
+        };
+        assert_eq!(due(Some(TrackerStanding::Unregistered), None), [gone.id.clone()]);
+        assert_eq!(due(None, Some("No space left on device")), [full.id.clone()]);
+        assert_eq!(due(Some(TrackerStanding::Unregistered), Some("No space left")), [gone.id, full.id]);
+        assert!(due(Some(TrackerStanding::Working), None).is_empty());
+    }
+
+    async fn a_disk_that_fills_up_runs_rules_by_its_numbers(db: Db) {
+        let house = House::new(&db).await;
+        let data = json!([{ "field": "path", "op": "eq", "value": "/data" }, { "field": "freeBytes", "op": "lt", "value": 100 }]);
+        let numbers = house.rule("storage.low", 2, data, json!([mark("numbers")])).await;
+        let critical = json!([{ "field": "level", "op": "eq", "value": "critical" }, { "field": "thresholdPercent", "op": "lte", "value": 15 }]);
+        house.rule("storage.low", 1, critical, json!([mark("critical")])).await;
+        let refused = house.rule("storage.low", 0, json!([{ "field": "totalBytes", "op": "eq", "value": 0 }]), json!([{ "type": "pause" }])).await;
+        let mut heard = Vec::new();
+        for (path, free) in [("/data", 120), ("/other", 90), ("/data", 90), ("/data", 40)] {
+            house.storage_low(path, free).await;
+            house.app.run_all().await;
+            heard.push(house.actions.ran().len());
+        }
+        assert_eq!(heard, [0, 0, 1, 2]);
+        assert_eq!(house.log(&numbers).await[0].context["freePercent"], 9);
+        let shown = house.app.shown_one(refused).await.unwrap();
+        assert_eq!(shown.warnings, ["Action \"pause\" is not valid for an event trigger"]);
+    }
+
+    async fn templates_of_json_are_filled_and_unknown_placeholders_refused(db: Db) {
+        let house = House::new(&db).await;
+        let mark = |body: Value| json!([{ "type": "mark", "params": { "tag": "{name}", "body": body } }]);
+        let rule = house.rule(FAILED, 0, json!([]), mark(json!("{\"text\": \"{name}: failed\"}"))).await;
+        house.edge(FAILED, 1, 1, &[&rule]).await;
+        house.app.run_all().await;
+        let call = house.actions.calls().remove(0);
+        assert_eq!(Value::Object(call.params), json!({ "tag": "{name}", "body": { "text": "torrent 1: failed" } }));
+        for (body, told) in [
+            (json!({ "text": "{nobody}" }), "There is no placeholder {nobody}: there are {label}, {name}"),
+            (json!("{\"text\": {name}}"), "it is no JSON"),
+        ] {
+            let change = RuleChange {
+                name: Some("a".to_owned()),
+                trigger: Some(FAILED.to_owned()),
+                actions: mark(body).as_array().cloned(),
+                ..RuleChange::default()
+            };
+            let refused = house.app.create(house.caller(), change).await.unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("The parameter \"body\" of action \"mark\": {told}")), "{refused}");
+        }
+    }
+
+    async fn an_effect_of_a_rule_does_not_trigger_it_again_while_it_runs(db: Db) {
+        let house = House::new(&db).await;
+        const MATCHED: &str = "media.matched";
+        let fire = async |item: &str| {
+            let context = json!({ "itemId": item, "title": "Harbor Nine" });
+            let mut tx = db.begin_write().await.unwrap();
+            house.app.fire(&mut tx, MATCHED, None, context.as_object().unwrap()).await.unwrap();
+            tx.commit().await.unwrap();
+        };
+        let hang = json!([{ "type": "mark", "params": { "do": "hang", "tag": "x" } }]);
+        let rule = house.rule(MATCHED, 0, json!([]), hang.clone()).await;
+        let failed = house.rule(FAILED, 0, json!([]), hang).await;
+        fire("i").await;
+        house.edge(FAILED, 1, 1, &[&failed]).await;
+        let app = house.app.clone();
+        let running = tokio::spawn(async move { app.run_all().await });
+        house.actions.until_hanging(2).await;
+        // Its action identifies the item again, and makes the torrent fail again.
+        fire("i").await;
+        house.edge(FAILED, 1, 2, &[&failed]).await;
+        fire("other").await;
+        let logged = async || (house.log(&rule).await.len(), house.log(&failed).await.len());
+        while !running.is_finished() {
+            house.actions.go.notify_waiters();
+            tokio::task::yield_now().await;
+        }
+        running.await.unwrap();
+        assert_eq!(logged().await, (2, 1), "only another item is another occasion");
+    }
+
+    async fn a_rule_that_makes_its_torrent_fail_again_does_not_run_for_ever(db: Db) {
+        let house = House::new(&db).await;
+        let rule = house.rule(FAILED, 0, json!([]), json!([mark("x"), { "type": "pause" }])).await;
+        let other = house.rule(FAILED, 1, json!([]), json!([mark("y")])).await;
+        // While the run waits, and after it has ended.
+        for position in 1..4 {
+            house.edge(FAILED, 1, position, &[&rule]).await;
+        }
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:01:x", "pause:01:"]);
+        house.clock.advance(Duration::from_mins(59));
+        house.edge(FAILED, 1, 4, &[&other, &rule]).await;
+        house.edge(FAILED, 2, 5, &[&rule]).await;
+        // The pause of an hour is kept in the database.
+        let house = house.restarted().await;
+        house.edge(FAILED, 1, 6, &[&rule]).await;
+        house.app.run_all().await;
+        let mut ran = house.actions.ran();
+        ran.sort();
+        assert_eq!(ran, ["mark:01:y", "mark:02:x", "pause:02:"], "other rules and torrents do not wait");
+        house.clock.advance(Duration::from_mins(1));
+        house.edge(FAILED, 1, 7, &[&rule]).await;
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:01:x", "pause:01:"], "an hour later it may");
+        // Other triggers have no such pause.
+        let ratio = house.rule("ratio.reached", 0, json!([]), json!([mark("r")])).await;
+        for position in 8..10 {
+            house.edge("ratio.reached", 1, position, &[&ratio]).await;
+            house.app.run_all().await;
+        }
+        assert_eq!(house.actions.ran(), ["mark:01:r", "mark:01:r"]);
+    }
+}
