@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::DbError;
-use qm_kernel::{BEAT, Timestamp};
+use qm_kernel::{BEAT, Timestamp, as_error};
 use qm_platform::Beats;
 use qm_ports::action::TorrentRef;
 use qm_ports::list::{TorrentList, TorrentRecord};
@@ -54,10 +54,7 @@ impl Automation {
     /// Decides what is due until stopped.
     pub async fn schedule_loop(self: Arc<Self>, stop: CancellationToken) {
         if let Err(error) = self.until_ready(&stop).await {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "time tables go on without some engines"
-            );
+            tracing::warn!(error = as_error(&error), "time tables go on without some engines");
         }
         stop.run_until_cancelled(tokio::time::sleep(LISTS)).await;
         let mut beats = Beats::every(INTERVAL);
