@@ -212,7 +212,7 @@ impl Automation {
         let looked = PASSES.run(move |_| {
             let mut keys = Vec::new();
             for list in &lists {
-                for listed in (0..list.len()).map_while(|position| list.at(position)) {
+                for listed in (0..list.len()).map_while(|position| list.entry_at(position)) {
                     let timed = Timed {
                         record: &TorrentRecord {
                             engine_id: list.engine_id(),
