@@ -34,8 +34,8 @@ db_test! {
             failed.message = message.map(str::to_owned);
             house.book.due(Edge::Failed, &TorrentRecord { engine_id: "e", torrent: &failed, now: house.clock.ctx().now() })
         };
-        assert_eq!(due(Some(TrackerStanding::Unregistered), None), [gone.id.clone()]);
-        assert_eq!(due(None, Some("No space left on device")), [full.id.clone()]);
+        assert_eq!(due(Some(TrackerStanding::Unregistered), None), std::slice::from_ref(&gone.id));
+        assert_eq!(due(None, Some("No space left on device")), std::slice::from_ref(&full.id));
         assert_eq!(due(Some(TrackerStanding::Unregistered), Some("No space left")), [gone.id, full.id]);
         assert!(due(Some(TrackerStanding::Working), None).is_empty());
     }
