@@ -4,12 +4,12 @@ use axum::body::Body as Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use qm_web::{ApiResult, Auth, Body, Client, Created, Framable, Params};
+use qm_web::{ApiResult, Auth, Body, Client, Created, Framable, Params, disposition};
 
 use super::{App, TAG, caller, faults};
 use crate::dto::answers::TicketView;
 use crate::dto::requests::{PathBody, PathQuery, StreamQuery};
-use crate::stream::{Media, Plan, asked, disposition};
+use crate::stream::{Media, Plan, asked};
 
 /// Value of `Cache-Control` for an answer that no cache may store.
 const NOT_KEPT: HeaderValue = HeaderValue::from_static("private, max-age=0, no-store");

@@ -2,7 +2,6 @@
 //!
 //! Never: decides who may read a file, or resolves a path; [`service::stream`](crate::service) does.
 
-mod disposition;
 mod encoding;
 mod media;
 mod plan;
@@ -10,7 +9,6 @@ mod preview;
 mod range;
 mod ticket;
 
-pub use disposition::disposition;
 pub use media::Media;
 pub use plan::Plan;
 pub use preview::preview;
