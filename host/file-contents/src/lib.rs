@@ -3,7 +3,6 @@
 //!
 //! Never: decides who may read a file, or resolves a path; the area of files does.
 
-mod disposition;
 mod encoding;
 mod kind;
 mod media;
@@ -11,7 +10,6 @@ mod plan;
 mod range;
 mod ticket;
 
-pub use disposition::disposition;
 pub use encoding::{Encoding, is_binary};
 pub use kind::{Kind, extension, mime};
 pub use media::{Content, Media};

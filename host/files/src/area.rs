@@ -9,7 +9,7 @@ use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaError, AreaSpec, Closing, ContextAction, Make, MenuEntry, Module};
 use qm_platform::{Ground, Ports};
 use qm_ports::carry::DataMover;
-use qm_ports::{Holders, TorrentPayloads};
+use qm_ports::{DefaultRoot, Holders, TorrentPayloads};
 use qm_realtime::Hub;
 
 use crate::{EVENTS, Files, FilesDeps, StreamConfig, routes};
@@ -122,6 +122,7 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     recovered.map_err(AreaError::describe("cannot check the trash of the file manager"))?;
     ports.offer(files.clone());
     ports.offer::<Arc<dyn DataMover>>(files.clone());
+    ports.offer::<Arc<dyn DefaultRoot>>(files.clone());
     Ok(area(&files))
 }
 

@@ -14,6 +14,8 @@
 //! | [`probe`] | torrents | the system's health |
 //! | [`carry`] | files | torrents |
 //! | [`intake`] | torrents | RSS |
+//! | [`seed`] | torrents | created torrents |
+//! | [`root`] | files | created torrents |
 //! | [`library`] | the media library | whoever asks what people own |
 //! | [`list`] | torrents | automation |
 //! | [`rules`] | automation | torrents |
@@ -40,7 +42,9 @@ pub mod metadata;
 pub mod payload;
 pub mod placeholders;
 pub mod probe;
+pub mod root;
 pub mod rules;
+pub mod seed;
 pub mod settling;
 pub mod shows;
 pub mod titledb;
@@ -48,4 +52,5 @@ pub mod titledb;
 pub use holder::Holders;
 pub use payload::{Removal, TorrentPayload, TorrentPayloads};
 pub use probe::{EngineProbe, EngineProbes};
+pub use root::DefaultRoot;
 pub use settling::Settling;

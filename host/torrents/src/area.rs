@@ -15,6 +15,7 @@ use qm_ports::engine::EngineKinds;
 use qm_ports::intake::TorrentIntake;
 use qm_ports::list::TorrentLists;
 use qm_ports::rules::RuleWatch;
+use qm_ports::seed::SeedIntake;
 use qm_ports::{EngineProbes, TorrentPayloads};
 use qm_realtime::Hub;
 use qm_torrent_data::TorrentData;
@@ -164,6 +165,7 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.offer::<Arc<dyn TorrentPayloads>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentHands>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentIntake>>(torrents.clone());
+    ports.offer::<Arc<dyn SeedIntake>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentLists>>(torrents.engines.clone());
     ports.offer::<Arc<dyn EngineProbes>>(torrents.engines.clone());
     Ok(area(&torrents))

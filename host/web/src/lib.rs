@@ -44,6 +44,7 @@
 mod body;
 mod client;
 mod config;
+mod disposition;
 mod docs;
 mod edge;
 mod error;
@@ -67,6 +68,7 @@ mod upload;
 pub use body::{Body, Params, Path};
 pub use client::{Client, HungUp, Origin, Peer, RequestId};
 pub use config::{Docs, DocumentMaker, Doorkeeper, WebConfig};
+pub use disposition::disposition;
 pub use error::{ApiError, ApiResult};
 pub use fields::{
     AnyField, Fields, FlagField, FloatField, FromBody, FromQuery, IntegerField, ListField, ObjectField, Rows,

@@ -119,6 +119,11 @@ pub const TABLE: &[Row] = &[
     row("POST /api/torrents/views").body(r#"{"name":"long seeded","sortBy":"ratio"}"#),
     row("PUT /api/torrents/views/{id}").body(r#"{"name":"long seeded","columns":["name"]}"#),
     row("DELETE /api/torrents/views/{id}"),
+    row("GET /api/torrents/created"),
+    row("POST /api/torrents/created").body(r#"{"path":"/nowhere","format":"hybrid","trackers":[["http://127.0.0.1:9/announce"]]}"#),
+    row("GET /api/torrents/created/{id}"),
+    row("GET /api/torrents/created/{id}/file"),
+    row("DELETE /api/torrents/created/{id}"),
     row("GET /api/audit"),
     row("GET /api/settings"),
     row("PUT /api/settings/{key}")

@@ -1,7 +1,9 @@
 //! The Default Root Path: where browsing begins, within the hard roots.
 
+use async_trait::async_trait;
 use qm_kernel::Permission;
 use qm_platform::judge_alone;
+use qm_ports::DefaultRoot;
 use serde_json::json;
 
 use super::tell::Fact;
@@ -14,6 +16,13 @@ use qm_confined::FsError;
 use qm_file_operations::Lane;
 
 const ACTION: &str = "settings.update_root_path";
+
+#[async_trait]
+impl DefaultRoot for Files {
+    async fn find_default_root(&self) -> Result<Option<String>, String> {
+        self.configured_root().await.map_err(|error| error.to_string())
+    }
+}
 
 impl Files {
     pub async fn root(&self) -> Result<RootInfo, FilesError> {

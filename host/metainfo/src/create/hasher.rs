@@ -10,6 +10,7 @@ use crate::Metainfo;
 
 /// A block of version 2: a leaf of its trees.
 const BLOCK: u64 = MIN_PIECE_BYTES;
+const SHA1_BYTES: usize = 20;
 const ZEROS: &[u8] = &[0; BLOCK as usize];
 
 /// A finished torrent.
@@ -19,6 +20,10 @@ pub struct Created {
     pub file: Vec<u8>,
     /// Identity and size, as they are read back.
     pub metainfo: Metainfo,
+    /// Bytes of a piece.
+    pub piece_size: u64,
+    /// Pieces of version 1, those of padding included.
+    pub pieces: u64,
 }
 
 /// Takes the bytes of all files of a plan, one file after the other.
@@ -106,7 +111,12 @@ impl Hasher {
         self.v1.end(&mut self.hashes.pieces);
         let file = write_torrent(&self.plan, &self.hashes);
         let metainfo = Metainfo::parse(&file)?;
-        Ok(Created { file, metainfo })
+        Ok(Created {
+            file,
+            metainfo,
+            piece_size: self.plan.piece_size(),
+            pieces: (self.hashes.pieces.len() / SHA1_BYTES) as u64,
+        })
     }
 }
 

@@ -52,7 +52,8 @@ fn refused(option: impl Into<String>, fault: impl Into<String>) -> CreateError {
 }
 
 impl Options {
-    pub(super) fn check(&self) -> Result<(), CreateError> {
+    /// Refuses choices with which no torrent can be made, whatever the files are.
+    pub fn check_choices(&self) -> Result<(), CreateError> {
         if let Some(size) = self.piece_size
             && !(size.is_power_of_two() && (MIN_PIECE_BYTES..=MAX_PIECE_BYTES).contains(&size))
         {

@@ -63,7 +63,7 @@ impl Plan {
 
     fn new(name: &str, files: Vec<PlannedFile>, options: Options) -> Result<Self, CreateError> {
         check_name(name, &[name.to_owned()])?;
-        options.check()?;
+        options.check_choices()?;
         let total = files
             .iter()
             .try_fold(0u64, |sum, file| sum.checked_add(file.size))

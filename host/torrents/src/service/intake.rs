@@ -1,8 +1,9 @@
-//! Torrents that other areas add by themselves: [`TorrentIntake`], built on the functions that the routes call, without
-//! a caller and without audit rows.
+//! Torrents that other areas add by themselves: [`TorrentIntake`] and [`SeedIntake`], built on the functions that the routes
+//! call, without a caller and without audit rows.
 
 use async_trait::async_trait;
 use qm_engines::TorrentsError;
+use qm_engines::model::paths::{check_category, check_label};
 use qm_kernel::ErrorKind;
 use qm_metainfo::magnet::is_magnet;
 use qm_net::GuardError;
@@ -10,9 +11,54 @@ use qm_ports::Removal;
 use qm_ports::action::TorrentRef;
 use qm_ports::engine::{AddOptions, EngineError};
 use qm_ports::intake::{HashJudge, IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
+use qm_ports::seed::{SeedEngine, SeedIntake, SeedTorrent, SeedWish};
 
 use super::Torrents;
 use super::add::{AddInput, AddSource};
+#[async_trait]
+impl SeedIntake for Torrents {
+    fn check_wish(&self, wish: &SeedWish) -> Result<Option<SeedEngine>, IntakeError> {
+        if let Some(category) = &wish.category {
+            check_category(category).map_err(|error| shape_error(error.into()))?;
+        }
+        for tag in &wish.tags {
+            check_label(tag, "tag").map_err(|error| shape_error(error.into()))?;
+        }
+        match self.resolve(Some(&wish.engine_id)) {
+            Ok(engine) => Ok(Some(SeedEngine {
+                name: engine.name().to_string(),
+                kind: engine.kind.clone(),
+            })),
+            Err(TorrentsError::NoSuchEngine) => Ok(None),
+            Err(error) => Err(shape_error(error)),
+        }
+    }
+
+    async fn seed_torrent(&self, torrent: SeedTorrent) -> Result<TakenTorrent, IntakeError> {
+        let SeedTorrent {
+            file,
+            save_path,
+            wish,
+        } = torrent;
+        let input = AddInput {
+            source: AddSource::File(file),
+            engine_id: Some(wish.engine_id),
+            options: AddOptions {
+                save_path: Some(save_path),
+                category: wish.category,
+                tags: wish.tags,
+                start_paused: wish.start_paused,
+                ..AddOptions::default()
+            },
+        };
+        let ready = self.make_ready(input).await.map_err(shape_error)?;
+        let (_, added, _) = self.add_ready(ready).await.map_err(shape_error)?;
+        Ok(TakenTorrent {
+            hash: added.hash,
+            existed: added.existed,
+        })
+    }
+}
 
 #[async_trait]
 impl TorrentIntake for Torrents {

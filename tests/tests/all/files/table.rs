@@ -85,8 +85,44 @@ const CLEANUPS: &[&str] = &[
     r#"{"path":"/folder","paths":["/folder/file"],"permanent":true}"#,
 ];
 
-/// A row for every text of every route of the file manager.
+/// Created torrents: the only route beside those of the file manager that takes paths as they do.
+const CREATED: &str = "POST /api/torrents/created";
+
+/// True for the texts of routes that take paths below the root.
+pub fn is_attacked(text: &str) -> bool {
+    text.contains(" /api/files") || text.starts_with(CREATED)
+}
+
+/// A row for every text of every route of the file manager, and of the one that creates torrents.
 pub const FIELDS: &[Field] = &[
+    body(
+        CREATED,
+        "path",
+        Holds::Path,
+        &[r#"{"path":"/file"}"#, r#"{"path":"/folder","format":"hybrid"}"#],
+    ),
+    body(CREATED, "name", Holds::Other("a label that names no file"), &[]),
+    body(CREATED, "source", Holds::Other("a label in the torrent"), &[]),
+    body(
+        CREATED,
+        "webSeeds",
+        Holds::Other("addresses that are written and not opened"),
+        &[],
+    ),
+    body(CREATED, "comment", Holds::Other("a text in the torrent"), &[]),
+    body(CREATED, "seed.engineId", ID, &[]),
+    body(
+        CREATED,
+        "seed.category",
+        Holds::Other("a name that a client is told"),
+        &[],
+    ),
+    body(
+        CREATED,
+        "seed.tags",
+        Holds::Other("names that a client is told"),
+        &[],
+    ),
     query("GET /api/files", "path", Holds::Path),
     query("GET /api/files", "pathRaw", Holds::Raw),
     query("GET /api/files/properties", "path", Holds::Path),

@@ -1,5 +1,6 @@
 //! Torrents: the main job with each client, moves of data, data of several torrents, removals, the formats, and the addresses they may come from.
 
+mod created;
 mod formats;
 mod guard;
 mod main_job;

@@ -17,7 +17,7 @@ const NOT_ATTR: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// `inline; filename="plain"; filename*=UTF-8''exact`, after RFC 6266: old readers take the first name, others the second.
+/// Value of the header for a file of this name: `inline; filename="plain"; filename*=UTF-8''exact`, after RFC 6266: old readers take the first name, others the second.
 pub fn disposition(kind: &str, name: &str) -> String {
     let plain: String = name
         .chars()

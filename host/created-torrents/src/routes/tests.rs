@@ -1,0 +1,568 @@
+//! Tests of the routes, with running jobs and an engine in memory.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, header};
+use http_body_util::BodyExt;
+use qm_confined::Roots;
+use qm_db::{Db, Tx, db_test};
+use qm_jobs::{Ending, Jobs, Pace};
+use qm_kernel::{Ctx, Permission, PermissionSet, Principal, Role};
+use qm_metainfo::Metainfo;
+use qm_platform::testing::{self, Claims};
+use qm_platform::{Acting, ActingError, Actor, AuditTrail, Background};
+use qm_ports::DefaultRoot;
+use qm_ports::intake::{IntakeError, TakenTorrent};
+use qm_ports::seed::{SeedEngine, SeedIntake, SeedTorrent, SeedWish};
+use qm_test_base::{Hands, RoleTokens, START_MS, principal};
+use qm_web::{Docs, WebConfig};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::routes;
+use crate::model::{KEPT, KEPT_FOR, MAX_ACTIVE};
+use crate::service::{CreatedTorrents, Deps};
+
+qm_db::sql! {
+    ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
+        VALUES ($1, $1, $1, '', 0, 0)";
+    DELETE_USER = "DELETE FROM users WHERE id = $1";
+    SET_STATE = "UPDATE created_torrents SET state = $1";
+    GIVE_AWAY = "UPDATE created_torrents SET user_id = 'other' WHERE id = $1";
+    HIDDEN = "SELECT choices FROM created_torrents WHERE id = $1";
+}
+
+/// The longest wait for a job.
+const DEADLINE: Duration = Duration::from_mins(2);
+
+/// Engines in memory: `e` of a kind that knows padding, `r` of one that does not.
+#[derive(Default)]
+struct Engines {
+    taken: Mutex<Vec<SeedTorrent>>,
+    /// Answers of the next adds.
+    faults: Mutex<VecDeque<IntakeError>>,
+    /// True when an add never ends.
+    hangs: Mutex<bool>,
+}
+
+#[async_trait]
+impl SeedIntake for Engines {
+    fn check_wish(&self, wish: &SeedWish) -> Result<Option<SeedEngine>, IntakeError> {
+        if wish.category.as_deref() == Some("bad") {
+            return Err(IntakeError::Refused("category has a quote in it".to_owned()));
+        }
+        let engine = |name: &str, kind: &str| SeedEngine {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+        };
+        match &*wish.engine_id {
+            "e" => Ok(Some(engine("the box", "webapi_client"))),
+            "r" => Ok(Some(engine("the old box", "scgi_client"))),
+            "down" => Err(IntakeError::Engine("it starts".to_owned())),
+            _ => Ok(None),
+        }
+    }
+
+    async fn seed_torrent(&self, torrent: SeedTorrent) -> Result<TakenTorrent, IntakeError> {
+        let hash = Metainfo::parse(&torrent.file).unwrap().hash;
+        self.taken.lock().unwrap().push(torrent);
+        if *self.hangs.lock().unwrap() {
+            std::future::pending::<()>().await;
+        }
+        match self.faults.lock().unwrap().pop_front() {
+            Some(fault) => Err(fault),
+            None => Ok(TakenTorrent { hash, existed: false }),
+        }
+    }
+}
+
+/// A Default Root Path.
+#[derive(Default)]
+struct Root(Mutex<Option<String>>);
+
+#[async_trait]
+impl DefaultRoot for Root {
+    async fn find_default_root(&self) -> Result<Option<String>, String> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+}
+
+/// Trusts the claims of callers; what users may later is in the test's hands.
+struct Powers(Mutex<PermissionSet>);
+
+#[async_trait]
+impl Acting for Powers {
+    async fn judge(&self, tx: &mut Tx, who: &Principal, needed: &[Permission]) -> Result<Actor, ActingError> {
+        Claims.judge(tx, who, needed).await
+    }
+
+    async fn powers(&self, _: &mut Tx, _: &str) -> Result<PermissionSet, ActingError> {
+        Ok(*self.0.lock().unwrap())
+    }
+}
+
+struct Site {
+    app: Arc<CreatedTorrents>,
+    router: Router,
+    jobs: Jobs,
+    background: Background,
+    engines: Arc<Engines>,
+    default_root: Arc<Root>,
+    powers: Arc<Powers>,
+    root: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+struct Reply {
+    status: u16,
+    headers: HeaderMap,
+    bytes: Vec<u8>,
+}
+
+impl Reply {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_default()
+    }
+}
+
+impl Site {
+    async fn new(db: &Db) -> Self {
+        Self::at_time(db, Ctx::system()).await
+    }
+
+    /// A site whose jobs wait for `start`.
+    async fn at_time(db: &Db, ctx: Ctx) -> Self {
+        let mut tx = db.begin_write().await.unwrap();
+        for id in ["u", "other"] {
+            qm_db::exec!(&mut tx, ADD_USER, id)
+                .await
+                .unwrap()
+                .exactly(1)
+                .unwrap();
+        }
+        tx.commit().await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (jobs, background) = qm_jobs::testing::worker_of(db, Pace::default(), ctx.clone());
+        let (engines, default_root) = (Arc::new(Engines::default()), Arc::new(Root::default()));
+        let powers = Arc::new(Powers(Mutex::new(PermissionSet::all())));
+        let app = CreatedTorrents::new(Deps {
+            ground: testing::ground(db, &ctx, powers.clone()),
+            jobs: jobs.clone(),
+            seeds: engines.clone(),
+            default_root: default_root.clone(),
+            roots: Roots::open(&[root.to_str().unwrap()]),
+        });
+        let config = WebConfig {
+            throttle_limit: 0,
+            docs: Docs::Hidden,
+            ..WebConfig::default()
+        };
+        let router = qm_web::finish(
+            routes().with_state(app.clone()),
+            config,
+            Arc::new(RoleTokens),
+            ctx,
+        );
+        Self {
+            app,
+            router,
+            jobs,
+            background,
+            engines,
+            default_root,
+            powers,
+            root,
+            _folder: folder,
+        }
+    }
+
+    async fn started(db: &Db) -> Self {
+        let site = Self::new(db).await;
+        site.jobs.start().await.unwrap();
+        site
+    }
+
+    fn write(&self, below: &str, bytes: &[u8]) {
+        let path = self.root.join(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    async fn send(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> Reply {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("/api/torrents/created{path}"))
+            .header(header::AUTHORIZATION, format!("Bearer {role}"));
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let reply = self
+            .router
+            .clone()
+            .oneshot(request.body(body).unwrap())
+            .await
+            .unwrap();
+        Reply {
+            status: reply.status().as_u16(),
+            headers: reply.headers().clone(),
+            bytes: reply.into_body().collect().await.unwrap().to_bytes().to_vec(),
+        }
+    }
+
+    async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
+        self.send("USER", method, path, body).await
+    }
+
+    async fn create(&self, body: Value) -> Value {
+        let reply = self.ask("POST", "", Some(body)).await;
+        assert_eq!(reply.status, 201, "{}", reply.json());
+        reply.json()
+    }
+
+    /// The message of a refused wish, after its status and code.
+    async fn refusal(&self, body: Value) -> String {
+        let reply = self.ask("POST", "", Some(body)).await;
+        let said = reply.json();
+        let text = |part: &Value| match part {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        format!(
+            "{} {} {}",
+            reply.status,
+            text(&said["code"]),
+            text(&said["message"])
+        )
+    }
+
+    /// A torrent whose job has ended.
+    async fn ended(&self, created: &Value) -> Value {
+        let ended = self.jobs.ended(created["jobId"].as_str().unwrap());
+        tokio::time::timeout(DEADLINE, ended).await.unwrap().unwrap();
+        self.show(created).await
+    }
+
+    async fn show(&self, created: &Value) -> Value {
+        let path = format!("/{}", created["id"].as_str().unwrap());
+        let reply = self.ask("GET", &path, None).await;
+        assert_eq!(reply.status, 200, "{}", reply.json());
+        reply.json()
+    }
+
+    /// Waits until the torrent looks so.
+    async fn until(&self, created: &Value, looks: impl Fn(&Value) -> bool) {
+        let waiting = async {
+            while !looks(&self.show(created).await) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, waiting).await.unwrap();
+    }
+
+    async fn stop(self) {
+        self.jobs.shutdown().await;
+        self.background.shutdown().await;
+    }
+}
+
+async fn actions(db: &Db) -> Vec<String> {
+    let rows = AuditTrail::newest(&mut db.begin_read().await.unwrap(), 50)
+        .await
+        .unwrap();
+    rows.into_iter().map(|row| row.action).collect()
+}
+
+db_test! {
+    async fn every_statement_is_accepted(db: Db) {
+        qm_db::testing::prepare_all(&db).await;
+    }
+
+    async fn a_folder_becomes_a_file_that_its_user_downloads(db: Db) {
+        let site = Site::started(&db).await;
+        site.write("pack/film.mkv", &[7; 40_000]);
+        site.write("pack/words \u{e9}.nfo", b"words");
+        let wish = json!({
+            "path": "/pack", "name": "My \"pack\" \u{e9}", "format": "hybrid", "pieceSize": 16384, "private": true, "source": "HERE",
+            "trackers": [["http://one.example/secret/announce"], ["udp://two.example:1"]],
+            "webSeeds": ["https://three.example/"], "comment": "made\nhere",
+        });
+        let created = site.create(wish).await;
+        assert_eq!((&created["state"], &created["infoHash"], &created["seeding"]), (&json!("queued"), &Value::Null, &Value::Null));
+        let made = site.ended(&created).await;
+        assert_eq!(made["state"], "completed", "{made}");
+        assert_eq!((&made["size"], &made["pieceSize"], &made["pieces"]), (&json!(40_005), &json!(16384), &json!(4)));
+
+        let file = site.ask("GET", &format!("/{}/file", made["id"].as_str().unwrap()), None).await;
+        assert_eq!(file.status, 200);
+        assert_eq!(file.headers["content-type"], "application/x-bittorrent");
+        assert_eq!(
+            file.headers["content-disposition"],
+            "attachment; filename=\"My _pack_ _.torrent\"; filename*=UTF-8''My%20%22pack%22%20%C3%A9.torrent"
+        );
+        let metainfo = Metainfo::parse(&file.bytes).unwrap();
+        assert_eq!((&*metainfo.name, metainfo.size, metainfo.is_private), ("pack", 40_005, true));
+        assert_eq!(made["infoHash"], json!(metainfo.v1.unwrap()));
+        assert_eq!(made["infoHashV2"], json!(metainfo.v2.unwrap()));
+        let text = String::from_utf8_lossy(&file.bytes);
+        for part in ["one.example/secret", "two.example", "three.example", "made\nhere", "HERE", "Quartermaster"] {
+            assert!(text.contains(part), "{part}");
+        }
+        // The wish is forgotten, and its addresses are shown nowhere.
+        let mut tx = db.begin_read().await.unwrap();
+        let hidden: Option<String> = qm_db::value!(&mut tx, Option<String>, HIDDEN, made["id"].as_str().unwrap()).await.unwrap();
+        assert_eq!(hidden, None);
+        assert!(!made.to_string().contains("example"), "{made}");
+
+        let second = site.ended(&site.create(json!({ "path": "pack/film.mkv" })).await).await;
+        let list = site.ask("GET", "?pageSize=1", None).await.json();
+        assert_eq!((&list["total"], &list["items"]), (&json!(2), &json!([second])));
+        assert_eq!((&second["name"], &second["format"], &second["infoHashV2"]), (&json!("film.mkv"), &json!("v1"), &Value::Null));
+
+        let path = format!("/{}", made["id"].as_str().unwrap());
+        assert_eq!(site.ask("DELETE", &path, None).await.status, 200);
+        for method in ["GET", "DELETE"] {
+            assert_eq!(site.ask(method, &path, None).await.status, 404);
+        }
+        assert_eq!(fs::read(site.root.join("pack/film.mkv")).unwrap(), [7; 40_000]);
+        assert_eq!(actions(&db).await, ["torrents.created.delete", "torrents.created.create", "torrents.created.create"]);
+        site.stop().await;
+    }
+
+    async fn a_wish_is_judged_before_any_work(db: Db) {
+        let site = Site::new(&db).await;
+        site.write("pack/film.mkv", b"x");
+        let with = |name: &str, value: Value| {
+            let mut wish = json!({ "path": "/pack" });
+            wish[name] = value;
+            wish
+        };
+        for (wish, fault) in [
+            (json!({}), "path must be a string"),
+            (with("format", json!("v2")), "format must be one of the following values: v1, hybrid"),
+            (with("pieceSize", json!(20_000)), "A piece of 20000 bytes: it must be a power of two"),
+            (with("pieceSize", json!(1 << 30)), "A piece of 1073741824 bytes: it must be a power of two"),
+            (with("name", json!("a\nb")), "must not contain control characters"),
+            (with("source", json!("")), "source: it is empty"),
+            (with("comment", json!("c".repeat(4097))), "comment must be shorter than or equal to 4096 characters"),
+            (with("trackers", json!("http://one.example")), "trackers must be an array"),
+            (with("trackers", json!(["http://one.example"])), "each value in trackers must be an array of strings"),
+            (with("trackers", json!([["http://one.example", "gopher://secret"]])), "tracker 2 of tier 1: it must begin with"),
+            (with("trackers", json!([vec!["http://one.example"; 101]])), "trackers: 101 addresses, at most 100"),
+            (with("webSeeds", json!(["nowhere"])), "web seed 1: it must begin with"),
+            (with("seed", json!("e")), "seed must be an object"),
+            (with("seed", json!({})), "seed.engineId should not be empty"),
+            (with("seed", json!({ "engineId": "e", "savePath": "/" })), "seed.property savePath should not exist"),
+            (with("seed", json!({ "engineId": "e", "tags": [""] })), "seed.tags: each value must have 1 to 200 characters"),
+            (with("seed", json!({ "engineId": "e", "startPaused": "maybe" })), "seed.startPaused must be a boolean"),
+            (with("else", json!(1)), "property else should not exist"),
+        ] {
+            let said = site.refusal(wish).await;
+            assert!(said.starts_with("400 ") && said.contains(fault), "{fault}: {said}");
+            assert!(!said.contains("secret"), "{said}");
+        }
+        let seed = |engine: &str, category: &str, format: &str, path: &str| {
+            json!({ "path": path, "format": format, "seed": { "engineId": engine, "category": category } })
+        };
+        for (wish, refusal) in [
+            (json!({ "path": "/../pack" }), "403 forbidden.outside_roots"),
+            (json!({ "pathRaw": "%2e%2e/pack" }), "403 forbidden.outside_roots"),
+            (json!({ "path": "pack/none" }), "404 not_found.item"),
+            (seed("none", "", "v1", "/pack"), "404 not_found.engine There is no engine with the id \"none\""),
+            (seed("down", "", "v1", "/pack"), "503 unavailable.engine it starts"),
+            (seed("e", "bad", "v1", "/pack"), "400 bad_request.seed seed: category has a quote in it"),
+            (seed("r", "", "hybrid", "/pack"), "400 bad_request.hybrid_folder the old box does not complete hybrid"),
+        ] {
+            let said = site.refusal(wish).await;
+            assert!(said.starts_with(refusal), "{refusal}: {said}");
+        }
+        // A hybrid of one file has no padding, and version 1 has none anyway.
+        for wish in [seed("r", "", "hybrid", "/pack/film.mkv"), seed("r", "", "v1", "/pack"), seed("e", "", "hybrid", "/pack")] {
+            site.create(wish).await;
+        }
+        let reply = site.send("READ_ONLY", "POST", "", Some(json!({ "path": "/pack" }))).await;
+        assert_eq!(reply.status, 403);
+        site.stop().await;
+    }
+
+    async fn what_cannot_be_made_says_why(db: Db) {
+        let site = Site::started(&db).await;
+        site.write("empty/file", b"");
+        fs::create_dir(site.root.join("none")).unwrap();
+        site.write("linked/file", b"x");
+        std::os::unix::fs::symlink("file", site.root.join("linked/link")).unwrap();
+        for (path, why) in [
+            ("empty", "There is nothing to share: all files are empty"),
+            ("none", "There is nothing to share: all files are empty"),
+            ("linked", "/linked/link is a symbolic link: remove it, or create a torrent of what it leads to"),
+        ] {
+            let created = site.create(json!({ "path": path, "seed": { "engineId": "e" } })).await;
+            let failed = site.ended(&created).await;
+            assert_eq!((&failed["state"], &failed["error"]), (&json!("failed"), &json!(why)));
+            assert_eq!(failed["seeding"]["state"], "failed");
+            let path = format!("/{}/file", created["id"].as_str().unwrap());
+            let file = site.ask("GET", &path, None).await;
+            assert_eq!((file.status, &file.json()["code"]), (409, &json!("conflict.not_made")));
+        }
+        assert!(site.engines.taken.lock().unwrap().is_empty());
+        site.stop().await;
+    }
+
+    async fn a_job_judges_again(db: Db) {
+        let site = Site::new(&db).await;
+        site.write("pack/file", b"x");
+        site.write("inner/pack/file", b"y");
+        let gone = site.create(json!({ "path": "pack/file" })).await;
+        let moved = site.create(json!({ "path": "pack" })).await;
+        fs::remove_file(site.root.join("pack/file")).unwrap();
+        *site.default_root.0.lock().unwrap() = Some(site.root.join("inner").display().to_string());
+        let inner = site.create(json!({ "path": "pack" })).await;
+        site.jobs.start().await.unwrap();
+        let error = site.ended(&moved).await["error"].clone();
+        assert!(error.as_str().unwrap().starts_with("The root of the files is no longer "), "{error}");
+        assert_eq!(site.ended(&gone).await["state"], "failed");
+        assert_eq!(site.ended(&inner).await["state"], "completed");
+        // Nobody reads files for a user who may no longer see them.
+        let few = [Permission::TorrentsAdd, Permission::TorrentsView];
+        *site.powers.0.lock().unwrap() = few.into_iter().collect();
+        let denied = site.ended(&site.create(json!({ "path": "pack" })).await).await;
+        assert_eq!((&denied["state"], &denied["error"]), (&json!("failed"), &json!("Missing permission(s): files.view")));
+        site.stop().await;
+    }
+
+    async fn an_engine_gets_the_torrent_with_the_place_of_its_content(db: Db) {
+        let site = Site::started(&db).await;
+        site.write("shelf/pack/file", b"x");
+        let seed = json!({ "engineId": "e", "category": "linux", "tags": ["one", "two"], "startPaused": true });
+        let wish = json!({ "path": "shelf/pack", "seed": seed });
+        let made = site.ended(&site.create(wish.clone()).await).await;
+        assert_eq!((&made["state"], &made["seeding"]["state"], &made["seeding"]["hash"]), (&json!("completed"), &json!("added"), &made["infoHash"]));
+        let taken = site.engines.taken.lock().unwrap().pop().unwrap();
+        assert_eq!(taken.save_path, site.root.join("shelf").display().to_string());
+        let asked = SeedWish {
+            engine_id: "e".into(),
+            category: Some("linux".into()),
+            tags: vec!["one".into(), "two".into()],
+            start_paused: true,
+        };
+        assert_eq!(taken.wish, asked);
+        assert_eq!(actions(&db).await[0], "torrents.created.seed");
+
+        site.engines.faults.lock().unwrap().push_back(IntakeError::Engine("it is off".to_owned()));
+        let kept = site.ended(&site.create(wish.clone()).await).await;
+        assert_eq!((&kept["state"], &kept["seeding"]["state"], &kept["seeding"]["error"]), (&json!("completed"), &json!("failed"), &json!("it is off")));
+        let path = format!("/{}/file", kept["id"].as_str().unwrap());
+        assert_eq!(site.ask("GET", &path, None).await.status, 200);
+
+        // A job that is stopped while the engine is asked leaves the file.
+        *site.engines.hangs.lock().unwrap() = true;
+        let hung = site.create(wish).await;
+        site.until(&hung, |created| created["state"] == "seeding").await;
+        let caller = principal(Role::Administrator);
+        let client = qm_test_base::client();
+        let caller = qm_platform::Caller { principal: &caller, client: &client };
+        let mut tx = db.begin_write().await.unwrap();
+        let job = hung["jobId"].as_str().unwrap();
+        assert!(site.jobs.cancel_of(&mut tx, caller, "torrents", job).await.unwrap());
+        tx.commit().await.unwrap();
+        let kept = site.ended(&hung).await;
+        assert_eq!((&kept["state"], &kept["seeding"]["error"]), (&json!("completed"), &json!("Cancelled before it was added")));
+        site.stop().await;
+    }
+
+    async fn deleting_stops_the_job_of_a_large_file(db: Db) {
+        let site = Site::started(&db).await;
+        let file = fs::File::create(site.root.join("large")).unwrap();
+        // Sparse: it takes no room, and longer to read than anybody waits.
+        file.set_len(1 << 42).unwrap();
+        let created = site.create(json!({ "path": "large" })).await;
+        site.until(&created, |created| created["state"] == "hashing").await;
+        let path = format!("/{}", created["id"].as_str().unwrap());
+        assert_eq!(site.ask("DELETE", &path, None).await.status, 200);
+        let ended = site.jobs.ended(created["jobId"].as_str().unwrap());
+        assert_eq!(tokio::time::timeout(DEADLINE, ended).await.unwrap().unwrap(), Ending::Cancelled);
+        assert_eq!(site.ask("GET", &path, None).await.status, 404);
+        // The lane is free again.
+        site.write("small", b"x");
+        let small = site.ended(&site.create(json!({ "path": "small" })).await).await;
+        assert_eq!(small["state"], "completed");
+        site.stop().await;
+    }
+
+    async fn work_that_a_crash_cut_off_is_done_again(db: Db) {
+        let site = Site::new(&db).await;
+        site.write("pack/file", b"x");
+        let created = site.create(json!({ "path": "pack" })).await;
+        let mut tx = db.begin_write().await.unwrap();
+        qm_db::exec!(&mut tx, SET_STATE, "hashing").await.unwrap().exactly(1).unwrap();
+        tx.commit().await.unwrap();
+        site.jobs.start().await.unwrap();
+        assert_eq!(site.ended(&created).await["state"], "completed");
+        site.stop().await;
+    }
+
+    async fn nobody_sees_the_torrents_of_others(db: Db) {
+        let site = Site::started(&db).await;
+        site.write("file", b"x");
+        let theirs = site.ended(&site.create(json!({ "path": "file" })).await).await;
+        let id = theirs["id"].as_str().unwrap();
+        let mut tx = db.begin_write().await.unwrap();
+        qm_db::exec!(&mut tx, GIVE_AWAY, id).await.unwrap().exactly(1).unwrap();
+        tx.commit().await.unwrap();
+        for (method, path) in [("GET", ""), ("GET", "/file"), ("DELETE", "")] {
+            let reply = site.ask(method, &format!("/{id}{path}"), None).await;
+            assert_eq!((reply.status, &reply.json()["code"]), (404, &json!("not_found.created_torrent")), "{method} {path}");
+        }
+        assert_eq!(site.ask("GET", "", None).await.json()["total"], 0);
+        let mut tx = db.begin_write().await.unwrap();
+        qm_db::exec!(&mut tx, DELETE_USER, "other").await.unwrap().exactly(1).unwrap();
+        tx.commit().await.unwrap();
+        let mut tx = db.begin_read().await.unwrap();
+        assert!(crate::repo::find(&mut tx, id).await.unwrap().is_none());
+        drop(tx);
+        site.stop().await;
+    }
+
+    async fn few_are_made_at_once_and_few_are_kept(db: Db) {
+        let hands = Hands::at(START_MS);
+        let site = Site::at_time(&db, hands.ctx()).await;
+        site.write("file", b"x");
+        let mut active = Vec::new();
+        for _ in 0..MAX_ACTIVE {
+            hands.advance(Duration::from_millis(1));
+            active.push(site.create(json!({ "path": "file" })).await);
+        }
+        let said = site.refusal(json!({ "path": "file" })).await;
+        assert!(said.starts_with("409 conflict.too_many_created 5 torrents of yours are being created"), "{said}");
+        let path = format!("/{}", active[0]["id"].as_str().unwrap());
+        assert_eq!(site.ask("DELETE", &path, None).await.status, 200);
+        site.jobs.start().await.unwrap();
+        for created in &active[1..] {
+            assert_eq!(site.ended(created).await["state"], "completed");
+        }
+        for _ in MAX_ACTIVE..=KEPT + 2 {
+            hands.advance(Duration::from_millis(1));
+            let created = site.create(json!({ "path": "file" })).await;
+            assert_eq!(site.ended(&created).await["state"], "completed");
+        }
+        let list = site.ask("GET", "", None).await.json();
+        assert_eq!(list["total"], json!(KEPT), "{list}");
+        let oldest = format!("/{}", active[1]["id"].as_str().unwrap());
+        assert_eq!(site.ask("GET", &oldest, None).await.status, 404);
+
+        site.app.forget_old().await.unwrap();
+        assert_eq!(site.ask("GET", "", None).await.json()["total"], json!(KEPT));
+        hands.advance(KEPT_FOR + Duration::from_secs(1));
+        site.app.forget_old().await.unwrap();
+        assert_eq!(site.ask("GET", "", None).await.json()["total"], json!(0));
+        site.stop().await;
+    }
+}

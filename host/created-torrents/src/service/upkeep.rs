@@ -1,0 +1,47 @@
+//! Removal of torrents that were created long ago.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{AT_A_TIME, CreatedTorrents};
+use crate::error::CreatedError;
+use crate::model::KEPT_FOR;
+use crate::repo;
+
+const INTERVAL: Duration = Duration::from_hours(1);
+
+impl CreatedTorrents {
+    pub const UPKEEP: (&'static str, Duration) = ("created_torrents_upkeep", INTERVAL);
+
+    pub async fn upkeep_loop(self: Arc<Self>, stop: CancellationToken) {
+        loop {
+            if let Some(Err(error)) = stop.run_until_cancelled(self.forget_old()).await {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "torrents that were created long ago cannot be forgotten"
+                );
+            }
+            let wait = tokio::time::sleep(INTERVAL);
+            if stop.run_until_cancelled(wait).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Ends what its job left open, and deletes what ended long ago.
+    pub async fn forget_old(&self) -> Result<(), CreatedError> {
+        let active = repo::list_all_active(&mut self.ground.db.begin_read().await?, AT_A_TIME).await?;
+        self.settle(active).await?;
+        let before = self.ground.ctx.now().minus(KEPT_FOR);
+        loop {
+            let mut tx = self.ground.db.begin_write().await?;
+            let gone = repo::prune_old(&mut tx, before, AT_A_TIME).await?;
+            tx.commit().await?;
+            if gone < AT_A_TIME as u64 {
+                return Ok(());
+            }
+        }
+    }
+}

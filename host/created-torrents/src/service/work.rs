@@ -1,0 +1,365 @@
+//! Job of a created torrent: hashes, stores the file, and hands it to an engine.
+//!
+//! A server that was killed hashes again from the start; a file that is stored already is only handed over.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use qm_confined::ConfinedPath;
+use qm_db::DbError;
+use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, Progress};
+use qm_kernel::{ErrorKind, Permission};
+use qm_lanes::{LaneError, on_behalf};
+use qm_metainfo::create::Created;
+use qm_platform::{ActingError, AuditEntry};
+use qm_ports::seed::{SeedTorrent, SeedWish};
+use qm_torrent_maker::{MakeError, make_torrent};
+use serde_json::{Value, json};
+
+use super::{AT_ONCE, CreatedTorrents, MODULE, NEEDED};
+use crate::error::CreatedError;
+use crate::model::{Choices, CreatedTorrent, Facts, SeedState, Seeding, State};
+use crate::repo;
+
+/// Job type.
+pub const TYPE: &str = "torrents.create";
+/// Attempts of one torrent: the server may be restarted this often meanwhile.
+const ATTEMPTS: u32 = 25;
+/// Interval between two reports of progress.
+const REPORTS: Duration = Duration::from_millis(500);
+/// Pause before a lane that was full is asked again.
+const FULL: Duration = Duration::from_secs(2);
+
+pub fn job_type(created: &Arc<CreatedTorrents>) -> JobType {
+    JobType {
+        key: TYPE,
+        module: MODULE,
+        workspace: None,
+        label_key: "jobs.type.torrents.create",
+        description_key: None,
+        required_permission: Some(Permission::TorrentsAdd),
+        // No retry by hand: the choices are forgotten when the job ends.
+        capabilities: Capabilities {
+            cancellable: true,
+            ..Capabilities::default()
+        },
+        max_attempts: ATTEMPTS,
+        timeout: None,
+        at_once: Some(AT_ONCE),
+        handler: Arc::new(Creating(Arc::downgrade(created))),
+    }
+}
+
+struct Creating(Weak<CreatedTorrents>);
+
+/// Reason for which a job does not go on.
+enum Stop {
+    /// It was cancelled, or the server stops.
+    Interrupted,
+    /// The torrent was deleted, or ended by another run.
+    Gone,
+    /// Another attempt may succeed.
+    Later(JobError),
+    /// No torrent can be made: a code and a sentence.
+    Refused(String, String),
+}
+
+impl From<JobError> for Stop {
+    fn from(error: JobError) -> Self {
+        Stop::Later(error)
+    }
+}
+
+impl From<DbError> for Stop {
+    fn from(error: DbError) -> Self {
+        Stop::Later(error.into())
+    }
+}
+
+impl From<CreatedError> for Stop {
+    fn from(error: CreatedError) -> Self {
+        let (kind, code, text) = (error.kind(), error.code(), error.to_string());
+        if kind == ErrorKind::Unavailable {
+            Stop::Later(JobError::new(code, text))
+        } else {
+            Stop::Refused(code.to_owned(), text)
+        }
+    }
+}
+
+impl From<MakeError> for Stop {
+    fn from(error: MakeError) -> Self {
+        match error {
+            MakeError::Cancelled | MakeError::Lane(LaneError::Stopped) => Stop::Interrupted,
+            MakeError::Disk(error) => CreatedError::Path(error).into(),
+            MakeError::Lane(error) => CreatedError::Lane(error).into(),
+            other => Stop::Refused("not_created".to_owned(), other.to_string()),
+        }
+    }
+}
+
+#[async_trait]
+impl JobHandler for Creating {
+    async fn run(&self, job: &JobContext) -> Result<Done, JobError> {
+        let gone = || JobError::new("stopping", "the server stops");
+        let app = self.0.upgrade().ok_or_else(gone)?;
+        let id = job.input()["createdId"].as_str().unwrap_or_default();
+        let mut tx = app.ground.db.begin_read().await?;
+        let created = repo::find(&mut tx, id).await?;
+        let choices = repo::read_choices(&mut tx, id).await?;
+        drop(tx);
+        let (Some(created), Some(choices)) = (created, choices) else {
+            return Ok(Done::nothing());
+        };
+        let run = Run {
+            app: &app,
+            job,
+            choices: &choices,
+        };
+        match run.run_all(created).await {
+            Ok(result) => Ok(Done::result(result)),
+            Err(Stop::Gone) => Ok(Done::nothing()),
+            Err(Stop::Interrupted) => Err(JobError::new("interrupted", "It was stopped before it was done")),
+            Err(Stop::Later(error)) => Err(error),
+            Err(Stop::Refused(code, text)) => {
+                let closed = app.close_early(id, Some(text.clone())).await;
+                closed.map_err(|error| JobError::new(error.code(), error.to_string()))?;
+                Err(JobError::new(code, text).permanent())
+            }
+        }
+    }
+}
+
+struct Run<'a> {
+    app: &'a CreatedTorrents,
+    job: &'a JobContext,
+    choices: &'a Choices,
+}
+
+impl Run<'_> {
+    async fn run_all(&self, mut created: CreatedTorrent) -> Result<Value, Stop> {
+        self.check_user(&created).await?;
+        if created.state != State::Seeding {
+            created = self.make(created).await?;
+        }
+        if created.state == State::Seeding {
+            created = self.seed(created).await?;
+        }
+        let seeding = created.seeding.as_ref();
+        let facts = created.facts.unwrap_or_default();
+        Ok(json!({
+            "createdId": created.id, "infoHash": facts.hash_v1, "infoHashV2": facts.hash_v2, "size": facts.size,
+            "seeding": seeding.map(|seeding| seeding.state.as_str()),
+        }))
+    }
+
+    /// Checks that the user still may what they asked for.
+    async fn check_user(&self, created: &CreatedTorrent) -> Result<(), Stop> {
+        let mut tx = self.app.ground.db.begin_read().await?;
+        let powers = self.app.ground.acting.powers(&mut tx, &created.user_id).await;
+        let checked = powers.and_then(|held| ActingError::check(&[], held, NEEDED));
+        checked.map_err(|error| CreatedError::Acting(error).into())
+    }
+
+    /// Reads the content, and stores the file.
+    async fn make(&self, created: CreatedTorrent) -> Result<CreatedTorrent, Stop> {
+        let db = &self.app.ground.db;
+        let mut tx = db.begin_write().await?;
+        if !repo::begin(&mut tx, &created.id).await? {
+            return Err(Stop::Gone);
+        }
+        tx.commit().await?;
+        let (made, directory) = self.hash(&created).await?;
+        let facts = Facts {
+            hash_v1: made.metainfo.v1,
+            hash_v2: made.metainfo.v2,
+            size: made.metainfo.size,
+            piece_size: made.piece_size,
+            pieces: made.pieces,
+        };
+        let seeding = created
+            .seeding
+            .clone()
+            .map(|seeding| Seeding { directory, ..seeding });
+        let mut tx = db.begin_write().await?;
+        self.job.save_in(&mut tx, &json!({ "made": true })).await?;
+        let file = (&made.file[..], &facts);
+        let id = &created.id;
+        if !repo::store_file(&mut tx, id, file, seeding.as_ref()).await? {
+            return Err(Stop::Gone);
+        }
+        let state = if seeding.is_some() {
+            State::Seeding
+        } else {
+            let now = self.app.ground.ctx.now();
+            repo::close(&mut tx, id, State::Completed, None, None, now).await?;
+            State::Completed
+        };
+        tx.commit().await?;
+        Ok(CreatedTorrent {
+            state,
+            facts: Some(facts),
+            seeding,
+            ..created
+        })
+    }
+
+    /// Hashes the content in the maker's lane; also answers the directory that holds it, if that is text.
+    async fn hash(&self, created: &CreatedTorrent) -> Result<(Created, Option<String>), Stop> {
+        let app = self.app;
+        let now = app.ground.ctx.now();
+        let options = self.choices.to_options(created.format, created.is_private, now);
+        loop {
+            let item = app.open_again(&created.root, &created.path).await?;
+            let Some(item) = item else {
+                let text = format!(
+                    "The root of the files is no longer {}: create the torrent again",
+                    created.root
+                );
+                return Err(Stop::Refused("conflict.root_changed".to_owned(), text));
+            };
+            let directory = directory_of(&item);
+            let told = Arc::new(Told::default());
+            let teller = told.clone();
+            let making = make_torrent(item, options.clone(), move |progress| {
+                teller.total.store(progress.total, Ordering::Relaxed);
+                teller.done.store(progress.done, Ordering::Relaxed);
+            });
+            let made = self
+                .watch(on_behalf(created.user_id.as_str().into(), making), &told)
+                .await?;
+            match made {
+                Ok(made) => return Ok((made, directory)),
+                // Another torrent of the user is being made.
+                Err(MakeError::Lane(LaneError::Full(_))) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.job.heartbeat().await?;
+            let pause = tokio::time::sleep(FULL);
+            tokio::select! {
+                () = self.job.cancelled() => return Err(Stop::Interrupted),
+                () = pause => {}
+            }
+        }
+    }
+
+    /// Waits for the maker, and reports its progress.
+    async fn watch<T>(
+        &self,
+        making: impl Future<Output = Result<T, MakeError>>,
+        told: &Told,
+    ) -> Result<Result<T, MakeError>, Stop> {
+        let mut making = pin!(making);
+        loop {
+            let pause = tokio::time::sleep(REPORTS);
+            tokio::select! {
+                biased;
+                () = self.job.cancelled() => return Err(Stop::Interrupted),
+                made = &mut making => return Ok(made),
+                () = pause => {}
+            }
+            let (done, total) = (
+                told.done.load(Ordering::Relaxed),
+                told.total.load(Ordering::Relaxed),
+            );
+            if total == 0 {
+                self.job.heartbeat().await?;
+                continue;
+            }
+            let progress = Progress {
+                // 100 is told by the end.
+                percent: Some((done as f64 * 100.0 / total as f64).min(99.0)),
+                unit: Some("bytes"),
+                ..Progress::from_counts(done, total)
+            };
+            self.job.progress(progress).await?;
+        }
+    }
+
+    /// Hands the file to its engine. A failure is noted, and the torrent is kept.
+    async fn seed(&self, created: CreatedTorrent) -> Result<CreatedTorrent, Stop> {
+        let Some(seeding) = created.seeding.clone() else {
+            return Err(Stop::Gone);
+        };
+        let db = &self.app.ground.db;
+        let mut tx = db.begin_read().await?;
+        let file = repo::read_file(&mut tx, &created.id).await?.ok_or(Stop::Gone)?;
+        drop(tx);
+        let seeding = match seeding.directory.clone() {
+            Some(save_path) => {
+                let torrent = SeedTorrent {
+                    file: file.into(),
+                    save_path,
+                    wish: SeedWish {
+                        engine_id: seeding.engine_id.clone(),
+                        category: self.choices.category.clone(),
+                        tags: self.choices.tags.clone(),
+                        start_paused: self.choices.start_paused,
+                    },
+                };
+                let adding = self.app.seeds.seed_torrent(torrent);
+                let added = tokio::select! {
+                    biased;
+                    () = self.job.cancelled() => return Err(Stop::Interrupted),
+                    added = adding => added,
+                };
+                match added {
+                    Ok(taken) => Seeding {
+                        state: SeedState::Added,
+                        hash: Some(taken.hash),
+                        existed: taken.existed,
+                        ..seeding
+                    },
+                    Err(error) => seeding.failed(error.to_string()),
+                }
+            }
+            None => seeding.failed(
+                "The name of a folder above the content is not UTF-8, so no engine can be told of it: rename it",
+            ),
+        };
+        let mut tx = db.begin_write().await?;
+        self.job.save_in(&mut tx, &json!({ "made": true })).await?;
+        let (at, id) = (self.app.ground.ctx.now(), &created.id);
+        if !repo::close(&mut tx, id, State::Completed, None, Some(&seeding), at).await? {
+            return Err(Stop::Gone);
+        }
+        if let (SeedState::Added, Some(hash)) = (seeding.state, &seeding.hash) {
+            let entry = AuditEntry {
+                user_id: Some(created.user_id.clone()),
+                action: "torrents.created.seed",
+                object_type: Some("torrent"),
+                object_id: Some(hash.clone()),
+                metadata: Some(json!({ "engineId": seeding.engine_id, "name": created.name })),
+                ..AuditEntry::default()
+            };
+            self.app.ground.audit.record(&mut tx, entry).await?;
+        }
+        tx.commit().await?;
+        if let Some(error) = &seeding.error {
+            self.job
+                .warning(&format!("The torrent was made, but not added: {error}"))
+                .await?;
+        }
+        Ok(CreatedTorrent {
+            state: State::Completed,
+            seeding: Some(seeding),
+            ..created
+        })
+    }
+}
+
+/// Progress as the maker told it last, in bytes.
+#[derive(Default)]
+struct Told {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+/// The directory that holds an item, absolute and without links.
+fn directory_of(item: &ConfinedPath) -> Option<String> {
+    let absolute = item.absolute();
+    absolute.parent()?.to_str().map(str::to_owned)
+}
