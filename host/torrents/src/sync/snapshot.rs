@@ -431,9 +431,9 @@ pub mod tests {
             upload_rate: 0,
             eta: None,
             seeds_connected: 0,
-            seeds_total: 0,
+            seeds_total: Some(0),
             peers_connected: 0,
-            peers_total: 0,
+            peers_total: Some(0),
             priority: 2,
             label: None,
             tags: vec![],
@@ -448,7 +448,7 @@ pub mod tests {
             tracker_message: None,
             seeded: None,
             last_activity: None,
-            availability: None,
+            ..Torrent::default()
         }
     }
 
