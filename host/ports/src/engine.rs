@@ -178,7 +178,7 @@ pub struct Torrent {
     pub availability: Option<f64>,
     /// Place in the client's queue, from 1.
     pub queue_position: Option<u32>,
-    /// What the client tells of these choices; `None` where it tells nothing.
+    /// Choices as the client tells them, this one and those that follow; `None` where it tells nothing.
     pub sequential: Option<bool>,
     pub first_last_piece: Option<bool>,
     pub super_seeding: Option<bool>,

@@ -116,7 +116,7 @@ pub(crate) trait Calls: Resident<Error = EngineError> {
     async fn all_time(&mut self) -> Answer<Option<Transfer>>;
     async fn rate_limits(&mut self, mode: RateMode) -> Answer<RateLimits>;
     async fn set_rate_limits(&mut self, mode: RateMode, limits: RateLimits) -> Answer<()>;
-    /// What versions from 0.2 on have beside.
+    /// Questions that versions from 0.2 on know beside.
     async fn ask_more(&mut self, question: More) -> Answer<MoreAnswer>;
 }
 

@@ -16,7 +16,7 @@ impl Engine {
         self.run(hashes, command).await
     }
 
-    /// What a command was given for is told by the next polls as it is, also where a client is mostly asked for what moves.
+    /// Torrents of a command are told by the next polls as they are, also by a client that is mostly asked for what moves.
     async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError> {
         let outcomes = self.driver.run(hashes, command).await;
         self.note_fresh(hashes);
