@@ -95,12 +95,15 @@ async fn open_component(port: u16) -> Arc<dyn EngineDriver> {
 /// Durations of a full poll, and of one without changes.
 async fn component(driver: &dyn EngineDriver) -> (Duration, Duration) {
     let begin = Instant::now();
-    let delta = driver.poll(None, Attention::Watched).await.expect("a full poll");
+    let delta = driver
+        .poll(None, Attention::Watched, &[])
+        .await
+        .expect("a full poll");
     let full = begin.elapsed();
     assert_eq!((delta.full, delta.changed.len() as u64), (true, TORRENTS));
     let begin = Instant::now();
     let delta = driver
-        .poll(Some(delta.cursor), Attention::Watched)
+        .poll(Some(delta.cursor), Attention::Watched, &[])
         .await
         .expect("a poll");
     let same = begin.elapsed();

@@ -3,7 +3,7 @@
 //! The client answers `success` to a change of a torrent it does not have, so each torrent is looked up first, with the fields
 //! that the command needs.
 
-use sdk_engine::{AddRequest, Command, PluginError, Source};
+use sdk_engine_0_1::{AddRequest, Command, PluginError, Source};
 use serde_json::{Value, json};
 
 use crate::{Client, rpc, shapes};

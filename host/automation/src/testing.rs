@@ -329,9 +329,9 @@ pub fn torrent(n: u16) -> Torrent {
         upload_rate: 0,
         eta: None,
         seeds_connected: 0,
-        seeds_total: 0,
+        seeds_total: Some(0),
         peers_connected: 0,
-        peers_total: 0,
+        peers_total: Some(0),
         priority: 2,
         label: None,
         tags: vec![],
@@ -346,7 +346,7 @@ pub fn torrent(n: u16) -> Torrent {
         tracker_message: None,
         seeded: None,
         last_activity: None,
-        availability: None,
+        ..Torrent::default()
     }
 }
 

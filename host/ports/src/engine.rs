@@ -1,6 +1,10 @@
 //! Torrent clients as the host sees them: one trait, [`EngineDriver`], whatever the client and whatever the version
 //! of the plugin API its component was written against. Units: bytes, bytes per second, unix milliseconds.
 
+pub mod capability;
+mod choices;
+mod driver;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,10 +13,14 @@ use qm_kernel::{ErrorKind, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::choices::{
+    Category, ContentLayout, Limit, QueueMove, RateMode, ShareAction, ShareLimits, StopWhen,
+};
+pub use self::driver::{EngineDriver, FRESH_LIMIT};
 use crate::settling::Settling;
 
 /// State of a torrent, mapped from the kind's own states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TorrentState {
     Downloading,
@@ -24,6 +32,7 @@ pub enum TorrentState {
     Error,
     Completed,
     Allocating,
+    #[default]
     Unknown,
 }
 
@@ -112,13 +121,14 @@ impl TrackerStanding {
 }
 
 /// One torrent of one client. `hash` is its identity: lower-case hex info-hash, 40 digits.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Torrent {
     pub hash: Arc<str>,
     pub name: String,
     pub state: TorrentState,
     /// 0..=1
     pub progress: f64,
+    /// 0 while it has no metadata.
     pub size: u64,
     pub downloaded: u64,
     pub uploaded: u64,
@@ -129,9 +139,10 @@ pub struct Torrent {
     /// Seconds; `None` when unknown or infinite.
     pub eta: Option<u64>,
     pub seeds_connected: u32,
-    pub seeds_total: u32,
+    /// None when unknown; so is the next but one.
+    pub seeds_total: Option<u32>,
     pub peers_connected: u32,
-    pub peers_total: u32,
+    pub peers_total: Option<u32>,
     /// 0 off, 1 low, 2 normal, 3 high.
     pub priority: u8,
     /// The client's category or label.
@@ -142,14 +153,20 @@ pub struct Torrent {
     pub save_path: String,
     /// The torrent's own file or folder.
     pub content_path: String,
+    /// Directory of its data while it is incomplete, where that is another one.
+    pub download_path: Option<String>,
     /// It is shared by its trackers alone, as its own metadata says; `None` while nobody knows: a client that does not tell, or
     /// a magnet link without metadata.
     pub is_private: Option<bool>,
+    /// False for a magnet link whose metadata is still to come; `None` while nobody knows.
+    pub has_metadata: Option<bool>,
     pub message: Option<String>,
     pub added_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
     /// Host name of its first tracker.
     pub tracker_host: Option<String>,
+    /// Number of its trackers without those that are switched off.
+    pub trackers_count: Option<u32>,
     /// None while it has no tracker, or nobody knows.
     pub tracker_standing: Option<TrackerStanding>,
     /// Text of the tracker that the standing comes from.
@@ -159,6 +176,20 @@ pub struct Torrent {
     pub last_activity: Option<Timestamp>,
     /// Distributed copies of the content among the peers connected to.
     pub availability: Option<f64>,
+    /// Place in the client's queue, from 1.
+    pub queue_position: Option<u32>,
+    /// Choices as the client tells them, this one and those that follow; `None` where it tells nothing.
+    pub sequential: Option<bool>,
+    pub first_last_piece: Option<bool>,
+    pub super_seeding: Option<bool>,
+    pub force_started: Option<bool>,
+    /// The client chooses the paths by the label.
+    pub auto_managed: Option<bool>,
+    /// 0 = unlimited.
+    pub upload_limit: Option<u64>,
+    /// 0 = unlimited.
+    pub download_limit: Option<u64>,
+    pub share_limits: Option<ShareLimits>,
 }
 
 /// The time a torrent was seeded in all. It grows with the clock while the torrent seeds, and no client tells that.
@@ -220,6 +251,10 @@ pub struct GlobalStats {
     pub torrent_count: u32,
     /// Downloading + seeding.
     pub active_count: u32,
+    /// The set of limits in force; `None` when the client has one alone or the poll did not tell.
+    pub rate_mode: Option<RateMode>,
+    /// Bytes free where the client saves.
+    pub free_disk_bytes: Option<u64>,
 }
 
 /// The audience for the answer of a poll.
@@ -249,7 +284,7 @@ pub struct Delta {
     pub cut: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct File {
     pub index: u32,
     pub path: String,
@@ -259,6 +294,8 @@ pub struct File {
     pub progress: f64,
     /// 0 skip, 1 normal, 2 high.
     pub priority: u8,
+    /// Distributed copies among the peers connected to.
+    pub availability: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -293,12 +330,16 @@ pub struct Tracker {
     pub message: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionStats {
     pub engine_version: String,
     pub peer_id: Option<String>,
     pub listen_port: Option<u16>,
     pub dht_enabled: bool,
+    /// Torrents wait in a queue now; `None` when the client has none.
+    pub queueing: Option<bool>,
+    /// Directory of torrents that are added without a save path.
+    pub default_save_path: Option<String>,
     pub free_disk_bytes: Option<u64>,
     pub total_disk_bytes: Option<u64>,
 }
@@ -317,9 +358,11 @@ pub struct RateLimits {
     pub upload: Option<u64>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Health {
     pub version: String,
+    /// Capabilities of the kind that this version of the client lacks.
+    pub lacks: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -341,6 +384,20 @@ pub struct AddOptions {
     pub upload_limit: Option<u64>,
     /// Bytes per second.
     pub download_limit: Option<u64>,
+    /// With [`capability::DOWNLOAD_PATH`].
+    pub download_path: Option<String>,
+    /// With [`capability::AUTO_MANAGE`].
+    pub auto_manage: Option<bool>,
+    /// With [`capability::SHARE_LIMITS`].
+    pub share_limits: Option<ShareLimits>,
+    /// With [`capability::SKIP_CHECKING`].
+    pub skip_checking: bool,
+    /// With [`capability::CONTENT_LAYOUT`].
+    pub content_layout: Option<ContentLayout>,
+    /// With [`capability::QUEUE_POSITION`].
+    pub queue_first: bool,
+    /// With [`capability::STOP_WHEN`].
+    pub stop_when: Option<StopWhen>,
 }
 
 #[derive(Clone, Debug)]
@@ -361,12 +418,18 @@ pub enum Command {
     Resume,
     ForceStart(bool),
     Recheck,
+    /// With [`capability::REANNOUNCE`].
+    Reannounce,
     Remove {
         with_data: bool,
     },
     Move {
         destination: String,
     },
+    /// Directory of incomplete data, `None` = the save path; with [`capability::DOWNLOAD_PATH`].
+    DownloadPath(Option<String>),
+    /// With [`capability::AUTO_MANAGE`].
+    AutoManage(bool),
     /// Lets go of the files and remembers how it ran; with [`capability::FOLLOWS_DATA`].
     Detach,
     /// The data lies in this directory: it is saved there and runs as before [`Command::Detach`].
@@ -380,18 +443,42 @@ pub enum Command {
         index: u32,
         name: String,
     },
+    /// A folder's path in the torrent and its new one; with [`capability::RENAME_FOLDER`].
+    RenameFolder {
+        old_path: String,
+        new_path: String,
+    },
     FilePriority {
-        index: u32,
+        indexes: Vec<u32>,
         priority: u8,
     },
     Priority(u8),
+    /// With [`capability::QUEUE_POSITION`].
+    Queue(QueueMove),
+    /// With [`capability::SEQUENTIAL`].
+    Sequential(bool),
+    /// With [`capability::FIRST_LAST_PIECE`].
+    FirstLastPiece(bool),
+    /// With [`capability::SUPER_SEEDING`].
+    SuperSeeding(bool),
     UploadLimit(u64),
     DownloadLimit(u64),
+    /// With [`capability::SHARE_LIMITS`].
+    ShareLimits(ShareLimits),
     AddTracker {
         url: String,
     },
     RemoveTracker {
         url: String,
+    },
+    /// With [`capability::REPLACE_TRACKER`].
+    ReplaceTracker {
+        old_url: String,
+        new_url: String,
+    },
+    /// Peers by `address:port`; with [`capability::BAN_PEERS`].
+    BanPeers {
+        peers: Vec<String>,
     },
     /// The category or label; an empty one takes it away.
     SetLabel {
@@ -411,22 +498,6 @@ pub enum Command {
 pub struct Outcome {
     pub hash: String,
     pub result: Result<(), EngineError>,
-}
-
-/// Capabilities of a kind of engine beyond those that all kinds have, as its plugin declares them.
-pub mod capability {
-    /// `move` moves the data, not only the pointer.
-    pub const MOVES_DATA: &str = "moves-data";
-    /// It can let go of its data and be pointed at it again, so that the host can move the data.
-    pub const FOLLOWS_DATA: &str = "follows-data";
-    pub const RENAME: &str = "rename";
-    pub const RENAME_FILE: &str = "rename-file";
-    /// It keeps tags, tells them and changes them.
-    pub const TAGS: &str = "tags";
-    pub const ALL_TIME: &str = "all-time-stats";
-    pub const GLOBAL_LIMITS: &str = "global-limits";
-    /// Takes torrents that are v2 only (BEP 52).
-    pub const V2: &str = "v2";
 }
 
 /// A kind of engine an installed plugin provides.
@@ -497,6 +568,7 @@ pub enum Subject {
     Torrent,
     File,
     Tracker,
+    Category,
 }
 
 impl Subject {
@@ -505,6 +577,7 @@ impl Subject {
             Subject::Torrent => "Torrent",
             Subject::File => "File",
             Subject::Tracker => "Tracker",
+            Subject::Category => "Category",
         }
     }
 }
@@ -536,6 +609,7 @@ impl EngineError {
             EngineError::NotFound(Subject::Torrent) => "not_found.torrent",
             EngineError::NotFound(Subject::File) => "not_found.file",
             EngineError::NotFound(Subject::Tracker) => "not_found.tracker",
+            EngineError::NotFound(Subject::Category) => "not_found.category",
             EngineError::Unsupported(_) => "bad_request.unsupported",
             EngineError::InvalidConfig(_) => "bad_request.engine_config",
             EngineError::Rejected(_) => "bad_request.engine_refused",
@@ -554,34 +628,6 @@ impl EngineError {
                 | EngineError::Plugin(_)
         )
     }
-}
-
-/// One configured engine. Calls never panic and never block a thread; every one ends, in a value or an error.
-#[async_trait]
-pub trait EngineDriver: Send + Sync {
-    /// True if the kind has the capability; see [`capability`].
-    fn has(&self, capability: &str) -> bool;
-    async fn health(&self) -> Result<Health, EngineError>;
-    /// On the sync lane. `cursor` is that of the last delta applied; `None` or an unknown one gives a full answer,
-    /// whatever the attention.
-    async fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, EngineError>;
-    /// Asks the client for one torrent.
-    async fn get(&self, hash: &str) -> Result<Option<Torrent>, EngineError>;
-    async fn files(&self, hash: &str) -> Result<Vec<File>, EngineError>;
-    async fn peers(&self, hash: &str) -> Result<Vec<Peer>, EngineError>;
-    async fn trackers(&self, hash: &str) -> Result<Vec<Tracker>, EngineError>;
-    /// Hands the torrent over. The caller confirms with [`EngineDriver::get`] that it is listed.
-    /// A torrent the client already has is a success.
-    async fn add(&self, request: AddRequest) -> Result<(), EngineError>;
-    /// One outcome a hash. `Err` only when nothing was attempted.
-    async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError>;
-    async fn session_stats(&self) -> Result<SessionStats, EngineError>;
-    /// `None` when the kind keeps no all-time counters.
-    async fn all_time(&self) -> Result<Option<Transfer>, EngineError>;
-    async fn rate_limits(&self) -> Result<RateLimits, EngineError>;
-    async fn set_rate_limits(&self, limits: RateLimits) -> Result<(), EngineError>;
-    /// Ends the lanes and closes what they hold; later calls answer [`EngineError::Unreachable`].
-    async fn close(&self);
 }
 
 /// The installed kinds and the way to a driver. Implemented by `plugin-host`, and by a fake in `testkit`.

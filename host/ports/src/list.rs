@@ -115,9 +115,9 @@ fields! { of:
     "uploadRate" => Seen::Number(of.torrent.upload_rate as f64),
     "eta" => Seen::number_or_null(of.torrent.eta.map(|eta| eta as f64)),
     "seedsConnected" => Seen::Number(of.torrent.seeds_connected.into()),
-    "seedsTotal" => Seen::Number(of.torrent.seeds_total.into()),
+    "seedsTotal" => Seen::Number(of.torrent.seeds_total.unwrap_or(0).into()),
     "peersConnected" => Seen::Number(of.torrent.peers_connected.into()),
-    "peersTotal" => Seen::Number(of.torrent.peers_total.into()),
+    "peersTotal" => Seen::Number(of.torrent.peers_total.unwrap_or(0).into()),
     "priority" => Seen::Number(of.torrent.priority.into()),
     "label" => Seen::text_or_null(of.torrent.label.as_deref()),
     "tags" => Seen::Texts(&of.torrent.tags),
@@ -176,9 +176,9 @@ pub(crate) mod tests {
             upload_rate: 5,
             eta: None,
             seeds_connected: 1,
-            seeds_total: 2,
+            seeds_total: Some(2),
             peers_connected: 3,
-            peers_total: 4,
+            peers_total: Some(4),
             priority: 2,
             label: Some("os".into()),
             tags: vec!["free".into(), "large".into()],
@@ -194,6 +194,7 @@ pub(crate) mod tests {
             seeded: None,
             last_activity: None,
             availability: Some(1.5),
+            ..Torrent::default()
         }
     }
 

@@ -37,7 +37,7 @@ impl Role {
     /// Folder of its contract below `wit/`, and its world.
     pub const fn contract(self) -> (&'static str, &'static str) {
         match self {
-            Role::Engine => ("engine@0.1.0", "engine-provider"),
+            Role::Engine => ("engine@0.2.0", "engine-provider"),
             Role::Channel => ("channel@0.1.0", "notification-channel"),
             Role::Actions => ("actions@0.1.0", "action-set"),
         }

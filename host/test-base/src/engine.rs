@@ -47,6 +47,8 @@ pub struct FakeEngine {
     pub polls: AtomicUsize,
     /// The attention that each poll was asked with, oldest first.
     pub attention: Mutex<Vec<Attention>>,
+    /// The torrents that each poll was to tell as they are, oldest first.
+    pub fresh: Mutex<Vec<Vec<String>>>,
     /// The number of times its health was asked for.
     pub health_asked: AtomicUsize,
     /// It takes questions about its health and never answers.
@@ -214,9 +216,9 @@ pub fn torrent(number: u32) -> Torrent {
         upload_rate: 50,
         eta: Some(5),
         seeds_connected: 1,
-        seeds_total: 2,
+        seeds_total: Some(2),
         peers_connected: 3,
-        peers_total: 4,
+        peers_total: Some(4),
         save_path: "/tmp/downloads".to_owned(),
         content_path: format!("/tmp/downloads/torrent-{number}"),
         added_at: Some(Timestamp::from_secs(1_900_000_000 + i64::from(number))),
@@ -248,9 +250,9 @@ pub(crate) fn resting(hash: &str, name: String) -> Torrent {
         upload_rate: 0,
         eta: None,
         seeds_connected: 0,
-        seeds_total: 0,
+        seeds_total: Some(0),
         peers_connected: 0,
-        peers_total: 0,
+        peers_total: Some(0),
         priority: 2,
         label: None,
         tags: vec![],
@@ -265,7 +267,7 @@ pub(crate) fn resting(hash: &str, name: String) -> Torrent {
         tracker_message: None,
         seeded: None,
         last_activity: None,
-        availability: None,
+        ..Torrent::default()
     }
 }
 
@@ -289,10 +291,17 @@ impl EngineDriver for FakeEngine {
         tokio::time::sleep(Duration::from_millis(delay)).await;
         self.check().map(|()| Health {
             version: "1.0".into(),
+            lacks: vec![],
         })
     }
 
-    async fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, EngineError> {
+    async fn poll(
+        &self,
+        cursor: Option<u64>,
+        attention: Attention,
+        fresh: &[String],
+    ) -> Result<Delta, EngineError> {
+        lock(&self.fresh).push(fresh.to_vec());
         lock(&self.attention).push(attention);
         self.polls.fetch_add(1, Ordering::SeqCst);
         let less = |left: usize| left.checked_sub(1);
@@ -333,6 +342,7 @@ impl EngineDriver for FakeEngine {
             downloaded: torrent.downloaded,
             progress: torrent.progress,
             priority: 1,
+            availability: None,
         }])
     }
 
@@ -389,11 +399,7 @@ impl EngineDriver for FakeEngine {
     async fn session_stats(&self) -> Result<SessionStats, EngineError> {
         self.check().map(|()| SessionStats {
             engine_version: "1.0".to_owned(),
-            peer_id: None,
-            listen_port: None,
-            dht_enabled: false,
-            free_disk_bytes: None,
-            total_disk_bytes: None,
+            ..SessionStats::default()
         })
     }
 
@@ -401,11 +407,11 @@ impl EngineDriver for FakeEngine {
         self.check().map(|()| *lock(&self.all_time))
     }
 
-    async fn rate_limits(&self) -> Result<RateLimits, EngineError> {
+    async fn rate_limits(&self, _mode: RateMode) -> Result<RateLimits, EngineError> {
         self.check().map(|()| RateLimits::default())
     }
 
-    async fn set_rate_limits(&self, _limits: RateLimits) -> Result<(), EngineError> {
+    async fn set_rate_limits(&self, _mode: RateMode, _limits: RateLimits) -> Result<(), EngineError> {
         self.check()
     }
 

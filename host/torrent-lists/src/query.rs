@@ -222,9 +222,9 @@ sort_fields! {
     UploadRate = "uploadRate" => |t| Key::Whole(i128::from(t.upload_rate)),
     Eta = "eta" => |t| t.eta.map_or(Key::Absent, |eta| Key::Whole(i128::from(eta))),
     SeedsConnected = "seedsConnected" => |t| Key::Whole(i128::from(t.seeds_connected)),
-    SeedsTotal = "seedsTotal" => |t| Key::Whole(i128::from(t.seeds_total)),
+    SeedsTotal = "seedsTotal" => |t| Key::Whole(t.seeds_total.unwrap_or(0).into()),
     PeersConnected = "peersConnected" => |t| Key::Whole(i128::from(t.peers_connected)),
-    PeersTotal = "peersTotal" => |t| Key::Whole(i128::from(t.peers_total)),
+    PeersTotal = "peersTotal" => |t| Key::Whole(t.peers_total.unwrap_or(0).into()),
     Priority = "priority" => |t| Key::Whole(i128::from(t.priority)),
     Label = "label" => |t| t.label.as_deref().map_or(Key::Absent, Key::text),
     SavePath = "savePath" => |t| Key::text(&t.save_path),
@@ -324,9 +324,9 @@ mod tests {
             upload_rate: 1,
             eta: None,
             seeds_connected: 1,
-            seeds_total: 1,
+            seeds_total: Some(1),
             peers_connected: 1,
-            peers_total: 1,
+            peers_total: Some(1),
             priority: 3,
             label: None,
             tags: vec![],
@@ -341,7 +341,7 @@ mod tests {
             tracker_message: None,
             seeded: None,
             last_activity: None,
-            availability: None,
+            ..Torrent::default()
         };
         let low = Torrent {
             eta: Some(1),

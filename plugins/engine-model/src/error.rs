@@ -26,6 +26,7 @@ pub enum Subject {
     Torrent,
     File,
     Tracker,
+    Category,
 }
 
 impl Subject {
@@ -34,6 +35,7 @@ impl Subject {
             Subject::Torrent => "torrent",
             Subject::File => "file",
             Subject::Tracker => "tracker",
+            Subject::Category => "category",
         }
     }
 }

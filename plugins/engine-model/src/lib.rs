@@ -41,14 +41,15 @@ pub enum Attention {
     Quiet,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Torrent {
     /// 40 lower-case hex digits.
     pub hash: String,
     pub name: String,
     pub state: State,
     pub progress: f64,
-    pub size: u64,
+    /// None while there is no metadata.
+    pub size: Option<u64>,
     pub downloaded: u64,
     pub uploaded: u64,
     /// 1.5 is 150 %.
@@ -58,9 +59,11 @@ pub struct Torrent {
     /// Seconds; none when unknown or infinite.
     pub eta: Option<u64>,
     pub seeds_connected: u32,
-    pub seeds_total: u32,
+    /// None when unknown.
+    pub seeds_total: Option<u32>,
     pub peers_connected: u32,
-    pub peers_total: u32,
+    /// None when unknown.
+    pub peers_total: Option<u32>,
     /// 0 off, 1 low, 2 normal, 3 high.
     pub priority: u8,
     pub label: Option<String>,
@@ -70,13 +73,18 @@ pub struct Torrent {
     pub save_path: String,
     /// The torrent's own file or folder; the save path when that is not known.
     pub content_path: String,
+    /// Path for incomplete data, where it is another one.
+    pub download_path: Option<String>,
     /// None while the client does not tell.
     pub is_private: Option<bool>,
+    pub has_metadata: Option<bool>,
     pub message: Option<String>,
     pub added_at: Option<u64>,
     pub completed_at: Option<u64>,
     /// Host name of the first tracker, without port.
     pub tracker_host: Option<String>,
+    /// Number of trackers without those that are switched off.
+    pub trackers_count: Option<u32>,
     /// Standing with all its trackers; `None` while it has no tracker, or while none is known.
     pub tracker_standing: Option<Standing>,
     /// Text of the tracker that the standing comes from.
@@ -87,6 +95,57 @@ pub struct Torrent {
     pub last_activity: Option<u64>,
     /// Distributed copies among the peers connected to.
     pub availability: Option<f64>,
+    /// Place in the queue, from 1; `None` outside of it.
+    pub queue_position: Option<u32>,
+    pub sequential: Option<bool>,
+    pub first_last_piece: Option<bool>,
+    pub super_seeding: Option<bool>,
+    pub force_started: Option<bool>,
+    /// The client chooses the paths by the label.
+    pub auto_managed: Option<bool>,
+    /// 0 = unlimited.
+    pub upload_limit: Option<u64>,
+    /// 0 = unlimited.
+    pub download_limit: Option<u64>,
+    pub share_limits: Option<ShareLimits>,
+}
+
+/// Limit of sharing, of a ratio or of seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Limit<T> {
+    /// As the client is set.
+    #[default]
+    Inherit,
+    Unlimited,
+    At(T),
+}
+
+/// Action at a limit of sharing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShareAction {
+    /// As the client is set.
+    #[default]
+    Inherit,
+    Stop,
+    Remove,
+    RemoveWithData,
+    SuperSeed,
+}
+
+/// Limits of sharing; the first that is reached counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ShareLimits {
+    pub ratio: Limit<f64>,
+    pub seeding_seconds: Limit<u64>,
+    pub inactive_seconds: Limit<u64>,
+    pub action: ShareAction,
+}
+
+/// The two sets of limits on all torrents together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateMode {
+    Normal,
+    Alternative,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +161,9 @@ pub struct GlobalStats {
     pub torrent_count: u32,
     /// Downloading or seeding.
     pub active_count: u32,
+    /// The set of limits in force.
+    pub rate_mode: Option<RateMode>,
+    pub free_disk_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +174,8 @@ pub struct File {
     pub progress: f64,
     /// 0 skip, 1 normal, 2 high.
     pub priority: u8,
+    /// Distributed copies among the peers connected to.
+    pub availability: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -149,6 +213,10 @@ pub struct SessionStats {
     pub engine_version: String,
     pub listen_port: Option<u16>,
     pub dht_enabled: bool,
+    /// Torrents wait in a queue now.
+    pub queueing: Option<bool>,
+    /// Directory of torrents that are added without a save path.
+    pub default_save_path: Option<String>,
     pub free_disk_bytes: Option<u64>,
 }
 
@@ -191,9 +259,55 @@ pub struct AddOptions {
     pub first_last_piece_priority: bool,
     pub upload_limit: Option<u64>,
     pub download_limit: Option<u64>,
+    pub download_path: Option<String>,
+    pub auto_manage: Option<bool>,
+    pub share_limits: Option<ShareLimits>,
+    pub skip_checking: bool,
+    pub content_layout: Option<ContentLayout>,
+    pub queue_first: bool,
+    pub stop_when: Option<StopWhen>,
 }
 
+/// Folder around the files of a torrent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentLayout {
+    Original,
+    Subfolder,
+    NoSubfolder,
+}
+
+/// Moment at which a torrent that is added stops by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopWhen {
+    MetadataReceived,
+    FilesChecked,
+}
+
+/// A category with its paths; `None` where the client chooses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Category {
+    pub name: String,
+    pub save_path: Option<String>,
+    pub download_path: Option<String>,
+}
+
+/// Version of a client, with the capabilities that it lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    pub version: String,
+    pub lacks: Vec<&'static str>,
+}
+
+/// Change of the place in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueMove {
+    Top,
+    Up,
+    Down,
+    Bottom,
+}
+
+#[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     Start,
     Stop,
@@ -201,9 +315,13 @@ pub enum Command {
     Resume,
     ForceStart(bool),
     Recheck,
+    Reannounce,
     /// Removes the torrent, with its data when true.
     Remove(bool),
     Move(String),
+    /// None = the save path.
+    DownloadPath(Option<String>),
+    AutoManage(bool),
     /// Let go of the files, and remember how it ran.
     Detach,
     /// The data lies in this directory: save there, and run as before [`Command::Detach`].
@@ -213,15 +331,30 @@ pub enum Command {
         index: u32,
         name: String,
     },
+    RenameFolder {
+        old_path: String,
+        new_path: String,
+    },
     FilePriority {
-        index: u32,
+        indexes: Vec<u32>,
         priority: u8,
     },
     TorrentPriority(u8),
+    Queue(QueueMove),
+    Sequential(bool),
+    FirstLastPiece(bool),
+    SuperSeeding(bool),
     UploadLimit(u64),
     DownloadLimit(u64),
+    ShareLimits(ShareLimits),
     AddTracker(String),
     RemoveTracker(String),
+    ReplaceTracker {
+        old_url: String,
+        new_url: String,
+    },
+    /// Peers by `address:port`.
+    BanPeers(Vec<String>),
     /// An empty one takes it away.
     SetLabel(String),
     AddTags(Vec<String>),

@@ -8,14 +8,31 @@ use std::cell::RefCell;
 
 use scgi_core::{Client, Poller};
 use sdk_engine::{
-    AddRequest, Attention, Command, Delta, Descriptor, File, Health, Outcome, Peer, PluginError, RateLimits,
-    Session, SessionStats, Torrent, Tracker, Transfer,
+    AddRequest, Attention, Category, Command, Delta, Descriptor, File, Health, Outcome, Peer, PluginError,
+    RateLimits, RateMode, Session, SessionStats, Torrent, Tracker, Transfer,
 };
 
 use config::Settings;
 use network::{HostClock, HostNetwork};
 
 struct Plugin;
+
+/// Abilities of rTorrent itself: it has no queue, no order of pieces and no limits of sharing.
+const CAPABILITIES: [&str; 8] = [
+    "follows-data",
+    "reannounce",
+    "super-seeding",
+    "replace-tracker",
+    "ban-peers",
+    "export",
+    "global-limits",
+    "preferences",
+];
+
+/// Refusal of what this kind does not declare.
+fn unsupported<T>(what: &str) -> Result<T, PluginError> {
+    Err(PluginError::Unsupported(format!("This engine has no {what}")))
+}
 
 /// One configured rTorrent. The poller's memory is all the state there is; losing it costs one full read.
 struct ScgiSession {
@@ -33,7 +50,7 @@ impl sdk_engine::Engine for Plugin {
             label: "rTorrent".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             config_schema: config::SCHEMA.to_owned(),
-            capabilities: vec!["follows-data".to_owned(), "global-limits".to_owned()],
+            capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
             hosts: Vec::new(),
             extra: Vec::new(),
         }
@@ -58,11 +75,18 @@ impl sdk_engine::EngineSession for ScgiSession {
     fn health(&self) -> Result<Health, PluginError> {
         Ok(Health {
             version: self.client.health()?,
+            lacks: Vec::new(),
             extra: Vec::new(),
         })
     }
 
-    fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, PluginError> {
+    /// Whatever is fresh is told by any poll of this kind.
+    fn poll(
+        &self,
+        cursor: Option<u64>,
+        attention: Attention,
+        _fresh: Vec<String>,
+    ) -> Result<Delta, PluginError> {
         let mut changed = Vec::new();
         let mut poller = self.poller.borrow_mut();
         let summary = poller.poll(&self.client, cursor, attention.into(), &mut |torrent| {
@@ -95,6 +119,10 @@ impl sdk_engine::EngineSession for ScgiSession {
         Ok(trackers.into_iter().map(Tracker::from).collect())
     }
 
+    fn export_metainfo(&self, hash: String) -> Result<Vec<u8>, PluginError> {
+        Ok(self.client.export_metainfo(&hash)?)
+    }
+
     fn add(&self, request: AddRequest) -> Result<(), PluginError> {
         Ok(self.client.add(&request.into())?)
     }
@@ -116,12 +144,74 @@ impl sdk_engine::EngineSession for ScgiSession {
         Ok(None)
     }
 
-    fn get_rate_limits(&self) -> Result<RateLimits, PluginError> {
-        Ok(self.client.rate_limits()?.into())
+    fn get_rate_limits(&self, mode: RateMode) -> Result<RateLimits, PluginError> {
+        match mode {
+            RateMode::Normal => Ok(self.client.rate_limits()?.into()),
+            RateMode::Alternative => unsupported("second set of limits"),
+        }
     }
 
-    fn set_rate_limits(&self, limits: RateLimits) -> Result<(), PluginError> {
-        Ok(self.client.set_rate_limits(limits.into())?)
+    fn set_rate_limits(&self, mode: RateMode, limits: RateLimits) -> Result<(), PluginError> {
+        match mode {
+            RateMode::Normal => Ok(self.client.set_rate_limits(limits.into())?),
+            RateMode::Alternative => unsupported("second set of limits"),
+        }
+    }
+
+    fn get_rate_mode(&self) -> Result<RateMode, PluginError> {
+        unsupported("second set of limits")
+    }
+
+    fn set_rate_mode(&self, _: RateMode) -> Result<(), PluginError> {
+        unsupported("second set of limits")
+    }
+
+    fn list_categories(&self) -> Result<Vec<Category>, PluginError> {
+        unsupported("categories beside the labels of torrents")
+    }
+
+    fn create_category(&self, _: Category) -> Result<(), PluginError> {
+        unsupported("categories beside the labels of torrents")
+    }
+
+    fn edit_category(&self, _: Category) -> Result<(), PluginError> {
+        unsupported("categories beside the labels of torrents")
+    }
+
+    fn remove_categories(&self, _: Vec<String>) -> Result<(), PluginError> {
+        unsupported("categories beside the labels of torrents")
+    }
+
+    fn list_tags(&self) -> Result<Vec<String>, PluginError> {
+        unsupported("tags")
+    }
+
+    fn create_tags(&self, _: Vec<String>) -> Result<(), PluginError> {
+        unsupported("tags")
+    }
+
+    fn delete_tags(&self, _: Vec<String>) -> Result<(), PluginError> {
+        unsupported("tags")
+    }
+
+    fn preferences_schema(&self) -> Result<String, PluginError> {
+        Ok(self.client.preferences_schema())
+    }
+
+    fn get_preferences(&self) -> Result<String, PluginError> {
+        Ok(self.client.preferences()?)
+    }
+
+    fn set_preferences(&self, changes: String) -> Result<(), PluginError> {
+        Ok(self.client.set_preferences(&changes)?)
+    }
+
+    fn get_banned_peers(&self) -> Result<Vec<String>, PluginError> {
+        unsupported("list of banned peers")
+    }
+
+    fn set_banned_peers(&self, _: Vec<String>) -> Result<(), PluginError> {
+        unsupported("list of banned peers")
     }
 }
 

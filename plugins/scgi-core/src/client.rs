@@ -69,7 +69,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
         let mut body = Vec::new();
         while let Some(piece) = exchange.piece()? {
             if body.len() + piece.len() > MAX_GATHERED_BYTES {
-                return Err(NetError::TooLarge.at(&self.endpoint));
+                return Err(NetError::TooLarge.met_at(&self.endpoint));
             }
             body.extend_from_slice(&piece);
         }

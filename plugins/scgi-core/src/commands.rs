@@ -2,7 +2,9 @@
 
 use crate::client::{Call, Client, target};
 use crate::error::{Error, Fault, Subject, is_transport};
+use crate::fields;
 use crate::label;
+use crate::peers::addresses;
 use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Response};
 use engine_model::Command;
@@ -27,6 +29,8 @@ impl<T: Transport, C: Clock> Client<T, C> {
             ),
             Command::ForceStart(false) => self.each(hashes, &[("d.priority.set", Some(2))], 0),
             Command::Recheck => self.each(hashes, &[("d.check_hash", None)], 0),
+            Command::Reannounce => self.each(hashes, &[("d.tracker_announce", None)], 0),
+            Command::SuperSeeding(on) => one_by_one(hashes, |hash| self.set_super_seeding(hash, *on)),
             Command::TorrentPriority(priority @ 0..=3) => {
                 self.each(hashes, &[("d.priority.set", Some(i64::from(*priority)))], 0)
             }
@@ -39,9 +43,22 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 hashes,
                 Error::Unsupported("This engine cannot rename torrents".to_owned()),
             ),
-            Command::RenameFile { .. } => refuse(
+            Command::RenameFile { .. } | Command::RenameFolder { .. } => refuse(
                 hashes,
                 Error::Unsupported("This engine cannot rename files".to_owned()),
+            ),
+            Command::Queue(_) => refuse(hashes, Error::Unsupported("This engine has no queue".to_owned())),
+            Command::Sequential(_) | Command::FirstLastPiece(_) => refuse(
+                hashes,
+                Error::Unsupported("This engine cannot choose the order of pieces".to_owned()),
+            ),
+            Command::ShareLimits(_) => refuse(
+                hashes,
+                Error::Unsupported("This engine has no limits of sharing".to_owned()),
+            ),
+            Command::DownloadPath(_) | Command::AutoManage(_) => refuse(
+                hashes,
+                Error::Unsupported("This engine keeps all data of a torrent in its save path".to_owned()),
             ),
             Command::SetLabel(label) => one_by_one(hashes, |hash| self.set_label(hash, label)),
             Command::AddTags(_) | Command::RemoveTags(_) => {
@@ -50,13 +67,20 @@ impl<T: Transport, C: Clock> Client<T, C> {
             Command::Move(destination) => one_by_one(hashes, |hash| self.relocate(hash, destination)),
             Command::Detach => one_by_one(hashes, |hash| self.detach(hash)),
             Command::Attach(save_path) => one_by_one(hashes, |hash| self.attach(hash, save_path)),
-            Command::FilePriority { index, priority } => {
-                one_by_one(hashes, |hash| self.set_file_priority(hash, *index, *priority))
+            Command::FilePriority { indexes, priority } => {
+                one_by_one(hashes, |hash| self.set_file_priorities(hash, indexes, *priority))
             }
             Command::UploadLimit(bytes) => one_by_one(hashes, |hash| self.limit(hash, Some(*bytes), None)),
             Command::DownloadLimit(bytes) => one_by_one(hashes, |hash| self.limit(hash, None, Some(*bytes))),
             Command::AddTracker(url) => one_by_one(hashes, |hash| self.add_tracker(hash, url)),
             Command::RemoveTracker(url) => one_by_one(hashes, |hash| self.remove_tracker(hash, url)),
+            Command::ReplaceTracker { old_url, new_url } => {
+                one_by_one(hashes, |hash| self.replace_tracker(hash, old_url, new_url))
+            }
+            Command::BanPeers(peers) => match addresses(peers) {
+                Ok(peers) => one_by_one(hashes, |hash| self.ban(hash, &peers)),
+                Err(error) => refuse(hashes, error),
+            },
         }
     }
 
@@ -97,26 +121,56 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .collect()
     }
 
-    fn set_file_priority(&self, target: &str, index: u32, priority: u8) -> Outcome {
+    /// The way of seeding is private to rTorrent's own commands; it counts from the next start on.
+    fn set_super_seeding(&self, target: &str, on: bool) -> Outcome {
+        let (set, anew) = if on {
+            (
+                "d.connection_seed.set=initial_seed",
+                "cat=$d.stop=,$d.close=,$d.connection_seed.set=initial_seed,$d.open=,$d.start=",
+            )
+        } else {
+            (
+                "d.connection_seed.set=seed",
+                "cat=$d.stop=,$d.close=,$d.connection_seed.set=seed,$d.open=,$d.start=",
+            )
+        };
+        let answers = self.multicall(&[
+            (
+                "branch",
+                vec![target.into(), "d.is_active=".into(), anew.into(), set.into()],
+            ),
+            ("d.connection_seed", vec![target.into()]),
+        ])?;
+        let [done, now] = parts(answers)?;
+        done?;
+        if (now?.text() == fields::SUPER_SEEDING) != on {
+            return Err(Error::Rejected(
+                "rTorrent did not change how the torrent seeds".to_owned(),
+            ));
+        }
+        self.store(target);
+        Ok(())
+    }
+
+    fn set_file_priorities(&self, target: &str, indexes: &[u32], priority: u8) -> Outcome {
         if priority > 2 {
             return Err(Error::Rejected("a file's priority is 0 to 2".to_owned()));
         }
-        let file = format!("{target}:f{index}");
-        let answers = self.multicall(&[
-            (
-                "f.priority.set",
-                vec![Param::from(&file), Param::Int(i64::from(priority))],
-            ),
-            ("d.update_priorities", vec![target.into()]),
-            ("f.priority", vec![Param::from(&file)]),
-        ])?;
-        let [set, update, now] = parts(answers)?;
-        set.map_err(|fault| fault.about(Subject::File))?;
-        update?;
-        if now?.int() != i64::from(priority) {
-            return Err(Error::Rejected(
-                "rTorrent did not take the file's priority".to_owned(),
-            ));
+        let files: Vec<String> = indexes.iter().map(|index| format!("{target}:f{index}")).collect();
+        let mut calls: Vec<Call<'_>> = Vec::new();
+        for file in &files {
+            let value = Param::Int(i64::from(priority));
+            calls.push(("f.priority.set", vec![Param::from(file), value]));
+        }
+        calls.push(("d.update_priorities", vec![target.into()]));
+        calls.extend(files.iter().map(|file| ("f.priority", vec![Param::from(file)])));
+        for (number, answer) in self.multicall(&calls)?.into_iter().enumerate() {
+            let answer = answer.map_err(|fault| fault.about(Subject::File))?;
+            if number > files.len() && answer.int() != i64::from(priority) {
+                return Err(Error::Rejected(
+                    "rTorrent did not take the file's priority".to_owned(),
+                ));
+            }
         }
         Ok(())
     }
@@ -173,6 +227,46 @@ impl<T: Transport, C: Clock> Client<T, C> {
             answer.map_err(|fault| fault.about(Subject::Tracker))?;
         }
         Ok(())
+    }
+
+    /// rTorrent cannot forget a tracker: the old one is switched off, and the new one stands in its group.
+    fn replace_tracker(&self, target: &str, old_url: &str, new_url: &str) -> Outcome {
+        let columns = ["t.url=", "t.group=", "t.is_enabled="];
+        let mut params = vec![Param::from(target), Param::Text("")];
+        params.extend(columns.iter().map(|column| Param::Text(column)));
+        let list = self.call("t.multicall", &params)??;
+        let rows: Vec<(String, i64, bool)> = list
+            .array()
+            .iter()
+            .filter_map(|row| match row.array() {
+                [url, group, enabled] => Some((url.text(), group.int(), enabled.int() != 0)),
+                _ => None,
+            })
+            .collect();
+        let old = rows
+            .iter()
+            .find(|(url, _, is_enabled)| url == old_url && *is_enabled);
+        let Some((_, group, _)) = old else {
+            return Err(Error::NotFound(Subject::Tracker));
+        };
+        if old_url == new_url {
+            return Ok(());
+        }
+        match rows.iter().find(|(url, _, _)| url == new_url) {
+            Some((_, _, true)) => {
+                return Err(Error::Rejected(
+                    "the torrent has the new tracker already".to_owned(),
+                ));
+            }
+            // One that was there before is only switched off.
+            Some((_, _, false)) => self.add_tracker(target, new_url)?,
+            None => {
+                let group = group.to_string();
+                let params = [target.into(), Param::Text(&group), Param::Text(new_url)];
+                self.call("d.tracker.insert", &params)??;
+            }
+        }
+        self.remove_tracker(target, old_url)
     }
 
     fn tracker_urls(&self, target: &str) -> Result<Vec<String>, Error> {

@@ -29,7 +29,7 @@ const NUMBERS: [&str; 16] = [
     "d.peers_accounted",
     "d.wanted_chunks",
 ];
-const RESTING: [&str; 8] = [
+const RESTING: [&str; 9] = [
     "d.is_multi_file",
     "d.is_private",
     "d.timestamp.started",
@@ -38,6 +38,7 @@ const RESTING: [&str; 8] = [
     "d.name",
     "d.custom1",
     "d.base_path",
+    "d.connection_seed",
 ];
 
 impl<T: Transport, C: Clock> Client<T, C> {
@@ -208,8 +209,9 @@ impl<T: Transport, C: Clock> Client<T, C> {
             ("system.client_version", vec![]),
             ("network.listen.port", vec![]),
             ("dht.statistics", vec![]),
+            ("directory.default", vec!["".into()]),
         ])?;
-        let [version, port, dht] = parts(answers)?;
+        let [version, port, dht, default] = parts(answers)?;
         let dht_mode = dht
             .ok()
             .and_then(|dht| dht.member("dht").map(Value::text))
@@ -221,6 +223,11 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 .and_then(|port| u16::try_from(port.int()).ok())
                 .filter(|port| *port > 0),
             dht_enabled: !matches!(dht_mode.as_str(), "" | "off" | "disable"),
+            queueing: None,
+            default_save_path: default
+                .ok()
+                .map(|path| names::decoded(&path.text()))
+                .filter(|path| path.starts_with('/')),
             free_disk_bytes: None,
         })
     }
@@ -269,6 +276,7 @@ fn resting(values: &[Value]) -> Resting {
         started_at: row.uint(2),
         finished_at: row.uint(3),
         chunk_size: row.uint(4),
+        is_super_seeding: row.text(8) == fields::SUPER_SEEDING,
         trackers,
         name: names::decoded(&row.text(5)),
         label: row.text(6),
@@ -292,6 +300,7 @@ fn file(index: u32, folder: Option<&str>, row: &Columns<'_>) -> File {
         size: row.uint(1),
         progress,
         priority: row.uint(4).min(2) as u8,
+        availability: None,
     }
 }
 

@@ -22,7 +22,9 @@ pub const MOVING: &str = "cat=$d.hash=,\" \",$d.size_bytes=,\" \",$d.completed_b
 /// Second element: a move must show at the next poll.
 pub const DIRECTORY: &str = "d.directory=";
 /// Third element.
-pub const RESTING: &str = "cat=$d.is_multi_file=,\" \",$d.is_private=,\" \",$d.timestamp.started=,\" \",$d.timestamp.finished=,\" \",$d.chunk_size=";
+pub const RESTING: &str = "cat=$d.is_multi_file=,\" \",$d.is_private=,\" \",$d.timestamp.started=,\" \",$d.timestamp.finished=,\" \",$d.chunk_size=,\" \",$d.connection_seed=";
+/// Way of seeding that offers each piece once.
+pub const SUPER_SEEDING: &str = "initial_seed";
 /// Fourth to sixth.
 pub const TEXTS: [&str; 3] = ["d.name=", "d.custom1=", "d.base_path="];
 
@@ -94,6 +96,7 @@ pub struct Resting {
     pub finished_at: u64,
     /// Bytes; 0 when unknown.
     pub chunk_size: u64,
+    pub is_super_seeding: bool,
     pub trackers: Trackers,
     pub name: String,
     pub label: String,
@@ -117,7 +120,7 @@ fn flags(words: &mut Words<'_>) -> Result<Flags, Error> {
 impl Essential {
     /// Reads the first element of a row of [`ESSENTIAL`].
     pub fn parse(joined: &str) -> Result<Self, Error> {
-        let mut words = Words::of(joined);
+        let mut words = Words::split(joined);
         let hash = hash(words.word()?)?;
         let flags = flags(&mut words)?;
         let priority = priority(words.number()?);
@@ -136,7 +139,7 @@ impl Essential {
 impl Moving {
     /// Reads the first element of a row; `directory` is the second.
     pub fn parse(joined: &str, directory: String) -> Result<Self, Error> {
-        let mut words = Words::of(joined);
+        let mut words = Words::split(joined);
         let hash = hash(words.word()?)?;
         let (size, completed, uploaded) = (words.number()?, words.number()?, words.number()?);
         let (down_rate, up_rate, ratio) = (words.number()?, words.number()?, words.number()?);
@@ -215,13 +218,14 @@ impl Resting {
         base_path: String,
         trackers: &str,
     ) -> Result<Self, Error> {
-        let mut words = Words::of(joined);
+        let mut words = Words::split(joined);
         Ok(Self {
             is_multi_file: words.number()? != 0,
             is_private: words.number()? != 0,
             started_at: words.number()?,
             finished_at: words.number()?,
             chunk_size: words.number()?,
+            is_super_seeding: words.word()? == SUPER_SEEDING,
             trackers: Trackers::parse(trackers),
             name: names::decoded(&name),
             label,
@@ -261,9 +265,9 @@ pub fn state(flags: Flags, is_in_trouble: bool) -> State {
 }
 
 /// A magnet link whose metadata is still to come, by the name that rTorrent gives what it loads instead.
-fn is_magnet(hash: &[u8; 20], name: &str) -> bool {
+pub fn is_magnet(hash: &str, name: &str) -> bool {
     name.strip_suffix(".meta")
-        .is_some_and(|name| name.eq_ignore_ascii_case(&hex(hash)))
+        .is_some_and(|name| name.eq_ignore_ascii_case(hash))
 }
 
 /// Torrent from both parts.
@@ -292,12 +296,13 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         &resting.name,
         resting.is_multi_file,
     );
+    let hash = hex(&moving.hash);
+    let has_metadata = !is_magnet(&hash, &resting.name);
     Torrent {
-        hash: hex(&moving.hash),
         name: resting.name.clone(),
         state: moving.state(&resting.trackers),
         progress,
-        size,
+        size: has_metadata.then_some(size),
         downloaded: moving.completed,
         uploaded: moving.uploaded,
         ratio: moving.ratio as f64 / 1000.0,
@@ -305,24 +310,26 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         upload_rate: moving.up_rate,
         eta,
         seeds_connected: moving.peers_complete,
-        seeds_total: moving.peers_complete,
+        seeds_total: Some(moving.peers_complete),
         peers_connected: moving.peers_connected,
-        peers_total: moving.peers_accounted,
+        peers_total: Some(moving.peers_accounted),
         priority: moving.priority,
         label: non_empty(&label::read(&resting.label)),
         tags: Vec::new(), // the client has none
         save_path: save_path(&moving.directory, resting).to_owned(),
         content_path,
-        is_private: (!is_magnet(&moving.hash, &resting.name)).then_some(resting.is_private),
+        is_private: has_metadata.then_some(resting.is_private),
+        has_metadata: Some(has_metadata),
         message: non_empty(&moving.message),
         added_at: (resting.started_at > 0).then_some(resting.started_at),
         completed_at: (resting.finished_at > 0).then_some(resting.finished_at),
         tracker_host: resting.trackers.host.as_deref().map(str::to_owned),
+        trackers_count: resting.trackers.in_use(),
         tracker_standing: standing,
         tracker_message: trackers::message(standing, &moving.message),
-        seconds_seeded: None,
-        last_activity: None,
-        availability: None,
+        super_seeding: Some(resting.is_super_seeding),
+        hash,
+        ..Torrent::default()
     }
 }
 
@@ -444,7 +451,8 @@ mod tests {
             ),
         ] {
             let name = || "a".to_owned();
-            let resting = Resting::parse("0 0 0 0 25", name(), String::new(), String::new(), counts).unwrap();
+            let resting =
+                Resting::parse("0 0 0 0 25 ", name(), String::new(), String::new(), counts).unwrap();
             let shown = example(&row(message), "/d", &resting);
             assert_eq!(
                 (shown.state, shown.tracker_standing),
@@ -477,7 +485,7 @@ mod tests {
                 (State::Downloading, 400.0 / 600.0, 600, Some(20)),
             ),
             ("1 1 0 1 0", 400, 0, (State::Seeding, 1.0, 400, Some(0))),
-            ("0 0 0 0 0", 400, 0, (State::Stopped, 1.0, 400, Some(0))),
+            ("0 0 0 0 0 ", 400, 0, (State::Stopped, 1.0, 400, Some(0))),
             ("1 1 1 1 0", 950, 0, (State::Seeding, 1.0, 950, Some(0))),
             // Nothing is wanted, and nothing is there.
             ("1 1 0 1 0", 0, 0, (State::Downloading, 0.0, 950, Some(95))),
@@ -491,7 +499,12 @@ mod tests {
         ] {
             let row = format!("{HASH} 950 {completed} 0 10 0 0 {flags} 2 0 0 0 {wanted} ");
             let shown = example(&row, "/d", &resting);
-            let found = (shown.state, shown.progress, shown.size, shown.eta);
+            let found = (
+                shown.state,
+                shown.progress,
+                shown.size.expect("a size"),
+                shown.eta,
+            );
             assert_eq!(found, expected, "{flags}: {completed}, {wanted} to come");
         }
     }
@@ -505,7 +518,7 @@ mod tests {
     #[test]
     fn a_row_becomes_a_torrent() {
         let resting = Resting::parse(
-            "0 1 1700000000 0 25",
+            "0 1 1700000000 0 25 initial_seed",
             "film.mkv".to_owned(),
             "films".to_owned(),
             "/d/film.mkv".to_owned(),
@@ -518,7 +531,7 @@ mod tests {
             name: "film.mkv".to_owned(),
             state: State::Downloading,
             progress: 0.25,
-            size: 1000,
+            size: Some(1000),
             downloaded: 250,
             uploaded: 500,
             ratio: 1.5,
@@ -526,9 +539,9 @@ mod tests {
             upload_rate: 20,
             eta: Some(75),
             seeds_connected: 2,
-            seeds_total: 2,
+            seeds_total: Some(2),
             peers_connected: 7,
-            peers_total: 9,
+            peers_total: Some(9),
             priority: 3,
             label: Some("films".to_owned()),
             tags: vec![],
@@ -541,9 +554,10 @@ mod tests {
             tracker_host: None,
             tracker_standing: Some(Standing::Failing),
             tracker_message: Some("a b".to_owned()),
-            seconds_seeded: None,
-            last_activity: None,
-            availability: None,
+            has_metadata: Some(true),
+            trackers_count: Some(1),
+            super_seeding: Some(true),
+            ..Torrent::default()
         };
         assert_eq!(torrent, expected);
     }
@@ -552,13 +566,19 @@ mod tests {
     fn a_torrent_that_is_closed_or_was_never_open_is_shown_in_its_own_place() {
         let row = format!("{HASH} 1000 1000 0 0 0 0 0 0 1 0 0 2 0 0 0 0 ");
         for (word, name, base_path, directory, expected) in [
-            ("0 0 0 0 0", "film.mkv", "/old/film.mkv", "/new", "/new/film.mkv"),
-            ("0 0 0 0 0", "film.mkv", "/new/film.mkv", "/new/", "/new/film.mkv"),
-            ("1 0 0 0 0", "Pack", "/old/Pack", "/new/Pack", "/new/Pack"),
-            ("0 0 0 0 0", "film.mkv", "", "/new", "/new/film.mkv"),
-            ("0 0 0 0 0", "film.mkv", "", "/", "/film.mkv"),
-            ("1 0 0 0 0", "Pack", "", "/new/Pack", "/new/Pack"),
-            ("0 0 0 0 0", "", "", "/new", "/new"),
+            ("0 0 0 0 0 ", "film.mkv", "/old/film.mkv", "/new", "/new/film.mkv"),
+            (
+                "0 0 0 0 0 ",
+                "film.mkv",
+                "/new/film.mkv",
+                "/new/",
+                "/new/film.mkv",
+            ),
+            ("1 0 0 0 0 ", "Pack", "/old/Pack", "/new/Pack", "/new/Pack"),
+            ("0 0 0 0 0 ", "film.mkv", "", "/new", "/new/film.mkv"),
+            ("0 0 0 0 0 ", "film.mkv", "", "/", "/film.mkv"),
+            ("1 0 0 0 0 ", "Pack", "", "/new/Pack", "/new/Pack"),
+            ("0 0 0 0 0 ", "", "", "/new", "/new"),
         ] {
             let resting = Resting::parse(word, name.to_owned(), String::new(), base_path.to_owned(), "");
             let shown = example(&row, directory, &resting.unwrap()).content_path;
@@ -608,7 +628,7 @@ mod tests {
             ("film.meta".to_owned(), Some(false)),
             (HASH.to_owned(), Some(false)),
         ] {
-            let resting = Resting::parse("0 0 0 0 0", name.clone(), String::new(), String::new(), "");
+            let resting = Resting::parse("0 0 0 0 0 ", name.clone(), String::new(), String::new(), "");
             assert_eq!(
                 example(&row, "/d", &resting.unwrap()).is_private,
                 is_private,

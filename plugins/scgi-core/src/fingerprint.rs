@@ -18,7 +18,7 @@ pub struct Print {
 }
 
 impl Print {
-    pub fn of(text: &[u8]) -> Self {
+    pub fn take(text: &[u8]) -> Self {
         Self {
             hash: fingerprint(text),
             length: text.len() as u32,

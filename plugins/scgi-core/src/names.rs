@@ -100,7 +100,7 @@ mod tests {
     }
 
     /// Text in the form in which rTorrent writes it.
-    fn told(text: &str) -> String {
+    fn written(text: &str) -> String {
         if !text.chars().any(is_refused) {
             return text.to_owned();
         }
@@ -114,7 +114,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_rtorrent_escapes_comes_back(text in "[ -$&-~éß日\u{1f3ac}\u{1f600}]{0,20}(%41)?") {
-            prop_assert_eq!(decoded(&told(&text)), text);
+            prop_assert_eq!(decoded(&written(&text)), text);
         }
     }
 }

@@ -469,7 +469,7 @@ impl Sink for LightReader<'_> {
         }
         let front = self.poller.entries.get(self.next)?.moving.length();
         let length = rows::closed(rest, front)?;
-        let print = Print::of(rest.get(..front)?);
+        let print = Print::take(rest.get(..front)?);
         self.poller
             .same_as_expected(&mut self.next, print)
             .then_some(length)
@@ -493,7 +493,7 @@ impl Sink for LightReader<'_> {
         };
         let is_relabelled =
             |entry: &Entry| label.as_deref().is_some_and(|label| entry.resting.label != label);
-        let print = Print::of(front);
+        let print = Print::take(front);
         let expected = self.poller.entries.get(self.next);
         self.is_calm =
             !expected.is_some_and(is_relabelled) && self.poller.same_as_expected(&mut self.next, print);
@@ -551,7 +551,7 @@ impl Sink for FullReader<'_> {
         let rest = rows::without_closing(raw)
             .and_then(|raw| raw.get(moving_end..))
             .unwrap_or_default();
-        let (print, resting_print) = (Print::of(front), fingerprint(rest));
+        let (print, resting_print) = (Print::take(front), fingerprint(rest));
         let expected = self.poller.entries.get(self.next);
         if expected.is_some_and(|entry| entry.resting_print == resting_print)
             && self.poller.same_as_expected(&mut self.next, print)

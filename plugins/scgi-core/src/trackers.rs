@@ -81,6 +81,17 @@ impl Trackers {
         }
     }
 
+    /// Number of those that are on; none where they were not counted.
+    pub fn in_use(&self) -> Option<u32> {
+        let Tracked {
+            working,
+            failing,
+            unheard,
+        } = self.tracked;
+        self.count
+            .map(|_| working.saturating_add(failing).saturating_add(unheard))
+    }
+
     /// True while none works and one was not heard yet.
     pub fn is_unheard(&self) -> bool {
         self.tracked.working == 0 && self.tracked.unheard > 0
@@ -107,7 +118,7 @@ impl Trackers {
     }
 
     pub fn standing(&self, runs: bool, message: &str) -> Option<Standing> {
-        self.tracked.standing(runs, said(message))
+        self.tracked.standing(runs, text_of(message))
     }
 }
 
@@ -117,7 +128,7 @@ const BY_TRACKER: &str = "Tracker: [";
 const REASON: &str = "Failure reason \"";
 
 /// Text of the tracker that failed last; none when the message is not about one.
-fn said(message: &str) -> Option<&str> {
+fn text_of(message: &str) -> Option<&str> {
     let text = message.strip_prefix(BY_TRACKER)?;
     let text = text.strip_suffix(']').unwrap_or(text);
     let reason = text.strip_prefix(REASON).and_then(|text| text.strip_suffix('"'));
@@ -127,7 +138,7 @@ fn said(message: &str) -> Option<&str> {
 /// Text that belongs to a standing; with one that works the message has none, for it is another tracker's.
 pub fn message(standing: Option<Standing>, message: &str) -> Option<String> {
     let is_theirs = matches!(standing, Some(standing) if standing != Standing::Working);
-    said(message)
+    text_of(message)
         .filter(|text| is_theirs && !text.is_empty())
         .map(str::to_owned)
 }
@@ -163,7 +174,7 @@ pub fn is_trouble(message: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(working: u32, failing: u32, unheard: u32) -> Tracked {
+    fn tracked(working: u32, failing: u32, unheard: u32) -> Tracked {
         Tracked {
             working,
             failing,
@@ -174,13 +185,13 @@ mod tests {
     #[test]
     fn counts_are_those_of_trackers_that_are_on() {
         for (counts, count, tracked) in [
-            ("", None, of(0, 0, 0)),
-            ("0", None, of(0, 0, 0)),
-            ("3:1:0:0:0/", Some(0), of(0, 0, 0)),
-            ("1:1:1:1:0/3:1:0:0:0/", Some(1), of(1, 0, 0)),
-            ("1:1:1:5:0/1:1:1:9:2/2:1:1:0:0/", Some(3), of(1, 1, 1)),
-            ("1:0:1:5:0/2:1:0:0:1/1:1:1:0:3/", Some(3), of(0, 1, 0)),
-            ("1:1/x:y:z/", Some(2), of(0, 0, 0)),
+            ("", None, tracked(0, 0, 0)),
+            ("0", None, tracked(0, 0, 0)),
+            ("3:1:0:0:0/", Some(0), tracked(0, 0, 0)),
+            ("1:1:1:1:0/3:1:0:0:0/", Some(1), tracked(1, 0, 0)),
+            ("1:1:1:5:0/1:1:1:9:2/2:1:1:0:0/", Some(3), tracked(1, 1, 1)),
+            ("1:0:1:5:0/2:1:0:0:1/1:1:1:0:3/", Some(3), tracked(0, 1, 0)),
+            ("1:1/x:y:z/", Some(2), tracked(0, 0, 0)),
         ] {
             let trackers = Trackers::parse(counts);
             assert_eq!((trackers.count, trackers.tracked), (count, tracked), "{counts}");

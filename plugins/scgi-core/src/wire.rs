@@ -47,7 +47,7 @@ pub enum NetError {
 
 impl NetError {
     /// Words the error, which happened while talking to `endpoint`.
-    pub fn at(self, endpoint: &Endpoint) -> Error {
+    pub fn met_at(self, endpoint: &Endpoint) -> Error {
         match self {
             NetError::Denied(what) => {
                 Error::InvalidConfig(format!("{what} is not what this engine is configured to reach"))
@@ -135,7 +135,7 @@ impl<R: Reply> Exchange<R> {
             Endpoint::Http { url } => {
                 let (status, reply) = transport
                     .post(url, idle_ms, xml)
-                    .map_err(|error| error.at(endpoint))?;
+                    .map_err(|error| error.met_at(endpoint))?;
                 accept_status(endpoint, status)?;
                 (reply, None)
             }
@@ -143,7 +143,7 @@ impl<R: Reply> Exchange<R> {
                 let request = scgi_frame(&xml);
                 let reply = transport
                     .dial(endpoint, idle_ms, &request)
-                    .map_err(|error| error.at(endpoint))?;
+                    .map_err(|error| error.met_at(endpoint))?;
                 (reply, Some(Vec::new()))
             }
         };
@@ -158,17 +158,17 @@ impl<R: Reply> Exchange<R> {
     /// The next piece of XML, never empty; `None` at the end.
     pub fn piece(&mut self) -> Result<Option<Vec<u8>>, Error> {
         loop {
-            let piece = self.reply.read().map_err(|error| error.at(&self.endpoint))?;
+            let piece = self.reply.read().map_err(|error| error.met_at(&self.endpoint))?;
             if piece.is_empty() {
                 return if self.received == 0 {
-                    Err(NetError::Closed.at(&self.endpoint))
+                    Err(NetError::Closed.met_at(&self.endpoint))
                 } else {
                     Ok(None)
                 };
             }
             self.received += piece.len() as u64;
             if self.received > MAX_REPLY_BYTES {
-                return Err(NetError::TooLarge.at(&self.endpoint));
+                return Err(NetError::TooLarge.met_at(&self.endpoint));
             }
             let Some(mut head) = self.head.take() else {
                 return Ok(Some(piece));

@@ -6,7 +6,7 @@ use crate::error::Error;
 pub struct Words<'a>(Option<&'a str>);
 
 impl<'a> Words<'a> {
-    pub fn of(joined: &'a str) -> Self {
+    pub fn split(joined: &'a str) -> Self {
         Self(Some(joined))
     }
 

@@ -86,7 +86,7 @@ fn a_torrent_from_adding_to_removing(program: &Program) {
     );
     assert_eq!(
         (stopped.label.as_deref(), stopped.size),
-        (Some(category), 3_000_000)
+        (Some(category), Some(3_000_000))
     );
     let file = save_path.join(&torrent.name);
     assert_eq!(stopped.content_path, file.display().to_string(), "never opened");
@@ -220,8 +220,14 @@ fn priorities_of_files(program: &Program) {
         ]
     );
     for priority in [0, 2, 1] {
-        rig.run(&hash, Command::FilePriority { index: 1, priority })
-            .unwrap();
+        rig.run(
+            &hash,
+            Command::FilePriority {
+                indexes: vec![1],
+                priority,
+            },
+        )
+        .unwrap();
         assert_eq!(
             ask(
                 &rig.daemon.endpoint,
@@ -236,7 +242,7 @@ fn priorities_of_files(program: &Program) {
     let no_file = rig.run(
         &hash,
         Command::FilePriority {
-            index: 9,
+            indexes: vec![9],
             priority: 1,
         },
     );
@@ -245,7 +251,7 @@ fn priorities_of_files(program: &Program) {
         rig.run(
             &hash,
             Command::FilePriority {
-                index: 1,
+                indexes: vec![1],
                 priority: 3
             }
         )
@@ -501,7 +507,7 @@ fn the_session(program: &Program) {
             Command::TorrentPriority(1),
             Command::UploadLimit(5),
             Command::FilePriority {
-                index: 0,
+                indexes: vec![0],
                 priority: 1,
             },
             Command::AddTracker("http://x/".to_owned()),

@@ -96,7 +96,7 @@ fn a_download_of_some_files_completes(program: &Program) {
     request.options.start_paused = true;
     leecher.client.add(&request).unwrap();
     let skip = Command::FilePriority {
-        index: 1,
+        indexes: vec![1],
         priority: 0,
     };
     leecher.run(&hash, skip).unwrap();
@@ -106,7 +106,7 @@ fn a_download_of_some_files_completes(program: &Program) {
         leecher
             .poll()
             .get(&hash)
-            .filter(|torrent| torrent.size == 131_072)
+            .filter(|torrent| torrent.size == Some(131_072))
             .cloned()
     });
     assert_eq!((chosen.progress, chosen.state), (0.0, State::Downloading));
@@ -138,7 +138,7 @@ fn a_download_of_some_files_completes(program: &Program) {
         .run(
             &hash,
             Command::FilePriority {
-                index: 1,
+                indexes: vec![1],
                 priority: 1,
             },
         )
@@ -147,7 +147,7 @@ fn a_download_of_some_files_completes(program: &Program) {
         leecher
             .poll()
             .get(&hash)
-            .filter(|torrent| torrent.size == 393_216)
+            .filter(|torrent| torrent.size == Some(393_216))
             .cloned()
     });
     assert_eq!(

@@ -19,7 +19,7 @@ const HEAD: &str = "Status: 200 OK\r\nContent-Type: text/xml\r\n\r\n";
 fn row(number: u32, name: &str, message: &str) -> String {
     format!(
         "<value><array><data>\r\n<value><string>{number:040X} 1000 {number} 7 0 0 10 1 1 0 1 0 2 1 2 3 9 {message}</string></value>\r\n\
-         <value><string>/d</string></value>\r\n<value><string>0 0 5 0 0</string></value>\r\n\
+         <value><string>/d</string></value>\r\n<value><string>0 0 5 0 0 seed</string></value>\r\n\
          <value><string>{name}</string></value>\r\n<value><string></string></value>\r\n<value/>\r\n<value><string>3:1:0:0:0/</string></value>\r\n</data></array></value>\r\n"
     )
 }

@@ -235,6 +235,7 @@ fn every_operation() {
     reading(&stage, &downloads);
     states(&stage);
     settings(&stage);
+    choices(&stage, &downloads);
     removing(&stage);
 }
 
@@ -298,7 +299,7 @@ fn reading(stage: &Stage, downloads: &str) {
     let seeding = told.iter().find(|torrent| torrent.hash == film_hash).unwrap();
     assert_eq!(
         (seeding.state, seeding.progress, seeding.size),
-        (State::Seeding, 1.0, 40_000)
+        (State::Seeding, 1.0, Some(40_000))
     );
     assert_eq!(seeding.content_path, format!("{downloads}/film & \"one\".mkv"));
     let stopped = told.iter().find(|torrent| torrent.hash == pack().hash).unwrap();
@@ -313,7 +314,7 @@ fn reading(stage: &Stage, downloads: &str) {
         .unwrap();
     assert_eq!(
         (magnet.state, magnet.size, magnet.label.as_deref()),
-        (State::Downloading, 1, Some("films"))
+        (State::Downloading, None, Some("films"))
     );
     let next = poller
         .poll(
@@ -379,7 +380,10 @@ fn states(stage: &Stage) {
 
 fn settings(stage: &Stage) {
     let (film, pack) = (film().hash, pack().hash);
-    let file = |index| Command::FilePriority { index, priority: 2 };
+    let file = |index| Command::FilePriority {
+        indexes: vec![index],
+        priority: 2,
+    };
     assert_eq!(stage.run("file-priority", &pack, file(1)), Ok(()));
     assert_eq!(
         stage.run("file-priority-unknown", &pack, file(9)),
@@ -442,6 +446,61 @@ fn settings(stage: &Stage) {
         stage.run("move-running", &film, Command::Move(format!("{HOME}/downloads"))),
         Ok(())
     );
+}
+
+fn choices(stage: &Stage, downloads: &str) {
+    let (film, pack) = (film().hash, pack().hash);
+    for (name, command) in [
+        ("reannounce", Command::Reannounce),
+        ("super-seeding", Command::SuperSeeding(true)),
+        ("super-seeding-off", Command::SuperSeeding(false)),
+        ("ban-peers", Command::BanPeers(vec!["192.0.2.1:6881".to_owned()])),
+        (
+            "replace-tracker",
+            Command::ReplaceTracker {
+                old_url: "http://127.0.0.1:9/announce".to_owned(),
+                new_url: "http://127.0.0.1:9/other?a=%20&b".to_owned(),
+            },
+        ),
+    ] {
+        assert_eq!(stage.run(name, &film, command), Ok(()), "{name}");
+    }
+    for (name, command) in [
+        ("reannounce-unknown", Command::Reannounce),
+        ("super-seeding-unknown", Command::SuperSeeding(true)),
+    ] {
+        assert_eq!(
+            stage.run(name, UNKNOWN, command),
+            Err(Error::NotFound(Subject::Torrent)),
+            "{name}"
+        );
+    }
+    let both = Command::FilePriority {
+        indexes: vec![0, 1],
+        priority: 0,
+    };
+    assert_eq!(stage.run("file-priorities", &pack, both), Ok(()));
+    let bytes = stage.operation("export").export_metainfo(&film).unwrap();
+    assert!(bytes.windows(6).any(|part| part == b"4:info"));
+    assert_eq!(
+        stage.operation("export-unknown").export_metainfo(UNKNOWN),
+        Err(Error::NotFound(Subject::Torrent))
+    );
+    let preferences = stage.operation("preferences").preferences().unwrap();
+    assert!(
+        preferences.contains(&format!(r#""defaultSavePath":"{downloads}""#)),
+        "{preferences}"
+    );
+    assert!(preferences.contains(r#""maxUploads":null"#), "{preferences}");
+    let changes = r#"{"maxUploads":40,"pex":false,"minPeersSeeding":null}"#;
+    assert_eq!(
+        stage.operation("set-preferences").set_preferences(changes),
+        Ok(())
+    );
+    let refused = stage
+        .operation("set-preferences-unknown")
+        .set_preferences(r#"{"nothing":1}"#);
+    assert!(matches!(refused, Err(Error::Rejected(_))), "{refused:?}");
 }
 
 fn removing(stage: &Stage) {

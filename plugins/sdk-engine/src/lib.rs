@@ -1,6 +1,6 @@
 //! SDK for plugins of torrent engines.
 //!
-//! Owns: the bindings of `wit/engine@0.1.0`, generated once, and the export macro; the rest comes from `sdk` and is exported
+//! Owns: the bindings of `wit/engine@0.2.0`, generated once, and the export macro; the rest comes from `sdk` and is exported
 //! again. A plugin is one crate of type `cdylib`: a struct that implements [`Engine`], one that implements
 //! [`EngineSession`], and [`export_engine!`]. `engine-model` has the records for crates without bindings, and here they
 //! become the contract's.
@@ -14,7 +14,7 @@
 pub mod bindings {
     wit_bindgen::generate!({
         world: "engine-provider",
-        path: "../../wit/engine@0.1.0",
+        path: "../../wit/engine@0.2.0",
         pub_export_macro: true,
         export_macro_name: "export_engine_raw",
         default_bindings_module: "sdk_engine::bindings",
@@ -25,7 +25,7 @@ pub mod bindings {
             "quartermaster:base/clock@0.1.0": sdk::clock,
             "quartermaster:base/transport@0.1.0": sdk::transport,
             "quartermaster:base/http@0.1.0": sdk::http,
-            "quartermaster:engine/records@0.1.0": generate,
+            "quartermaster:engine/records@0.2.0": generate,
         },
     });
 }
@@ -33,11 +33,13 @@ pub mod bindings {
 mod model;
 
 pub use bindings::exports::quartermaster::engine::engine::{
-    AddRequest, Attention, Command, Delta, File, Guest as Engine, GuestSession as EngineSession, Health,
-    Outcome, Peer, RateLimits, Session, SessionStats, Torrent, Tracker, Transfer,
+    AddRequest, Attention, Category, Command, Delta, File, Guest as Engine, GuestSession as EngineSession,
+    Health, Outcome, Peer, RateLimits, RateMode, Session, SessionStats, Torrent, Tracker, Transfer,
 };
 pub use bindings::quartermaster::engine::records::{
-    AddOptions, FilePriorityArgs, GlobalStats, RenameFileArgs, Source, TorrentState, TrackerStatus,
+    AddOptions, ContentLayout, FilePriorityArgs, GlobalStats, QueueMove, RatioLimit, RenameFileArgs,
+    RenameFolderArgs, ReplaceTrackerArgs, ShareAction, ShareLimits, Source, StopWhen, TimeLimit,
+    TorrentState, TrackerStanding, TrackerStatus,
 };
 pub use sdk::*;
 

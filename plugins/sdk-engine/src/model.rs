@@ -3,8 +3,9 @@
 use sdk::PluginError;
 
 use crate::{
-    AddOptions, AddRequest, Attention, Command, File, GlobalStats, Peer, RateLimits, SessionStats, Source,
-    Torrent, TorrentState, Tracker, TrackerStatus, Transfer,
+    AddOptions, AddRequest, Attention, Category, Command, ContentLayout, File, GlobalStats, Health, Peer,
+    QueueMove, RateLimits, RateMode, RatioLimit, SessionStats, ShareAction, ShareLimits, Source, StopWhen,
+    TimeLimit, Torrent, TorrentState, Tracker, TrackerStanding, TrackerStatus, Transfer,
 };
 
 impl From<Attention> for engine_model::Attention {
@@ -33,19 +34,20 @@ impl From<engine_model::State> for TorrentState {
     }
 }
 
+impl From<engine_model::Standing> for TrackerStanding {
+    fn from(standing: engine_model::Standing) -> Self {
+        use engine_model::Standing;
+        match standing {
+            Standing::Working => TrackerStanding::Working,
+            Standing::Updating => TrackerStanding::Updating,
+            Standing::Failing => TrackerStanding::Failing,
+            Standing::Unregistered => TrackerStanding::Unregistered,
+        }
+    }
+}
+
 impl From<engine_model::Torrent> for Torrent {
     fn from(torrent: engine_model::Torrent) -> Self {
-        let pair = |name: &str, value: String| (name.to_owned(), value);
-        let unknown = torrent
-            .is_private
-            .is_none()
-            .then(|| pair("is-private", "unknown".to_owned()));
-        let standing = torrent
-            .tracker_standing
-            .map(|standing| pair("tracker-status", standing.as_str().to_owned()));
-        let said = torrent
-            .tracker_message
-            .map(|message| pair("tracker-message", message));
         Self {
             hash: torrent.hash,
             name: torrent.name,
@@ -67,15 +69,133 @@ impl From<engine_model::Torrent> for Torrent {
             tags: torrent.tags,
             save_path: torrent.save_path,
             content_path: torrent.content_path,
-            is_private: torrent.is_private.unwrap_or(false),
+            download_path: torrent.download_path,
+            is_private: torrent.is_private,
+            has_metadata: torrent.has_metadata,
             message: torrent.message,
             added_at: torrent.added_at,
             completed_at: torrent.completed_at,
             tracker_host: torrent.tracker_host,
+            trackers_count: torrent.trackers_count,
+            tracker_status: torrent.tracker_standing.map(TrackerStanding::from),
+            tracker_message: torrent.tracker_message,
             seconds_seeded: torrent.seconds_seeded,
             last_activity: torrent.last_activity,
             availability: torrent.availability,
-            extra: unknown.into_iter().chain(standing).chain(said).collect(),
+            queue_position: torrent.queue_position,
+            sequential: torrent.sequential,
+            first_last_piece: torrent.first_last_piece,
+            super_seeding: torrent.super_seeding,
+            force_started: torrent.force_started,
+            auto_managed: torrent.auto_managed,
+            upload_limit: torrent.upload_limit,
+            download_limit: torrent.download_limit,
+            share_limits: torrent.share_limits.map(ShareLimits::from),
+            extra: Vec::new(),
+        }
+    }
+}
+
+impl From<engine_model::ShareLimits> for ShareLimits {
+    fn from(limits: engine_model::ShareLimits) -> Self {
+        use engine_model::{Limit, ShareAction as Action};
+        let time = |limit| match limit {
+            Limit::Inherit => TimeLimit::Inherit,
+            Limit::Unlimited => TimeLimit::Unlimited,
+            Limit::At(seconds) => TimeLimit::Limit(seconds),
+        };
+        Self {
+            ratio: match limits.ratio {
+                Limit::Inherit => RatioLimit::Inherit,
+                Limit::Unlimited => RatioLimit::Unlimited,
+                Limit::At(ratio) => RatioLimit::Limit(ratio),
+            },
+            seeding_time: time(limits.seeding_seconds),
+            inactive_time: time(limits.inactive_seconds),
+            action: match limits.action {
+                Action::Inherit => ShareAction::Inherit,
+                Action::Stop => ShareAction::Stop,
+                Action::Remove => ShareAction::Remove,
+                Action::RemoveWithData => ShareAction::RemoveWithData,
+                Action::SuperSeed => ShareAction::SuperSeed,
+            },
+            extra: Vec::new(),
+        }
+    }
+}
+
+impl From<ShareLimits> for engine_model::ShareLimits {
+    fn from(limits: ShareLimits) -> Self {
+        use engine_model::{Limit, ShareAction as Action};
+        let time = |limit| match limit {
+            TimeLimit::Inherit => Limit::Inherit,
+            TimeLimit::Unlimited => Limit::Unlimited,
+            TimeLimit::Limit(seconds) => Limit::At(seconds),
+        };
+        Self {
+            ratio: match limits.ratio {
+                RatioLimit::Inherit => Limit::Inherit,
+                RatioLimit::Unlimited => Limit::Unlimited,
+                RatioLimit::Limit(ratio) => Limit::At(ratio),
+            },
+            seeding_seconds: time(limits.seeding_time),
+            inactive_seconds: time(limits.inactive_time),
+            action: match limits.action {
+                ShareAction::Inherit => Action::Inherit,
+                ShareAction::Stop => Action::Stop,
+                ShareAction::Remove => Action::Remove,
+                ShareAction::RemoveWithData => Action::RemoveWithData,
+                ShareAction::SuperSeed => Action::SuperSeed,
+            },
+        }
+    }
+}
+
+impl From<engine_model::RateMode> for RateMode {
+    fn from(mode: engine_model::RateMode) -> Self {
+        match mode {
+            engine_model::RateMode::Normal => RateMode::Normal,
+            engine_model::RateMode::Alternative => RateMode::Alternative,
+        }
+    }
+}
+
+impl From<RateMode> for engine_model::RateMode {
+    fn from(mode: RateMode) -> Self {
+        match mode {
+            RateMode::Normal => Self::Normal,
+            RateMode::Alternative => Self::Alternative,
+        }
+    }
+}
+
+impl From<engine_model::Category> for Category {
+    fn from(category: engine_model::Category) -> Self {
+        Self {
+            name: category.name,
+            save_path: category.save_path,
+            download_path: category.download_path,
+            extra: Vec::new(),
+        }
+    }
+}
+
+impl From<Category> for engine_model::Category {
+    fn from(category: Category) -> Self {
+        Self {
+            name: category.name,
+            save_path: category.save_path,
+            download_path: category.download_path,
+        }
+    }
+}
+
+impl From<engine_model::Health> for Health {
+    fn from(health: engine_model::Health) -> Self {
+        Self {
+            version: health.version,
+            lacks: health.lacks.into_iter().map(str::to_owned).collect(),
+            extra: Vec::new(),
         }
     }
 }
@@ -91,6 +211,8 @@ impl From<engine_model::GlobalStats> for GlobalStats {
             total_uploaded: stats.total_uploaded,
             torrent_count: stats.torrent_count,
             active_count: stats.active_count,
+            rate_mode: stats.rate_mode.map(RateMode::from),
+            free_disk_bytes: stats.free_disk_bytes,
         }
     }
 }
@@ -103,6 +225,7 @@ impl From<engine_model::File> for File {
             size: file.size,
             progress: file.progress,
             priority: file.priority,
+            availability: file.availability,
             extra: Vec::new(),
         }
     }
@@ -151,6 +274,8 @@ impl From<engine_model::SessionStats> for SessionStats {
             peer_id: None,
             listen_port: stats.listen_port,
             dht_enabled: stats.dht_enabled,
+            queueing: stats.queueing,
+            default_save_path: stats.default_save_path,
             free_disk_bytes: stats.free_disk_bytes,
             total_disk_bytes: None,
             extra: Vec::new(),
@@ -210,6 +335,20 @@ impl From<AddOptions> for engine_model::AddOptions {
             first_last_piece_priority: options.first_last_piece_priority,
             upload_limit: options.upload_limit,
             download_limit: options.download_limit,
+            download_path: options.download_path,
+            auto_manage: options.auto_manage,
+            share_limits: options.share_limits.map(engine_model::ShareLimits::from),
+            skip_checking: options.skip_checking,
+            content_layout: options.content_layout.map(|layout| match layout {
+                ContentLayout::Original => engine_model::ContentLayout::Original,
+                ContentLayout::Subfolder => engine_model::ContentLayout::Subfolder,
+                ContentLayout::NoSubfolder => engine_model::ContentLayout::NoSubfolder,
+            }),
+            queue_first: options.queue_first,
+            stop_when: options.stop_when.map(|when| match when {
+                StopWhen::MetadataReceived => engine_model::StopWhen::MetadataReceived,
+                StopWhen::FilesChecked => engine_model::StopWhen::FilesChecked,
+            }),
         }
     }
 }
@@ -226,8 +365,11 @@ impl TryFrom<Command> for engine_model::Command {
             Command::Resume => Self::Resume,
             Command::ForceStart(on) => Self::ForceStart(on),
             Command::Recheck => Self::Recheck,
+            Command::Reannounce => Self::Reannounce,
             Command::Remove(with_data) => Self::Remove(with_data),
             Command::Move(destination) => Self::Move(destination),
+            Command::DownloadPath(path) => Self::DownloadPath(path),
+            Command::AutoManage(on) => Self::AutoManage(on),
             Command::Detach => Self::Detach,
             Command::Attach(save_path) => Self::Attach(save_path),
             Command::Rename(name) => Self::Rename(name),
@@ -235,15 +377,34 @@ impl TryFrom<Command> for engine_model::Command {
                 index: file.index,
                 name: file.name,
             },
-            Command::FilePriority(file) => Self::FilePriority {
-                index: file.index,
-                priority: file.priority,
+            Command::RenameFolder(folder) => Self::RenameFolder {
+                old_path: folder.old_path,
+                new_path: folder.new_path,
+            },
+            Command::FilePriority(files) => Self::FilePriority {
+                indexes: files.indexes,
+                priority: files.priority,
             },
             Command::TorrentPriority(priority) => Self::TorrentPriority(priority),
+            Command::QueuePosition(way) => Self::Queue(match way {
+                QueueMove::Top => engine_model::QueueMove::Top,
+                QueueMove::Up => engine_model::QueueMove::Up,
+                QueueMove::Down => engine_model::QueueMove::Down,
+                QueueMove::Bottom => engine_model::QueueMove::Bottom,
+            }),
+            Command::Sequential(on) => Self::Sequential(on),
+            Command::FirstLastPiece(on) => Self::FirstLastPiece(on),
+            Command::SuperSeeding(on) => Self::SuperSeeding(on),
             Command::UploadLimit(bytes) => Self::UploadLimit(bytes),
             Command::DownloadLimit(bytes) => Self::DownloadLimit(bytes),
             Command::AddTracker(url) => Self::AddTracker(url),
             Command::RemoveTracker(url) => Self::RemoveTracker(url),
+            Command::ReplaceTracker(urls) => Self::ReplaceTracker {
+                old_url: urls.old_url,
+                new_url: urls.new_url,
+            },
+            Command::BanPeers(peers) => Self::BanPeers(peers),
+            Command::ShareLimits(limits) => Self::ShareLimits(limits.into()),
             Command::SetLabel(label) => Self::SetLabel(label),
             Command::AddTags(tags) => Self::AddTags(tags),
             Command::RemoveTags(tags) => Self::RemoveTags(tags),

@@ -7,8 +7,8 @@ mod host;
 use std::cell::RefCell;
 
 use sdk_engine::{
-    AddRequest, Attention, Command, Delta, Descriptor, Engine, EngineSession, File, Health, Outcome, Peer,
-    PluginError, RateLimits, SessionStats, Torrent, Tracker, Transfer,
+    AddRequest, Attention, Category, Command, Delta, Descriptor, Engine, EngineSession, File, Health,
+    Outcome, Peer, PluginError, RateLimits, RateMode, SessionStats, Torrent, Tracker, Transfer,
 };
 use webapi_core::{Config, Error, SCHEMA};
 
@@ -25,9 +25,30 @@ impl Engine for Plugin {
             "moves-data",
             "rename",
             "rename-file",
+            "rename-folder",
             "tags",
+            "categories",
+            "reannounce",
+            "queue-position",
+            "sequential",
+            "first-last-piece",
+            "super-seeding",
+            "auto-manage",
+            "download-path",
+            "replace-tracker",
+            "ban-peers",
+            "banned-peers",
+            "share-limits",
+            "inactive-limit",
+            "share-action",
+            "skip-checking",
+            "content-layout",
+            "stop-when",
+            "export",
             "all-time-stats",
             "global-limits",
+            "alternative-limits",
+            "preferences",
             "v2",
         ];
         Descriptor {
@@ -65,15 +86,16 @@ impl EngineSession for Client {
     }
 
     fn health(&self) -> Result<Health, PluginError> {
-        let version = self.ask(webapi_core::Session::version)?;
-        Ok(Health {
-            version,
-            extra: Vec::new(),
-        })
+        Ok(self.ask(webapi_core::Session::health)?.into())
     }
 
-    fn poll(&self, cursor: Option<u64>, attention: Attention) -> Result<Delta, PluginError> {
-        let delta = self.ask(|session| session.poll(cursor, attention.into()))?;
+    fn poll(
+        &self,
+        cursor: Option<u64>,
+        attention: Attention,
+        fresh: Vec<String>,
+    ) -> Result<Delta, PluginError> {
+        let delta = self.ask(|session| session.poll(cursor, attention.into(), &fresh))?;
         Ok(Delta {
             cursor: delta.cursor,
             full: delta.full,
@@ -103,6 +125,10 @@ impl EngineSession for Client {
         Ok(trackers.into_iter().map(Tracker::from).collect())
     }
 
+    fn export_metainfo(&self, hash: String) -> Result<Vec<u8>, PluginError> {
+        self.ask(|session| session.export_metainfo(&hash))
+    }
+
     fn add(&self, request: AddRequest) -> Result<(), PluginError> {
         self.ask(|session| session.add(&request.into()))
     }
@@ -125,12 +151,69 @@ impl EngineSession for Client {
         Ok(self.ask(webapi_core::Session::all_time)?.map(Transfer::from))
     }
 
-    fn get_rate_limits(&self) -> Result<RateLimits, PluginError> {
-        Ok(self.ask(webapi_core::Session::rate_limits)?.into())
+    fn get_rate_limits(&self, mode: RateMode) -> Result<RateLimits, PluginError> {
+        Ok(self.ask(|session| session.rate_limits(mode.into()))?.into())
     }
 
-    fn set_rate_limits(&self, limits: RateLimits) -> Result<(), PluginError> {
-        self.ask(|session| session.set_rate_limits(limits.into()))
+    fn set_rate_limits(&self, mode: RateMode, limits: RateLimits) -> Result<(), PluginError> {
+        self.ask(|session| session.set_rate_limits(mode.into(), limits.into()))
+    }
+
+    fn get_rate_mode(&self) -> Result<RateMode, PluginError> {
+        Ok(self.ask(webapi_core::Session::rate_mode)?.into())
+    }
+
+    fn set_rate_mode(&self, mode: RateMode) -> Result<(), PluginError> {
+        self.ask(|session| session.set_rate_mode(mode.into()))
+    }
+
+    fn list_categories(&self) -> Result<Vec<Category>, PluginError> {
+        let categories = self.ask(webapi_core::Session::categories)?;
+        Ok(categories.into_iter().map(Category::from).collect())
+    }
+
+    fn create_category(&self, category: Category) -> Result<(), PluginError> {
+        self.ask(|session| session.create_category(&category.into()))
+    }
+
+    fn edit_category(&self, category: Category) -> Result<(), PluginError> {
+        self.ask(|session| session.edit_category(&category.into()))
+    }
+
+    fn remove_categories(&self, names: Vec<String>) -> Result<(), PluginError> {
+        self.ask(|session| session.remove_categories(&names))
+    }
+
+    fn list_tags(&self) -> Result<Vec<String>, PluginError> {
+        self.ask(webapi_core::Session::tags)
+    }
+
+    fn create_tags(&self, tags: Vec<String>) -> Result<(), PluginError> {
+        self.ask(|session| session.create_tags(&tags))
+    }
+
+    fn delete_tags(&self, tags: Vec<String>) -> Result<(), PluginError> {
+        self.ask(|session| session.delete_tags(&tags))
+    }
+
+    fn preferences_schema(&self) -> Result<String, PluginError> {
+        self.ask(webapi_core::Session::preferences_schema)
+    }
+
+    fn get_preferences(&self) -> Result<String, PluginError> {
+        self.ask(webapi_core::Session::preferences)
+    }
+
+    fn set_preferences(&self, changes: String) -> Result<(), PluginError> {
+        self.ask(|session| session.set_preferences(&changes))
+    }
+
+    fn get_banned_peers(&self) -> Result<Vec<String>, PluginError> {
+        self.ask(webapi_core::Session::banned_peers)
+    }
+
+    fn set_banned_peers(&self, addresses: Vec<String>) -> Result<(), PluginError> {
+        self.ask(|session| session.set_banned_peers(&addresses))
     }
 }
 

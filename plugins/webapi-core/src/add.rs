@@ -2,13 +2,14 @@
 
 use serde::Deserialize;
 
+use crate::commands::{LOOKS_MS, share_fields};
 use crate::encode::Multipart;
 use crate::error::{Error, clean};
 use crate::http::{Answer, Clock, Http};
 use crate::link::{Body, Call, SMALL, no_such_call};
 use crate::session::Session;
 use crate::values::Num;
-use engine_model::{AddOptions, AddRequest, Source};
+use engine_model::{AddOptions, AddRequest, Command, ContentLayout, Source, StopWhen};
 
 /// Counts that clients from 5.2 on may answer instead of `Ok.`.
 #[derive(Default, Deserialize)]
@@ -31,6 +32,9 @@ impl<H: Http, C: Clock> Session<H, C> {
             // The client takes several, one a line.
             return Err(Error::Rejected("the magnet link contains blanks".into()));
         }
+        if let Some(limits) = &request.options.share_limits {
+            self.check_limits(limits)?;
+        }
         let content_type = multipart(request).content_type();
         let call = Call {
             path: "/torrents/add",
@@ -44,7 +48,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         };
         let refused = match self.link.call(&call).map_err(no_such_call) {
             Ok(mut answer) => match refusal(&answer.read_to_end()?) {
-                None => return Ok(()),
+                None => return self.put_first(request),
                 Some(text) => text,
             },
             Err(Error::Rejected(text)) => text,
@@ -55,6 +59,23 @@ impl<H: Http, C: Clock> Session<H, C> {
             Some(_) => Ok(()),
             None => Err(Error::Rejected(refused)),
         }
+    }
+}
+
+impl<H: Http, C: Clock> Session<H, C> {
+    /// A 4.x client may not know the option of an add, but has the command. One without a queue has no order to change.
+    fn put_first(&mut self, request: &AddRequest) -> Result<(), Error> {
+        if !request.options.queue_first || self.has_new_verbs()? {
+            return Ok(());
+        }
+        for pause in LOOKS_MS {
+            self.link.clock.sleep_ms(pause);
+            if self.get(&request.hash)?.is_some() {
+                let hashes = [request.hash.clone()];
+                return self.run(&hashes, &Command::TorrentPriority(3)).map(|_| ());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -94,6 +115,7 @@ fn option_fields(options: &AddOptions) -> Vec<(&'static str, String)> {
         ("savepath", &options.save_path),
         ("category", &options.category),
         ("rename", &options.rename),
+        ("downloadPath", &options.download_path),
     ];
     for (name, value) in texts {
         fields.extend(
@@ -111,6 +133,10 @@ fn option_fields(options: &AddOptions) -> Vec<(&'static str, String)> {
         ("stopped", options.start_paused), // from 5.0
         ("sequentialDownload", options.sequential_download),
         ("firstLastPiecePrio", options.first_last_piece_priority),
+        ("useDownloadPath", options.download_path.is_some()),
+        ("skip_checking", options.skip_checking), // up to 5.2
+        ("seedMode", options.skip_checking),      // from 5.3
+        ("addToTopOfQueue", options.queue_first),
     ];
     fields.extend(
         flags
@@ -127,6 +153,19 @@ fn option_fields(options: &AddOptions) -> Vec<(&'static str, String)> {
             .iter()
             .filter_map(|(name, limit)| Some((*name, (*limit)?.to_string()))),
     );
+    fields.extend(options.auto_manage.map(|on| ("autoTMM", on.to_string())));
+    fields.extend(options.share_limits.iter().flat_map(share_fields));
+    let layout = options.content_layout.map(|layout| match layout {
+        ContentLayout::Original => "Original",
+        ContentLayout::Subfolder => "Subfolder",
+        ContentLayout::NoSubfolder => "NoSubfolder",
+    });
+    fields.extend(layout.map(|word| ("contentLayout", word.to_owned())));
+    let stop = options.stop_when.map(|when| match when {
+        StopWhen::MetadataReceived => "MetadataReceived",
+        StopWhen::FilesChecked => "FilesChecked",
+    });
+    fields.extend(stop.map(|word| ("stopCondition", word.to_owned())));
     fields
 }
 
@@ -165,6 +204,16 @@ mod tests {
             first_last_piece_priority: true,
             upload_limit: Some(1),
             download_limit: Some(0),
+            download_path: Some("/i".into()),
+            auto_manage: Some(false),
+            share_limits: Some(engine_model::ShareLimits {
+                ratio: engine_model::Limit::At(1.5),
+                ..Default::default()
+            }),
+            skip_checking: true,
+            content_layout: Some(ContentLayout::NoSubfolder),
+            queue_first: true,
+            stop_when: Some(StopWhen::FilesChecked),
         };
         let fields = option_fields(&all);
         let fields: Vec<_> = fields
@@ -173,8 +222,10 @@ mod tests {
             .collect();
         assert_eq!(
             fields.join(" "),
-            "savepath=/d category=tv rename=n tags=a,b paused=true stopped=true sequentialDownload=true \
-             firstLastPiecePrio=true upLimit=1 dlLimit=0"
+            "savepath=/d category=tv rename=n downloadPath=/i tags=a,b paused=true stopped=true \
+             sequentialDownload=true firstLastPiecePrio=true useDownloadPath=true skip_checking=true seedMode=true \
+             addToTopOfQueue=true upLimit=1 dlLimit=0 autoTMM=false ratioLimit=1.5 seedingTimeLimit=-2 \
+             inactiveSeedingTimeLimit=-2 shareLimitAction=Default contentLayout=NoSubfolder stopCondition=FilesChecked"
         );
     }
 }

@@ -1,20 +1,31 @@
 //! Commands of users to torrents. Calls that take several hashes ignore unknown ones in silence, so the hashes are looked up
 //! first; calls that take one hash answer 404 for an unknown one.
 
-use crate::details::{files, trackers};
-use crate::encode::percent;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
 use crate::error::{Error, Subject, checked, excerpt, is_transport};
 use crate::http::{Answer, Clock, Http};
-use crate::link::{Call, Link};
+use crate::link::Call;
 use crate::model::Outcome;
-use crate::row::Id;
+use crate::row::{Id, Row, minutes_text, ratio_text, word_of};
 use crate::session::{BATCH, Session, joined};
-use engine_model::Command;
+use crate::single::{
+    add_tracker, post, remove_tracker, rename_file, rename_folder, replace_tracker, set_file_priority,
+};
+use engine_model::{Command, Health, Limit, QueueMove, ShareAction, ShareLimits};
 
-/// First version of the Web API in which `resume` and `pause` are called `start` and `stop`.
-const NEW_VERBS: (u32, u32, u32) = (2, 11, 0);
+/// Version of the Web API.
+pub(crate) type ApiVersion = (u32, u32, u32);
+
+/// First version in which `resume` and `pause` are called `start` and `stop`.
+const NEW_VERBS: ApiVersion = (2, 11, 0);
+/// First version with a limit of the time in which nobody takes anything.
+const INACTIVE_LIMIT: ApiVersion = (2, 9, 2);
+/// First version in which each torrent has an action at its limits of sharing.
+const SHARE_ACTION: ApiVersion = (2, 12, 0);
 /// Pauses before each look whether something took effect; 2 s in all.
-const LOOKS_MS: [u32; 6] = [0, 100, 200, 300, 600, 800];
+pub(crate) const LOOKS_MS: [u32; 6] = [0, 100, 200, 300, 600, 800];
 
 impl<H: Http, C: Clock> Session<H, C> {
     /// Does `command` to every hash. An error says that nothing was tried.
@@ -50,36 +61,80 @@ impl<H: Http, C: Clock> Session<H, C> {
         }
         let found = self.look_up(&asked)?;
         let verb = self.verb(command)?;
-        let known: Vec<Id> = asked.into_iter().filter(|id| found.contains_key(id)).collect();
-        let mut failed: Vec<(Id, Error)> = Vec::new();
-        for batch in known.chunks(BATCH) {
-            if let Err(error) = self.run_batch(batch, verb.as_ref()) {
-                failed.extend(batch.iter().map(|id| (*id, error.clone())));
-            } else if matches!(command, Command::Remove(_)) {
-                failed.extend(self.still_there(batch));
+        let mut failed: HashMap<Id, Error> = HashMap::new();
+        let mut chosen: Vec<Id> = Vec::new();
+        for id in asked {
+            match found.get(&id).map(|row| is_due(row, command)) {
+                Some(Ok(true)) => chosen.push(id),
+                Some(Err(error)) => drop(failed.insert(id, error)),
+                Some(Ok(false)) | None => {}
             }
         }
-        let of = |id: Id| match failed.iter().find(|(failed, _)| *failed == id) {
-            Some((_, error)) => Some(error.clone()),
+        // A queue keeps their order among each other only where all are named at once.
+        let size = if matches!(command, Command::Queue(_)) {
+            chosen.len().max(1)
+        } else {
+            BATCH
+        };
+        for batch in chosen.chunks(size) {
+            let done = match verb.as_ref() {
+                Some(verb) => self.run_batch(batch, verb),
+                None => Ok(()),
+            };
+            match done {
+                Err(error) => failed.extend(batch.iter().map(|id| (*id, error.clone()))),
+                Ok(()) => failed.extend(self.undone(batch, command)),
+            }
+        }
+        let error_about = |id: Id| match failed.get(&id) {
+            Some(error) => Some(error.clone()),
             None if found.contains_key(&id) => None,
             None => Some(Error::NotFound(Subject::Torrent)),
         };
         Ok(ids
             .iter()
-            .map(|id| id.map_or(Some(Error::NotFound(Subject::Torrent)), of))
+            .map(|id| id.map_or(Some(Error::NotFound(Subject::Torrent)), error_about))
             .collect())
     }
 
-    fn run_batch(&mut self, batch: &[Id], verb: Option<&Verb>) -> Result<(), Error> {
-        let Some(verb) = verb else { return Ok(()) };
+    /// Torrents of a batch whose command the client took and did not carry out, each with its error.
+    fn undone(&mut self, batch: &[Id], command: &Command) -> Vec<(Id, Error)> {
+        match command {
+            Command::Remove(_) => self.still_there(batch),
+            Command::Sequential(_) | Command::FirstLastPiece(_) => self.not_toggled(batch, command),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The client has only a switch, which another program may have thrown at the same moment; and it shows it a while later.
+    fn not_toggled(&mut self, batch: &[Id], command: &Command) -> Vec<(Id, Error)> {
+        let mut left = batch.to_vec();
+        for pause in LOOKS_MS {
+            self.link.clock.sleep_ms(pause);
+            match self.ask_for(&left) {
+                Ok(found) => left.retain(|id| {
+                    found
+                        .get(id)
+                        .is_some_and(|row| matches!(is_due(row, command), Ok(true)))
+                }),
+                Err(error) => return left.into_iter().map(|id| (id, error.clone())).collect(),
+            }
+            if left.is_empty() {
+                break;
+            }
+        }
+        let why = "the client took the command but shows the torrent as it was";
+        left.into_iter()
+            .map(|id| (id, Error::Rejected(why.into())))
+            .collect()
+    }
+
+    fn run_batch(&mut self, batch: &[Id], verb: &Verb) -> Result<(), Error> {
         let natives: Vec<Id> = batch.iter().map(|id| self.native(*id)).collect();
         let hashes = joined(&natives);
-        let mut fields = vec![("hashes", hashes.as_str())];
-        fields.extend(
-            verb.argument
-                .as_ref()
-                .map(|(name, value)| (*name, value.as_str())),
-        );
+        let mut fields = vec![(verb.hashes, hashes.as_str())];
+        let arguments = verb.arguments.iter();
+        fields.extend(arguments.map(|(name, value)| (*name, value.as_str())));
         let mut call = Call::post(verb.path, &fields);
         call.forbids = verb.forbids;
         let mut answer = self.link.exchange(&call)?;
@@ -97,7 +152,7 @@ impl<H: Http, C: Clock> Session<H, C> {
 
     /// Makes the category that the client does not have, and puts the torrents into it.
     fn in_new_category(&mut self, call: &Call, verb: &Verb) -> Result<(), Error> {
-        let name = verb.argument.as_ref().map_or("", |(_, name)| name.as_str());
+        let name = verb.arguments.first().map_or("", |(_, name)| name.as_str());
         let mut made = self
             .link
             .exchange(&Call::post("/torrents/createCategory", &[("category", name)]))?;
@@ -136,52 +191,59 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 
     fn verb(&mut self, command: &Command) -> Result<Option<Verb>, Error> {
-        let plain = |path| Verb {
-            path,
-            argument: None,
-            forbids: false,
-            on_conflict: Conflict::Fails,
-        };
-        let with = |path, name, value: String| Verb {
-            argument: Some((name, value)),
-            ..plain(path)
-        };
+        let plain = Verb::new;
         Ok(Some(match command {
             Command::Start | Command::Resume if self.has_new_verbs()? => plain("/torrents/start"),
             Command::Start | Command::Resume => plain("/torrents/resume"),
             Command::Stop | Command::Pause if self.has_new_verbs()? => plain("/torrents/stop"),
             Command::Stop | Command::Pause => plain("/torrents/pause"),
-            Command::ForceStart(on) => with("/torrents/setForceStart", "value", on.to_string()),
+            Command::ForceStart(on) => plain("/torrents/setForceStart").with("value", on.to_string()),
             Command::Recheck => plain("/torrents/recheck"),
-            Command::Remove(with_data) => with("/torrents/delete", "deleteFiles", with_data.to_string()),
-            Command::Move(to) => Verb {
-                forbids: true,
-                ..with("/torrents/setLocation", "location", to.clone())
+            Command::Reannounce => plain("/torrents/reannounce"),
+            Command::Remove(with_data) => {
+                plain("/torrents/delete").with("deleteFiles", with_data.to_string())
+            }
+            Command::Move(to) => plain("/torrents/setLocation")
+                .with("location", to.clone())
+                .that_forbids(),
+            Command::DownloadPath(path) => Verb {
+                hashes: "id",
+                ..plain("/torrents/setDownloadPath")
+                    .with("path", path.clone().unwrap_or_default())
+                    .that_forbids()
             },
+            Command::AutoManage(on) => plain("/torrents/setAutoManagement").with("enable", on.to_string()),
             // With queueing off the client has no order to change, and says 409.
-            Command::TorrentPriority(3) => Verb {
-                on_conflict: Conflict::Ignored,
-                ..plain("/torrents/topPrio")
-            },
-            Command::TorrentPriority(0 | 1) => Verb {
-                on_conflict: Conflict::Ignored,
-                ..plain("/torrents/bottomPrio")
-            },
+            Command::TorrentPriority(3) => plain("/torrents/topPrio").on_conflict(Conflict::Ignored),
+            Command::TorrentPriority(0 | 1) => plain("/torrents/bottomPrio").on_conflict(Conflict::Ignored),
             Command::TorrentPriority(2) => return Ok(None),
             Command::TorrentPriority(_) => return Err(Error::Rejected("a priority is 0, 1, 2 or 3".into())),
-            Command::UploadLimit(limit) => with("/torrents/setUploadLimit", "limit", limit.to_string()),
-            Command::DownloadLimit(limit) => with("/torrents/setDownloadLimit", "limit", limit.to_string()),
-            Command::SetLabel(label) => Verb {
-                on_conflict: Conflict::NoCategory,
-                ..with("/torrents/setCategory", "category", label.clone())
+            Command::Queue(QueueMove::Top) => plain("/torrents/topPrio"),
+            Command::Queue(QueueMove::Up) => plain("/torrents/increasePrio"),
+            Command::Queue(QueueMove::Down) => plain("/torrents/decreasePrio"),
+            Command::Queue(QueueMove::Bottom) => plain("/torrents/bottomPrio"),
+            Command::Sequential(_) => plain("/torrents/toggleSequentialDownload"),
+            Command::FirstLastPiece(_) => plain("/torrents/toggleFirstLastPiecePrio"),
+            Command::SuperSeeding(on) => plain("/torrents/setSuperSeeding").with("value", on.to_string()),
+            Command::UploadLimit(limit) => plain("/torrents/setUploadLimit").with("limit", limit.to_string()),
+            Command::DownloadLimit(limit) => {
+                plain("/torrents/setDownloadLimit").with("limit", limit.to_string())
+            }
+            Command::ShareLimits(limits) => self.share_verb(limits)?,
+            Command::BanPeers(peers) => match peer_list(peers)? {
+                Some(peers) => plain("/transfer/banPeers").with("peers", peers),
+                None => return Ok(None),
             },
+            Command::SetLabel(label) => plain("/torrents/setCategory")
+                .with("category", label.clone())
+                .on_conflict(Conflict::NoCategory),
             Command::AddTags(tags) => match tag_list(tags)? {
-                Some(tags) => with("/torrents/addTags", "tags", tags),
+                Some(tags) => plain("/torrents/addTags").with("tags", tags),
                 None => return Ok(None),
             },
             // Without a tag to name, the client would take all of them away.
             Command::RemoveTags(tags) => match tag_list(tags)? {
-                Some(tags) => with("/torrents/removeTags", "tags", tags),
+                Some(tags) => plain("/torrents/removeTags").with("tags", tags),
                 None => return Ok(None),
             },
             Command::Detach | Command::Attach(_) => {
@@ -189,10 +251,49 @@ impl<H: Http, C: Clock> Session<H, C> {
             }
             Command::Rename(_)
             | Command::RenameFile { .. }
+            | Command::RenameFolder { .. }
             | Command::FilePriority { .. }
             | Command::AddTracker(_)
-            | Command::RemoveTracker(_) => return Ok(None),
+            | Command::RemoveTracker(_)
+            | Command::ReplaceTracker { .. } => return Ok(None),
         }))
+    }
+
+    fn share_verb(&mut self, limits: &ShareLimits) -> Result<Verb, Error> {
+        self.check_limits(limits)?;
+        let mut verb = Verb::new("/torrents/setShareLimits");
+        for (name, value) in share_fields(limits) {
+            verb = verb.with(name, value);
+        }
+        Ok(verb.with("shareLimitsMode", "Default".to_owned()))
+    }
+
+    /// Refuses limits of sharing that this version of the client would drop without a word.
+    pub(crate) fn check_limits(&mut self, limits: &ShareLimits) -> Result<(), Error> {
+        if limits.inactive_seconds != Limit::Inherit && self.api()? < INACTIVE_LIMIT {
+            return Err(Error::Unsupported(
+                "This version of qBittorrent has no limit of inactive seeding, 4.6 and later have".into(),
+            ));
+        }
+        if limits.action != ShareAction::Inherit && self.api()? < SHARE_ACTION {
+            return Err(Error::Unsupported(
+                "This version of qBittorrent has no action of a torrent's own at its limits, 5.2 and later have"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The client's version, and the capabilities that it lacks.
+    pub fn health(&mut self) -> Result<Health, Error> {
+        let version = self.version()?;
+        let api = self.api()?;
+        let lacks = [("inactive-limit", INACTIVE_LIMIT), ("share-action", SHARE_ACTION)];
+        let lacks = lacks.into_iter().filter(|(_, since)| api < *since);
+        Ok(Health {
+            version,
+            lacks: lacks.map(|(word, _)| word).collect(),
+        })
     }
 
     /// True when the client keeps track of changes itself. One that does not computes its whole list to find them.
@@ -201,27 +302,33 @@ impl<H: Http, C: Clock> Session<H, C> {
         self.has_new_verbs()
     }
 
+    pub(crate) fn has_new_verbs(&mut self) -> Result<bool, Error> {
+        Ok(self.api()? >= NEW_VERBS)
+    }
+
     /// Read once a session. A version that cannot be read is an old one.
-    fn has_new_verbs(&mut self) -> Result<bool, Error> {
-        if let Some(known) = self.new_verbs {
+    fn api(&mut self) -> Result<ApiVersion, Error> {
+        if let Some(known) = self.api {
             return Ok(known);
         }
-        let new = match self.link.text("/app/webapiVersion") {
-            Ok(text) => version(&text).is_some_and(|version| version >= NEW_VERBS),
+        let api = match self.link.text("/app/webapiVersion") {
+            Ok(text) => version(&text).unwrap_or_default(),
             Err(error) if is_transport(&error) => return Err(error),
-            Err(_) => false,
+            Err(_) => ApiVersion::default(),
         };
-        self.new_verbs = Some(new);
-        Ok(new)
+        self.api = Some(api);
+        Ok(api)
     }
 
     fn run_one(&mut self, hash: &str, command: &Command) -> Result<(), Error> {
         self.by_name(hash, |link, id| match command {
             Command::Rename(name) => post(link, "/torrents/rename", &[("hash", id), ("name", name)]),
             Command::RenameFile { index, name } => rename_file(link, id, *index, name),
-            Command::FilePriority { index, priority } => file_priority(link, id, *index, *priority),
+            Command::RenameFolder { old_path, new_path } => rename_folder(link, id, old_path, new_path),
+            Command::FilePriority { indexes, priority } => set_file_priority(link, id, indexes, *priority),
             Command::AddTracker(url) => add_tracker(link, id, url),
             Command::RemoveTracker(url) => remove_tracker(link, id, url),
+            Command::ReplaceTracker { old_url, new_url } => replace_tracker(link, id, old_url, new_url),
             _ => Err(Error::Unsupported(
                 "This command is for several torrents at once".into(),
             )),
@@ -234,17 +341,84 @@ fn takes_several(command: &Command) -> bool {
         command,
         Command::Rename(_)
             | Command::RenameFile { .. }
+            | Command::RenameFolder { .. }
             | Command::FilePriority { .. }
             | Command::AddTracker(_)
             | Command::RemoveTracker(_)
+            | Command::ReplaceTracker { .. }
     )
+}
+
+/// True when the command is still to be given for a torrent; an error when the client would take it and not carry it out.
+fn is_due(row: &Row, command: &Command) -> Result<bool, Error> {
+    match command {
+        Command::Sequential(on) => Ok(row.is_sequential() != *on),
+        Command::FirstLastPiece(on) => Ok(row.is_first_last_piece() != *on),
+        Command::DownloadPath(_) if row.is_auto_managed() => Err(Error::Rejected(
+            "the client chooses the paths of this torrent by its category; turn that off first".into(),
+        )),
+        _ => Ok(true),
+    }
+}
+
+/// Limits of sharing as fields of a form. A client takes those it knows.
+pub(crate) fn share_fields(limits: &ShareLimits) -> [(&'static str, String); 4] {
+    [
+        ("ratioLimit", ratio_text(limits.ratio)),
+        ("seedingTimeLimit", minutes_text(limits.seeding_seconds)),
+        ("inactiveSeedingTimeLimit", minutes_text(limits.inactive_seconds)),
+        ("shareLimitAction", word_of(limits.action).to_owned()),
+    ]
+}
+
+/// Peers as the client takes several; `None` when there is none to name.
+fn peer_list(peers: &[String]) -> Result<Option<String>, Error> {
+    for peer in peers {
+        peer.parse::<SocketAddr>().map_err(|_| {
+            Error::Rejected(format!(
+                "`{peer}` is no peer: give its address and port, an IPv6 address in brackets"
+            ))
+        })?;
+    }
+    Ok((!peers.is_empty()).then(|| peers.join("|")))
 }
 
 struct Verb {
     path: &'static str,
-    argument: Option<(&'static str, String)>,
+    /// Name of the field with the hashes.
+    hashes: &'static str,
+    arguments: Vec<(&'static str, String)>,
     forbids: bool,
     on_conflict: Conflict,
+}
+
+impl Verb {
+    fn new(path: &'static str) -> Self {
+        Self {
+            path,
+            hashes: "hashes",
+            arguments: Vec::new(),
+            forbids: false,
+            on_conflict: Conflict::Fails,
+        }
+    }
+
+    fn with(mut self, name: &'static str, value: String) -> Self {
+        self.arguments.push((name, value));
+        self
+    }
+
+    /// The client says 403 when it may not write where it is told to.
+    fn that_forbids(self) -> Self {
+        Self {
+            forbids: true,
+            ..self
+        }
+    }
+
+    fn on_conflict(self, on_conflict: Conflict) -> Self {
+        Self { on_conflict, ..self }
+    }
 }
 
 /// Meaning of a 409.
@@ -258,7 +432,7 @@ enum Conflict {
 }
 
 /// Tags as the client takes several; none when there is nothing to name.
-fn tag_list(tags: &[String]) -> Result<Option<String>, Error> {
+pub(crate) fn tag_list(tags: &[String]) -> Result<Option<String>, Error> {
     if tags.iter().any(|tag| tag.contains(',')) {
         return Err(Error::Rejected("a tag of this client holds no comma".into()));
     }
@@ -270,138 +444,12 @@ fn tag_list(tags: &[String]) -> Result<Option<String>, Error> {
     Ok((!named.is_empty()).then(|| named.join(",")))
 }
 
-fn post<H: Http, C: Clock>(link: &mut Link<H, C>, path: &str, fields: &[(&str, &str)]) -> Result<(), Error> {
-    link.call(&Call::post(path, fields)).map(|_| ())
-}
-
 /// `2.11.0`, of which the end may be missing.
 fn version(text: &str) -> Option<(u32, u32, u32)> {
     let mut parts = text.trim().splitn(3, '.').map(str::parse::<u32>);
     let major = parts.next()?.ok()?;
     let mut next = || parts.next().and_then(Result::ok).unwrap_or(0);
     Some((major, next(), next()))
-}
-
-fn rename_file<H: Http, C: Clock>(
-    link: &mut Link<H, C>,
-    id: &str,
-    index: u32,
-    name: &str,
-) -> Result<(), Error> {
-    let file = files(link, id)?
-        .into_iter()
-        .find(|file| file.index == index)
-        .ok_or(Error::NotFound(Subject::File))?;
-    let new_path = renamed(&file.path, name);
-    if new_path == file.path {
-        return Ok(()); // the client would call it a conflict
-    }
-    let fields = [
-        ("hash", id),
-        ("oldPath", file.path.as_str()),
-        ("newPath", new_path.as_str()),
-    ];
-    post(link, "/torrents/renameFile", &fields)?;
-    let done = |link: &mut Link<H, C>| {
-        Ok(files(link, id)?
-            .iter()
-            .any(|file| file.index == index && file.path == new_path))
-    };
-    if eventually(link, done)? {
-        Ok(())
-    } else {
-        Err(Error::Rejected("the client did not rename the file".into()))
-    }
-}
-
-/// Polls until `is_so` is true, for 2 s at most: the client answers before it has carried out a command.
-fn eventually<H: Http, C: Clock>(
-    link: &mut Link<H, C>,
-    mut is_so: impl FnMut(&mut Link<H, C>) -> Result<bool, Error>,
-) -> Result<bool, Error> {
-    for pause in LOOKS_MS {
-        link.clock.sleep_ms(pause);
-        if is_so(link)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// A bare name takes the place of the last segment; one with a `/` is a whole path.
-fn renamed(path: &str, name: &str) -> String {
-    match path.rsplit_once('/') {
-        Some((folder, _)) if !name.contains('/') => format!("{folder}/{name}"),
-        _ => name.to_owned(),
-    }
-}
-
-fn file_priority<H: Http, C: Clock>(
-    link: &mut Link<H, C>,
-    id: &str,
-    index: u32,
-    priority: u8,
-) -> Result<(), Error> {
-    let native = match priority {
-        0 => "0",
-        1 => "1",
-        2 => "6",
-        _ => return Err(Error::Rejected("a file's priority is 0, 1 or 2".into())),
-    };
-    let index = index.to_string();
-    let fields = [("hash", id), ("id", index.as_str()), ("priority", native)];
-    let mut answer = link.exchange(&Call::post("/torrents/filePrio", &fields))?;
-    if answer.status() != 409 {
-        return checked(answer).map(|_| ());
-    }
-    let text = excerpt(&mut answer);
-    let no_metadata = text.to_ascii_lowercase().contains("metadata");
-    Err(if no_metadata {
-        Error::Rejected(text)
-    } else {
-        Error::NotFound(Subject::File)
-    })
-}
-
-fn one_url(url: &str) -> Result<&str, Error> {
-    let several = url
-        .chars()
-        .any(|c| c.is_whitespace() || c.is_control() || c == '|');
-    if several || url.is_empty() {
-        Err(Error::Rejected("this is not one tracker URL".into()))
-    } else {
-        Ok(url)
-    }
-}
-
-/// Since 5.2 the client says nothing of a torrent it does not know, so its trackers are asked for: there it does.
-fn add_tracker<H: Http, C: Clock>(link: &mut Link<H, C>, id: &str, url: &str) -> Result<(), Error> {
-    let url = one_url(url)?;
-    trackers(link, id)?;
-    post(link, "/torrents/addTrackers", &[("hash", id), ("urls", url)])
-}
-
-/// Old clients compare the URL as it is, new ones decode it first, and those say nothing when they find none: so it is
-/// looked for before, sent both ways if need be, and looked for again.
-fn remove_tracker<H: Http, C: Clock>(link: &mut Link<H, C>, id: &str, url: &str) -> Result<(), Error> {
-    let url = one_url(url)?;
-    let is_gone = |link: &mut Link<H, C>| Ok(!trackers(link, id)?.iter().any(|tracker| tracker.url == url));
-    if is_gone(link)? {
-        return Err(Error::NotFound(Subject::Tracker));
-    }
-    let encoded = percent(url);
-    for form in [url, encoded.as_str()] {
-        let fields = [("hash", id), ("urls", form)];
-        let answer = link.exchange(&Call::post("/torrents/removeTrackers", &fields))?;
-        // 409: none of the URLs was found.
-        if answer.status() != 409 {
-            checked(answer)?;
-        }
-        if eventually(link, is_gone)? {
-            return Ok(());
-        }
-    }
-    Err(Error::Rejected("the client keeps this tracker".into()))
 }
 
 #[cfg(test)]
@@ -429,13 +477,6 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files() {
-        assert_eq!(renamed("a/b/c.bin", "d.bin"), "a/b/d.bin");
-        assert_eq!(renamed("c.bin", "d.bin"), "d.bin");
-        assert_eq!(renamed("a/c.bin", "x/y/d.bin"), "x/y/d.bin");
-    }
-
-    #[test]
     fn tags_are_one_list() {
         let list = |tags: &[&str]| tag_list(&tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>());
         assert_eq!(list(&["a", " b c ", "", " "]), Ok(Some("a,b c".to_owned())));
@@ -445,9 +486,16 @@ mod tests {
     }
 
     #[test]
-    fn one_tracker_at_a_time() {
-        for url in ["", "udp://a\nudp://b", "udp://a|udp://b", "udp://a udp://b"] {
-            assert!(one_url(url).is_err(), "{url}");
+    fn peers_are_addresses_with_ports() {
+        let list =
+            |peers: &[&str]| peer_list(&peers.iter().map(|peer| (*peer).to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            list(&["192.0.2.1:6881", "[2001:db8::1]:1"]),
+            Ok(Some("192.0.2.1:6881|[2001:db8::1]:1".to_owned()))
+        );
+        assert_eq!(list(&[]), Ok(None));
+        for bad in ["192.0.2.1", "example.org:1", "192.0.2.1:6881|192.0.2.2:1", ""] {
+            assert!(matches!(list(&[bad]), Err(Error::Rejected(_))), "{bad}");
         }
     }
 }

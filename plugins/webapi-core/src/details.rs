@@ -20,6 +20,7 @@ struct FileItem {
     size: Num,
     progress: Num,
     priority: Num,
+    availability: Num,
 }
 
 #[derive(Default, Deserialize)]
@@ -111,6 +112,9 @@ impl FileItem {
             size: self.size.unsigned(),
             progress: self.progress.fraction(),
             priority: self.priority.unsigned().min(2) as u8, // 6 and 7 are both "high"
+            availability: Some(self.availability)
+                .filter(|copies| !copies.is_absent() && copies.float() >= 0.0)
+                .map(Num::float),
         }
     }
 }
@@ -180,7 +184,8 @@ mod tests {
                 path: "a/b.bin".into(),
                 size: 10,
                 progress: 0.25,
-                priority: 0
+                priority: 0,
+                availability: None,
             }
         );
         assert_eq!((files[1].index, files[1].priority), (1, 1));

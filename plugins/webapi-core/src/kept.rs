@@ -11,8 +11,8 @@ use crate::pieces::{Place, Sink};
 use crate::quiet::is_worked_on;
 use crate::row::{Id, Merge, Row, Shared};
 use crate::standings::Heard;
-use crate::values::{Num, Text};
-use engine_model::{GlobalStats, State, Transfer};
+use crate::values::{Flag, Num, Text};
+use engine_model::{GlobalStats, RateMode, State, Transfer};
 
 /// Fields of `server_state`; every answer may name any part of it.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -25,6 +25,7 @@ pub(crate) struct ServerState {
     alltime_dl: Num,
     alltime_ul: Num,
     free_space_on_disk: Num,
+    use_alt_speed_limits: Flag,
 }
 
 impl ServerState {
@@ -45,6 +46,9 @@ impl ServerState {
         take(|s| &mut s.alltime_dl);
         take(|s| &mut s.alltime_ul);
         take(|s| &mut s.free_space_on_disk);
+        if news.use_alt_speed_limits.0.is_some() {
+            self.use_alt_speed_limits = news.use_alt_speed_limits;
+        }
         Ok(())
     }
 
@@ -84,6 +88,14 @@ impl Kept {
             total_uploaded: u64::try_from(self.uploaded).unwrap_or(u64::MAX),
             torrent_count: u32::try_from(self.rows.len()).unwrap_or(u32::MAX),
             active_count: self.active,
+            rate_mode: self.server.use_alt_speed_limits.0.map(|alternative| {
+                if alternative {
+                    RateMode::Alternative
+                } else {
+                    RateMode::Normal
+                }
+            }),
+            free_disk_bytes: self.server.free_disk_bytes(),
         }
     }
 
@@ -111,6 +123,17 @@ impl Kept {
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = Id> {
         self.rows.keys().copied()
+    }
+
+    /// Names by which the client lists these torrents; those that are not listed keep the name given.
+    pub(crate) fn natives(&self, hashes: &[Id]) -> Vec<Id> {
+        let (mut known, strange): (Vec<Id>, Vec<Id>) = hashes.iter().copied().partition(|id| self.has(*id));
+        if !strange.is_empty() {
+            let hybrids = self.rows.values().filter(|row| strange.contains(&row.hash()));
+            known.extend(hybrids.map(|row| row.id));
+            known.extend(strange);
+        }
+        known
     }
 
     /// Each torrent's category, empty for none.

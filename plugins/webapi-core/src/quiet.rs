@@ -1,12 +1,16 @@
-//! Poll while nobody looks, for clients that compute their whole list again to tell that nothing changed.
+//! Sparing polls, for clients that compute their whole list again to tell that nothing changed.
 //!
 //! A 4.x client renders every torrent for each `sync/maindata`, and for each row of `torrents/info`; at 5,000 torrents that
-//! is a third of a second of its time. But choosing the rows is cheap, and so is its log. So a quiet poll asks for
+//! is a third of a second of its time, and more where tags are many. But choosing the rows is cheap, and so is its log. So while nobody
+//! looks, and between the whole reads while somebody does, a poll asks for
+//! * the torrents that the host wants to see as they are now;
 //! * the active torrents, and those that were busy at the poll before, every time;
 //! * the lines of the log since the last one seen: torrents that come, go, start, stop or move leave one. After a new line
 //!   the whole list is read, though not more often than every 8 s;
 //! * every 8 s, the torrents that are checked, and for each category those that we know in another one: mostly none;
 //! * some of all others, in turn: what no filter and no line tells (a new name) shows only so.
+//!
+//! While somebody looks the whole list is read too, every [`WHOLE_EVERY_MS`], and at once when somebody comes to look.
 //!
 //! A client that tells differences by itself (5.x) is asked for them as ever: that costs it nothing.
 //! Bounds: 100 torrents of the turn in a poll, 50,000 hashes of the comparison of categories in a poll, 64 MiB an answer.
@@ -23,11 +27,13 @@ use crate::pieces::{Pieces, Place, Sink};
 use crate::row::Id;
 use crate::session::{Session, joined, read_pieces};
 use crate::values::Num;
-use engine_model::State;
+use engine_model::{Attention, State};
 
 /// Shortest time between two full reads after new log lines, and between two comparisons, in milliseconds: with ticks 2 s
 /// apart, a change is told within 10 s.
 const EVERY_MS: u64 = 8_000;
+/// Age of the whole list while somebody looks, in milliseconds: with ticks 2 s apart it is read every 10 s.
+const WHOLE_EVERY_MS: u64 = 8_500;
 /// Torrents of the turn in one poll.
 const TURN: usize = 100;
 /// Hashes that one comparison of categories names; with more of them it takes several.
@@ -49,6 +55,8 @@ pub(crate) struct Quiet {
     busy: Option<Vec<Id>>,
     /// Torrents still to be asked about in this round.
     turn: Vec<Id>,
+    /// Nobody looked at the poll before.
+    unwatched: bool,
 }
 
 impl Quiet {
@@ -57,6 +65,15 @@ impl Quiet {
         self.read_ms = Some(now);
         self.owed = false;
         self.busy = None;
+    }
+
+    /// True when the whole list is due for somebody who looks.
+    pub(crate) fn is_whole_due(&mut self, attention: Attention, now: u64) -> bool {
+        let unwatched = std::mem::replace(&mut self.unwatched, attention == Attention::Quiet);
+        let is_old = self
+            .read_ms
+            .is_none_or(|read| now.saturating_sub(read) >= WHOLE_EVERY_MS);
+        attention == Attention::Watched && (unwatched || is_old)
     }
 
     fn next_of_turn(&mut self, kept: &Kept) -> Vec<Id> {
@@ -114,7 +131,7 @@ impl Sink for Lines {
 
 impl<H: Http, C: Clock> Session<H, C> {
     /// Reads changes as far as that is cheap; `None` when the whole list is due.
-    pub(crate) fn read_quietly(&mut self) -> Result<Option<Merged>, Error> {
+    pub(crate) fn read_sparingly(&mut self, fresh: &[Id]) -> Result<Option<Merged>, Error> {
         let news = self.read_log()?;
         let now = self.link.clock.monotonic_ms();
         self.quiet.owed |= news;
@@ -122,10 +139,15 @@ impl<H: Http, C: Clock> Session<H, C> {
             return Ok(None);
         }
         let compares = is_due(self.quiet.compared_ms, now);
-        let categories = if compares { self.categories()? } else { Vec::new() };
+        let categories = if compares {
+            self.categories_to_compare()?
+        } else {
+            Vec::new()
+        };
         let others = compare(&self.kept, &categories);
         let mut asked = self.quiet.busy.take().unwrap_or_else(|| self.kept.busy());
         asked.extend(self.quiet.next_of_turn(&self.kept));
+        asked.extend(self.kept.natives(fresh));
 
         let mut merging = self.kept.answer();
         list(&mut self.link, &[("filter", "active")], &mut merging)?;
@@ -185,7 +207,7 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 
     /// The client's categories to compare now, and the empty one: as many as the bound allows, the rest next time.
-    fn categories(&mut self) -> Result<Vec<String>, Error> {
+    fn categories_to_compare(&mut self) -> Result<Vec<String>, Error> {
         let answer = self.link.call(&Call::get("/torrents/categories", &[], SMALL));
         let bytes = match answer {
             Ok(mut answer) => answer.read_to_end()?,

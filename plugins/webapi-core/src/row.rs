@@ -3,6 +3,8 @@
 //! Only what a user can see counts as a change: the client also reports seconds of activity and the like, which move in
 //! every answer and mean nothing here.
 
+mod choices;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
@@ -11,6 +13,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 
 use engine_model::{Standing, State, Torrent, host_of};
 
+use self::choices::Choices;
+pub(crate) use self::choices::{minutes_text, ratio_text, word_of};
 use crate::model;
 use crate::standings::{Heard, MOST};
 use crate::values::{Flag, Num, TextSeed};
@@ -87,15 +91,16 @@ pub(crate) struct Row {
     progress: f64,
     ratio: f64,
     size: u64,
+    has_metadata: Option<bool>,
     download_rate: u64,
     upload_rate: u64,
     eta: Option<u64>,
     added_at: Option<u64>,
     completed_at: Option<u64>,
     seeds_connected: u32,
-    seeds_total: u32,
+    seeds_total: Option<u32>,
     peers_connected: u32,
-    peers_total: u32,
+    peers_total: Option<u32>,
     /// None while the client does not tell: 4.x has no such field, and a magnet link no metadata.
     is_private: Option<bool>,
     /// URL of the tracker that works, or of the first.
@@ -119,6 +124,7 @@ pub(crate) struct Row {
     seconds_seeded: Option<u64>,
     last_activity: Option<u64>,
     availability: Option<f64>,
+    choices: Choices,
 }
 
 impl Row {
@@ -138,15 +144,16 @@ impl Row {
             progress: 0.0,
             ratio: 0.0,
             size: 0,
+            has_metadata: None,
             download_rate: 0,
             upload_rate: 0,
             eta: None,
             added_at: None,
             completed_at: None,
             seeds_connected: 0,
-            seeds_total: 0,
+            seeds_total: None,
             peers_connected: 0,
-            peers_total: 0,
+            peers_total: None,
             is_private: None,
             tracker: "".into(),
             names_tracker: false,
@@ -161,6 +168,7 @@ impl Row {
             seconds_seeded: None,
             last_activity: None,
             availability: None,
+            choices: Choices::default(),
         }
     }
 
@@ -178,6 +186,18 @@ impl Row {
         &self.label
     }
 
+    pub(crate) fn is_sequential(&self) -> bool {
+        self.choices.is_sequential()
+    }
+
+    pub(crate) fn is_first_last_piece(&self) -> bool {
+        self.choices.is_first_last_piece()
+    }
+
+    pub(crate) fn is_auto_managed(&self) -> bool {
+        self.choices.is_auto_managed()
+    }
+
     /// Download and upload.
     pub(crate) fn rates(&self) -> (u64, u64) {
         (self.download_rate, self.upload_rate)
@@ -189,12 +209,12 @@ impl Row {
         } else {
             &*self.content_path
         };
-        Torrent {
+        let mut torrent = Torrent {
             hash: self.hash().to_string(),
             name: self.name.to_string(),
             state: self.shown_state(),
             progress: self.progress,
-            size: self.size,
+            size: (self.has_metadata != Some(false)).then_some(self.size),
             downloaded: self.downloaded,
             uploaded: self.uploaded,
             ratio: self.ratio,
@@ -210,6 +230,8 @@ impl Row {
             tags: self.tags().map(str::to_owned).collect(),
             save_path: self.save_path.to_string(),
             content_path: content.to_owned(),
+            has_metadata: self.has_metadata,
+            trackers_count: Some(u32::try_from(self.trackers_count).unwrap_or(u32::MAX)),
             is_private: self.is_private,
             message: None, // the client has none for a torrent
             added_at: self.added_at,
@@ -221,7 +243,10 @@ impl Row {
             seconds_seeded: self.seconds_seeded,
             last_activity: self.last_activity,
             availability: self.availability,
-        }
+            ..Torrent::default()
+        };
+        self.choices.put_into(&mut torrent);
+        torrent
     }
 }
 
@@ -330,7 +355,7 @@ impl<'de> Visitor<'de> for Merge<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
         let Merge { row, shared } = self;
         let mut changed = false;
-        while let Some(field) = map.next_key_seed(TextSeed(Field::of))? {
+        while let Some(field) = map.next_key_seed(TextSeed(Field::from_name))? {
             let field = field.ok_or_else(|| A::Error::custom("a name is not a text"))?;
             changed |= row.take(field, shared, &mut map)?;
         }
@@ -341,18 +366,24 @@ impl<'de> Visitor<'de> for Merge<'_> {
 #[derive(Clone, Copy)]
 enum Field {
     AddedOn,
+    AutoManaged,
     Availability,
     Category,
     CompletionOn,
     ContentPath,
+    DownloadLimit,
+    DownloadPath,
     DownloadRate,
     Downloaded,
     Eta,
+    FirstLastPiece,
+    ForceStart,
     HasMetadata,
     HasOtherError,
     HasTrackerError,
     HasTrackerWarning,
     Hash,
+    InactiveTimeLimit,
     LastActivity,
     Magnet,
     Name,
@@ -362,14 +393,22 @@ enum Field {
     NumSeeds,
     Private,
     Progress,
+    Queue,
     Ratio,
+    RatioLimit,
     SavePath,
     SecondsSeeded,
+    SeedingTimeLimit,
+    Sequential,
+    ShareAction,
     Size,
     State,
+    SuperSeeding,
     Tags,
+    TotalSize,
     Tracker,
     TrackersCount,
+    UploadLimit,
     UploadRate,
     Uploaded,
     V1,
@@ -377,21 +416,27 @@ enum Field {
 }
 
 impl Field {
-    fn of(name: &str) -> Field {
+    fn from_name(name: &str) -> Field {
         match name {
             "added_on" => Field::AddedOn,
+            "auto_tmm" => Field::AutoManaged,
             "availability" => Field::Availability,
             "category" => Field::Category,
             "completion_on" => Field::CompletionOn,
             "content_path" => Field::ContentPath,
+            "dl_limit" => Field::DownloadLimit,
             "dlspeed" => Field::DownloadRate,
+            "download_path" => Field::DownloadPath,
             "downloaded" => Field::Downloaded,
             "eta" => Field::Eta,
+            "f_l_piece_prio" => Field::FirstLastPiece,
+            "force_start" => Field::ForceStart,
             "has_metadata" => Field::HasMetadata,
             "has_other_announce_error" => Field::HasOtherError,
             "has_tracker_error" => Field::HasTrackerError,
             "has_tracker_warning" => Field::HasTrackerWarning,
             "hash" => Field::Hash,
+            "inactive_seeding_time_limit" => Field::InactiveTimeLimit,
             "last_activity" => Field::LastActivity,
             "magnet_uri" => Field::Magnet,
             "name" => Field::Name,
@@ -399,16 +444,24 @@ impl Field {
             "num_incomplete" => Field::NumIncomplete,
             "num_leechs" => Field::NumLeechs,
             "num_seeds" => Field::NumSeeds,
+            "priority" => Field::Queue,
             "private" => Field::Private,
             "progress" => Field::Progress,
             "ratio" => Field::Ratio,
+            "ratio_limit" => Field::RatioLimit,
             "save_path" => Field::SavePath,
             "seeding_time" => Field::SecondsSeeded,
+            "seeding_time_limit" => Field::SeedingTimeLimit,
+            "seq_dl" => Field::Sequential,
+            "share_limit_action" => Field::ShareAction,
             "size" => Field::Size,
             "state" => Field::State,
+            "super_seeding" => Field::SuperSeeding,
             "tags" => Field::Tags,
+            "total_size" => Field::TotalSize,
             "tracker" => Field::Tracker,
             "trackers_count" => Field::TrackersCount,
+            "up_limit" => Field::UploadLimit,
             "upspeed" => Field::UploadRate,
             "uploaded" => Field::Uploaded,
             "infohash_v1" => Field::V1,
@@ -459,8 +512,22 @@ impl Row {
                 Ok(news)
             }
             Field::HasMetadata => {
-                self.is_late |= map.next_value::<Flag>()?.0.is_some();
-                Ok(false)
+                let flag = map.next_value::<Flag>()?.0;
+                self.is_late |= flag.is_some();
+                Ok(flag.is_some_and(|flag| put(&mut self.has_metadata, Some(flag))))
+            }
+            Field::DownloadPath => share(&mut self.choices.download_path, shared, map),
+            Field::ShareAction => {
+                let word = map.next_value_seed(TextSeed(choices::action_of))?;
+                Ok(self.choices.take_action(word.flatten()))
+            }
+            Field::Sequential
+            | Field::FirstLastPiece
+            | Field::SuperSeeding
+            | Field::ForceStart
+            | Field::AutoManaged => {
+                let flag = map.next_value::<Flag>()?;
+                Ok(self.choices.take_flag(field, flag))
             }
             Field::HasOtherError => self.take_complaint(1, map),
             Field::HasTrackerError => self.take_complaint(2, map),
@@ -533,7 +600,7 @@ impl Row {
             Field::NumSeeds => put(&mut self.seeds_connected, n.small()),
             // Moved by what a tracker answered.
             Field::NumComplete => {
-                let news = put(&mut self.seeds_total, n.small());
+                let news = put(&mut self.seeds_total, n.non_negative().map(|_| n.small()));
                 self.is_stirred |= news;
                 news
             }
@@ -543,7 +610,15 @@ impl Row {
                 before != self.standing()
             }
             Field::NumLeechs => put(&mut self.peers_connected, n.small()),
-            Field::NumIncomplete => put(&mut self.peers_total, n.small()),
+            Field::NumIncomplete => put(&mut self.peers_total, n.non_negative().map(|_| n.small())),
+            // An old client does not tell whether it has metadata; without, it has no size.
+            Field::TotalSize => {
+                !self.is_late
+                    && put(
+                        &mut self.has_metadata,
+                        Some(n.non_negative().is_some_and(|size| size > 0)),
+                    )
+            }
             Field::AddedOn => put(&mut self.added_at, instant(n)),
             Field::CompletionOn => put(&mut self.completed_at, instant(n)),
             // These two move with the clock while a torrent is at work, which alone is no news.
@@ -558,7 +633,7 @@ impl Row {
             // -1 where nothing is connected.
             Field::Availability => self.take_availability(Some(n.float()).filter(|copies| *copies >= 0.0)),
             // `take` reads the values of the others itself.
-            _ => false,
+            choice => self.choices.take_number(choice, n),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::commands::ApiVersion;
 use crate::config::Config;
 use crate::error::{Error, garbled};
 use crate::http::{Answer, Clock, Http};
@@ -34,7 +35,7 @@ pub struct Session<H, C> {
     /// Torrents the client lists under another hash than the one everybody else uses: the hybrids.
     aliases: HashMap<Id, Id>,
     scanned_ms: Option<u64>,
-    pub(crate) new_verbs: Option<bool>,
+    pub(crate) api: Option<ApiVersion>,
 }
 
 impl<H: Http, C: Clock> Session<H, C> {
@@ -49,7 +50,7 @@ impl<H: Http, C: Clock> Session<H, C> {
             given: None,
             aliases: HashMap::new(),
             scanned_ms: None,
-            new_verbs: None,
+            api: None,
         }
     }
 
@@ -65,13 +66,18 @@ impl<H: Http, C: Clock> Session<H, C> {
         Ok(version.to_owned())
     }
 
-    /// Changes since the delta with that cursor. One small request when nothing changed.
-    pub fn poll(&mut self, cursor: Option<u64>, attention: Attention) -> Result<Delta, Error> {
+    /// Changes since the delta with that cursor, those of the torrents in `fresh` in any case. One small request when nothing changed.
+    pub fn poll(
+        &mut self,
+        cursor: Option<u64>,
+        attention: Attention,
+        fresh: &[String],
+    ) -> Result<Delta, Error> {
         let known = cursor.is_some() && cursor == self.given;
         // Whatever goes wrong from here on, what was merged meanwhile would be missing in a delta.
         let before = self.given.take();
-        let quiet = known && attention == Attention::Quiet;
-        let mut merged = self.read(quiet).inspect_err(|_| self.rid = 0)?;
+        let spared = if known { Some((attention, fresh)) } else { None };
+        let mut merged = self.read(spared).inspect_err(|_| self.rid = 0)?;
         for id in merged.due() {
             self.turn.put(id);
         }
@@ -90,12 +96,18 @@ impl<H: Http, C: Clock> Session<H, C> {
         Ok(delta)
     }
 
-    fn read(&mut self, quiet: bool) -> Result<Merged, Error> {
-        if quiet
+    /// Reads as little as may be where something is known already.
+    fn read(&mut self, spared: Option<(Attention, &[String])>) -> Result<Merged, Error> {
+        if let Some((attention, fresh)) = spared
             && !self.tells_differences()?
-            && let Some(merged) = self.read_quietly()?
         {
-            return Ok(merged);
+            let now = self.link.clock.monotonic_ms();
+            let fresh: Vec<Id> = fresh.iter().filter_map(|hash| Id::parse(hash)).collect();
+            if !self.quiet.is_whole_due(attention, now)
+                && let Some(merged) = self.read_sparingly(&fresh)?
+            {
+                return Ok(merged);
+            }
         }
         let merged = self.read_maindata()?;
         self.rid = merged.rid;

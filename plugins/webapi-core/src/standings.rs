@@ -46,7 +46,7 @@ fn first<'a>(place: &mut &'a str, text: &'a str) {
 }
 
 impl Heard {
-    fn of(items: &[TrackerItem]) -> Self {
+    fn from_items(items: &[TrackerItem]) -> Self {
         let mut tracked = Tracked::default();
         let (mut works, mut lost, mut fails) = ("", "", "");
         // What is no tracker stands in the same list, as `** [DHT] **`.
@@ -224,7 +224,7 @@ fn ask_many<H: Http, C: Clock>(link: &mut Link<H, C>, ids: &[Id]) -> Result<Opti
     if rows.iter().any(|row| row.trackers.is_none()) {
         return Ok(None);
     }
-    let heard = |row: Listed| Some((Id::parse(&row.hash.0)?, Heard::of(&row.trackers?)));
+    let heard = |row: Listed| Some((Id::parse(&row.hash.0)?, Heard::from_items(&row.trackers?)));
     Ok(Some(rows.into_iter().filter_map(heard).collect()))
 }
 
@@ -236,7 +236,7 @@ fn ask_one<H: Http, C: Clock>(link: &mut Link<H, C>, id: Id) -> Result<Heard, Er
         .read_to_end()?;
     let items: Vec<TrackerItem> =
         serde_json::from_slice(&body).map_err(|error| garbled("torrents/trackers", &error))?;
-    Ok(Heard::of(&items))
+    Ok(Heard::from_items(&items))
 }
 
 #[cfg(test)]
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     fn heard(json: &str) -> Heard {
-        Heard::of(&serde_json::from_str::<Vec<TrackerItem>>(json).expect("a list"))
+        Heard::from_items(&serde_json::from_str::<Vec<TrackerItem>>(json).expect("a list"))
     }
 
     fn tracked(working: u32, failing: u32, unheard: u32) -> Tracked {

@@ -1,4 +1,4 @@
-//! Session and all-time statistics, and the limits that hold for the whole client.
+//! Session and all-time statistics.
 
 use serde::Deserialize;
 
@@ -8,21 +8,16 @@ use crate::kept::ServerState;
 use crate::link::{Call, LARGE, SMALL, no_such_call};
 use crate::pieces::{Pieces, Place, Sink};
 use crate::session::{Session, read_pieces};
-use crate::values::{Flag, Num};
-use engine_model::{RateLimits, SessionStats, Transfer};
+use crate::values::{Flag, Num, Text};
+use engine_model::{SessionStats, Transfer};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Preferences {
     listen_port: Num,
     dht: Flag,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct TransferInfo {
-    dl_rate_limit: Num,
-    up_rate_limit: Num,
+    queueing_enabled: Flag,
+    save_path: Text,
 }
 
 /// Takes `server_state` and lets the list go by.
@@ -52,6 +47,8 @@ impl<H: Http, C: Clock> Session<H, C> {
             engine_version,
             listen_port: port.filter(|port| *port != 0), // 0 is "any"
             dht_enabled: preferences.dht.0.unwrap_or(false),
+            queueing: preferences.queueing_enabled.0,
+            default_save_path: preferences.save_path.non_empty(),
             free_disk_bytes: self.server_state()?.free_disk_bytes(),
         })
     }
@@ -69,30 +66,5 @@ impl<H: Http, C: Clock> Session<H, C> {
         let mut only = ServerOnly(ServerState::default());
         read_pieces(answer, Pieces::of_object(), &mut only)?;
         Ok(only.0)
-    }
-
-    pub fn rate_limits(&mut self) -> Result<RateLimits, Error> {
-        let call = Call::get("/transfer/info", &[], SMALL);
-        let body = self.link.call(&call).map_err(no_such_call)?.read_to_end()?;
-        let info: TransferInfo =
-            serde_json::from_slice(&body).map_err(|error| garbled("transfer/info", &error))?;
-        let limit = |n: Num| n.non_negative().filter(|limit| *limit > 0);
-        Ok(RateLimits {
-            download: limit(info.dl_rate_limit),
-            upload: limit(info.up_rate_limit),
-        })
-    }
-
-    pub fn set_rate_limits(&mut self, limits: RateLimits) -> Result<(), Error> {
-        for (path, limit) in [
-            ("/transfer/setDownloadLimit", limits.download),
-            ("/transfer/setUploadLimit", limits.upload),
-        ] {
-            let limit = limit.unwrap_or(0).to_string();
-            self.link
-                .call(&Call::post(path, &[("limit", &limit)]))
-                .map_err(no_such_call)?;
-        }
-        Ok(())
     }
 }

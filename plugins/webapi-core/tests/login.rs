@@ -118,20 +118,20 @@ fn a_session_that_never_holds_ends_in_an_error_and_a_pause() {
     });
     for _ in 0..50 {
         assert!(matches!(
-            client.session.poll(None, Attention::Watched),
+            client.session.poll(None, Attention::Watched, &[]),
             Err(Error::Auth(_))
         ));
     }
     assert_eq!(client.logins(), 2, "one, and one more after the first 403");
     client.clock.sleep_ms(30_000);
     assert!(matches!(
-        client.session.poll(None, Attention::Watched),
+        client.session.poll(None, Attention::Watched, &[]),
         Err(Error::Auth(_))
     ));
     assert_eq!(client.logins(), 4);
     client.clock.sleep_ms(30_000);
     assert!(matches!(
-        client.session.poll(None, Attention::Watched),
+        client.session.poll(None, Attention::Watched, &[]),
         Err(Error::Auth(_))
     ));
     assert_eq!(client.logins(), 4, "the pause has grown");
@@ -153,7 +153,7 @@ fn refused_credentials_are_not_tried_again_at_once() {
         // One hour of polls every 2 s, fewer logins than a client bears.
         for _ in 0..1800 {
             client.clock.sleep_ms(2000);
-            assert!(client.session.poll(None, Attention::Watched).is_err());
+            assert!(client.session.poll(None, Attention::Watched, &[]).is_err());
         }
         assert!(client.logins() <= 4, "{} logins in an hour", client.logins());
     }

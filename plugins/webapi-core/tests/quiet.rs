@@ -180,6 +180,8 @@ struct Host {
     session: Session<Wire, Ticks>,
     clock: Ticks,
     cursor: Option<u64>,
+    /// Torrents to be told as they are.
+    fresh: Vec<String>,
     known: BTreeMap<String, Torrent>,
 }
 
@@ -216,6 +218,7 @@ impl Host {
             session: Session::new(support::config("http://box:8080", "u", "p"), wire, clock.clone()),
             clock,
             cursor: None,
+            fresh: Vec::new(),
             known: BTreeMap::new(),
         }
     }
@@ -224,7 +227,10 @@ impl Host {
     fn poll(&mut self, attention: Attention) -> Delta {
         self.clock.0.set(self.clock.0.get() + 2000);
         self.world.borrow_mut().asked.clear();
-        let delta = self.session.poll(self.cursor, attention).expect("a list");
+        let delta = self
+            .session
+            .poll(self.cursor, attention, &self.fresh)
+            .expect("a list");
         if delta.full {
             self.known.clear();
         }
@@ -466,7 +472,7 @@ fn apply(world: &mut World, step: &Step) {
 }
 
 proptest! {
-    /// Quiet polls among others leave nothing wrong behind: whoever looks then sees the client's list.
+    /// Quiet polls among others leave nothing wrong behind: whoever looks sees the client's list, at the latest after ten seconds.
     #[test]
     fn deltas_add_up(steps in prop::collection::vec(step(), 1..80)) {
         let mut host = Host::new(4);
@@ -475,7 +481,9 @@ proptest! {
             match step {
                 Step::Quiet => drop(host.poll(Attention::Quiet)),
                 Step::Watched => {
-                    host.poll(Attention::Watched);
+                    for _ in 0..5 {
+                        host.poll(Attention::Watched);
+                    }
                     host.assert_known();
                 }
                 change => host.change(|world| apply(world, change)),
@@ -486,4 +494,54 @@ proptest! {
         host.poll(Attention::Watched);
         host.assert_known();
     }
+}
+
+/// At 5,000 torrents of a client that renders all of them for every answer.
+#[test]
+fn who_looks_costs_a_whole_list_every_ten_seconds() {
+    let mut host = Host::new(5000);
+    host.poll(Attention::Watched);
+    for _ in 0..10 {
+        host.poll(Attention::Watched); // the lines of the log so far are read
+    }
+    let (mut whole, mut rows) = (0, 0);
+    for _ in 0..30 {
+        host.poll(Attention::Watched);
+        for (path, count) in &host.world.borrow().asked {
+            whole += usize::from(path == "/sync/maindata");
+            rows += if path == "/torrents/info" { *count } else { 0 };
+        }
+    }
+    assert_eq!(whole, 6, "whole lists in a minute");
+    assert!(rows <= 3000, "{rows} rows rendered beside them");
+}
+
+#[test]
+fn a_torrent_before_somebodys_eyes_is_told_at_once_and_any_other_within_ten_seconds() {
+    let mut host = Host::new(5000);
+    host.poll(Attention::Watched);
+    host.poll(Attention::Watched);
+    host.fresh = vec![hash(17)];
+    host.change(|world| {
+        world.row(17).name = "seen".to_owned();
+        world.row(4000).name = "unseen".to_owned();
+    });
+    let delta = host.poll(Attention::Watched);
+    assert!(delta.changed.iter().any(|torrent| torrent.name == "seen"));
+    for _ in 0..5 {
+        host.poll(Attention::Watched);
+    }
+    host.assert_known();
+}
+
+#[test]
+fn a_fresh_torrent_that_the_client_no_longer_has_is_told_as_removed() {
+    let mut host = Host::new(300);
+    host.poll(Attention::Watched);
+    host.poll(Attention::Watched);
+    host.fresh = vec![hash(3), "f".repeat(40)];
+    host.change(|world| drop(world.rows.remove(&hash(3))));
+    let delta = host.poll(Attention::Watched);
+    assert_eq!(delta.removed, [hash(3)]);
+    host.assert_known();
 }

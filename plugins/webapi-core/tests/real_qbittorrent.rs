@@ -1,5 +1,5 @@
 //! Every operation against every generation of qbittorrent-nox, each verified by asking the client itself. With `QM_RECORD`
-//! set, what went over the wire with the oldest is written to `tests/recorded/`, which `recorded.rs` replays.
+//! set, what went over the wire is written to `tests/recorded/`, which `recorded.rs` replays.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use qm_generations::{Generation, Product, Program, each_generation};
 use serde_json::Value;
 use support::client::{Client, PASSWORD, USER};
 use support::exchange::Exchange;
-use support::scenarios::{Given, MAGNET, SCENARIOS};
+use support::scenarios::{Given, MAGNET, RECORDED_OF_EACH, SCENARIOS};
 use support::wire::Wire;
 use webapi_core::Delta;
 
@@ -40,7 +40,8 @@ fn every_operation_does_what_it_says(program: &Program) {
         session.close();
         verify(scenario.name, &client, &given);
         let is_oldest = program.generation() == Generation::oldest(Product::Qbittorrent);
-        if is_oldest && std::env::var_os("QM_RECORD").is_some() {
+        let is_recorded = is_oldest || RECORDED_OF_EACH.contains(&scenario.name);
+        if is_recorded && std::env::var_os("QM_RECORD").is_some() {
             write_record(scenario.name, &client, program.version(), &record.borrow());
         }
     }
@@ -163,11 +164,11 @@ fn a_restarted_client_is_logged_in_to_again_and_nothing_is_lost(program: &Progra
         &format!("urls=magnet%3A%3Fxt%3Durn%3Abtih%3A{MAGNET}&paused=true"),
     );
     client.wait_for("listed", |client| client.torrent(MAGNET).is_some());
-    let first = session.poll(None, Attention::Watched).expect("a list");
+    let first = session.poll(None, Attention::Watched, &[]).expect("a list");
     assert_eq!(hashes(&first.changed), [MAGNET]);
     client.restart();
     let after = session
-        .poll(Some(first.cursor), Attention::Watched)
+        .poll(Some(first.cursor), Attention::Watched, &[])
         .expect("a list");
     assert!(
         !after.full && after.removed.is_empty(),
@@ -175,7 +176,7 @@ fn a_restarted_client_is_logged_in_to_again_and_nothing_is_lost(program: &Progra
     );
     client.stop();
     assert!(matches!(
-        session.poll(Some(after.cursor), Attention::Watched),
+        session.poll(Some(after.cursor), Attention::Watched, &[]),
         Err(Error::Unreachable(_))
     ));
 }
@@ -190,10 +191,13 @@ fn quiet_polls_tell_what_others_do(program: &Program) {
         client.wait_for("listed", |client| client.torrent(hash).is_some());
     };
     add(MAGNET);
-    let mut cursor = session.poll(None, Attention::Watched).expect("a list").cursor;
+    let mut cursor = session
+        .poll(None, Attention::Watched, &[])
+        .expect("a list")
+        .cursor;
     let mut quietly = |what: &str, told: &dyn Fn(&Delta) -> bool| {
         let mut poll = || {
-            let delta = session.poll(Some(cursor), Attention::Quiet).expect("a list");
+            let delta = session.poll(Some(cursor), Attention::Quiet, &[]).expect("a list");
             cursor = delta.cursor;
             assert!(!delta.full);
             told(&delta)
@@ -255,7 +259,7 @@ fn a_wrong_password_does_not_get_the_address_banned(program: &Program) {
     let mut wrong = webapi_core::Session::new(config, Wire::real().0, support::StoppedClock);
     for _ in 0..20 {
         assert!(matches!(
-            wrong.poll(None, Attention::Watched),
+            wrong.poll(None, Attention::Watched, &[]),
             Err(Error::Auth(_))
         ));
         assert!(matches!(wrong.version(), Err(Error::Auth(_))));

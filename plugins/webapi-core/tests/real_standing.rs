@@ -45,7 +45,7 @@ fn one_tracker_that_works_is_enough(program: &Program) {
     let mut told = |hash: &str, standing: Option<Standing>| -> Torrent {
         let deadline = Instant::now() + Duration::from_mins(4);
         loop {
-            let delta = session.poll(cursor, Attention::Watched).expect("a list");
+            let delta = session.poll(cursor, Attention::Watched, &[]).expect("a list");
             cursor = Some(delta.cursor);
             known.extend(
                 delta

@@ -13,8 +13,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use support::client::{PASSWORD, USER};
 use support::exchange::Exchange;
-use support::scenarios::{Given, SCENARIOS};
+use support::scenarios::{Given, RECORDED_OF_EACH, SCENARIOS, Scenario};
 use support::wire::Wire;
+
+/// The version whose record is of every scenario.
+const OLDEST: &str = "4.5.2";
 
 #[test]
 fn requests_are_those_that_were_recorded() {
@@ -23,7 +26,7 @@ fn requests_are_those_that_were_recorded() {
     let versions: Vec<_> = versions
         .map(|version| version.expect("a record").path())
         .collect();
-    assert!(!versions.is_empty(), "there are records");
+    assert_eq!(versions.len(), 3, "a record a generation");
     for records in versions {
         let version = records
             .file_name()
@@ -31,7 +34,9 @@ fn requests_are_those_that_were_recorded() {
             .to_string_lossy()
             .into_owned();
         let given = Given::new("/home/client", &version);
-        for scenario in SCENARIOS {
+        let is_oldest = version == OLDEST;
+        let recorded = |scenario: &&Scenario| is_oldest || RECORDED_OF_EACH.contains(&scenario.name);
+        for scenario in SCENARIOS.iter().filter(recorded) {
             println!("{version} {}", scenario.name);
             let wire = Wire::recorded(record(&records, scenario.name), base_url);
             let mut session = support::session(wire, base_url, USER, PASSWORD);

@@ -13,7 +13,9 @@ mod support;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use engine_model::{AddOptions, AddRequest, Attention, Command, Error, RateLimits, Source, State, Subject};
+use engine_model::{
+    AddOptions, AddRequest, Attention, Command, Error, RateLimits, RateMode, Source, State, Subject,
+};
 use proptest::prelude::*;
 use support::TestSession;
 use support::http::Whole;
@@ -230,28 +232,29 @@ fn a_removal_that_does_not_happen_is_no_success() {
 
 #[test]
 fn global_limits_are_bytes_per_second_and_zero_is_none() {
-    let info = r#"{"dl_rate_limit":1024,"up_rate_limit":0,"dl_info_speed":5}"#;
-    let (mut session, asked) = client(move |path| (path == "/transfer/info").then(|| Whole::new(200, info)));
-    assert_eq!(
-        session.rate_limits(),
-        Ok(RateLimits {
-            download: Some(1024),
-            upload: None
-        })
-    );
+    let told = r#"{"dl_limit":1024,"up_limit":0,"alt_dl_limit":5120,"alt_up_limit":-1}"#;
+    let (mut session, asked) =
+        client(move |path| (path == "/app/preferences").then(|| Whole::new(200, told)));
+    for (mode, download) in [(RateMode::Normal, 1024), (RateMode::Alternative, 5120)] {
+        assert_eq!(
+            session.rate_limits(mode),
+            Ok(RateLimits {
+                download: Some(download),
+                upload: None
+            })
+        );
+    }
     session
-        .set_rate_limits(RateLimits {
-            download: None,
-            upload: Some(7),
-        })
+        .set_rate_limits(
+            RateMode::Alternative,
+            RateLimits {
+                download: None,
+                upload: Some(1025),
+            },
+        )
         .expect("taken");
-    assert_eq!(
-        asked.borrow()[1..],
-        [
-            "/transfer/setDownloadLimit limit=0",
-            "/transfer/setUploadLimit limit=7"
-        ]
-    );
+    let json = "%7B%22alt_dl_limit%22%3A0%2C%22alt_up_limit%22%3A2048%7D";
+    assert_eq!(asked.borrow()[2..], [format!("/app/setPreferences json={json}")]);
 }
 
 #[test]
@@ -267,7 +270,10 @@ fn answers_of_something_else_are_protocol_errors() {
     ] {
         let (mut session, _) = client(move |_| Some(Whole::new(200, body)));
         assert!(
-            matches!(session.poll(None, Attention::Watched), Err(Error::Protocol(_))),
+            matches!(
+                session.poll(None, Attention::Watched, &[]),
+                Err(Error::Protocol(_))
+            ),
             "{body}"
         );
     }
@@ -288,21 +294,28 @@ fn a_poll_that_broke_off_is_followed_by_a_full_one() {
         format!(r#"{{"rid":2,"torrents":{{"{HASH}":{{"name":"b"}}}},"#),
         format!(r#"{{"rid":1,"full_update":true,"torrents":{{"{HASH}":{{"name":"a"}}}}}}"#),
     ]);
-    let (mut session, asked) =
-        client(move |_| Some(Whole::new(200, answers.borrow_mut().pop().expect("three polls"))));
-    let first = session.poll(None, Attention::Watched).expect("a list");
+    let (mut session, asked) = client(move |path| {
+        let is_version = path == "/app/webapiVersion";
+        let next = || answers.borrow_mut().pop().expect("three polls");
+        Some(Whole::new(
+            200,
+            if is_version { "2.11.4".to_owned() } else { next() },
+        ))
+    });
+    let first = session.poll(None, Attention::Watched, &[]).expect("a list");
     assert!(matches!(
-        session.poll(Some(first.cursor), Attention::Watched),
+        session.poll(Some(first.cursor), Attention::Watched, &[]),
         Err(Error::Protocol(_))
     ));
     let third = session
-        .poll(Some(first.cursor), Attention::Watched)
+        .poll(Some(first.cursor), Attention::Watched, &[])
         .expect("a list");
     assert!(third.full, "what the broken one changed must not be lost");
     assert_eq!(
         *asked.borrow(),
         [
             "/sync/maindata?rid=0",
+            "/app/webapiVersion",
             "/sync/maindata?rid=1",
             "/sync/maindata?rid=0"
         ]
@@ -314,17 +327,27 @@ proptest! {
     fn no_answer_whatever_makes_it_panic(body: Vec<u8>, status in 200u16..600) {
         let (mut session, _) = client(move |_| Some(Whole::new(status, body.clone())));
         let _ = session.version();
-        let _ = session.poll(None, Attention::Watched);
+        let _ = session.poll(None, Attention::Watched, &[]);
         let _ = session.get(HASH);
         let _ = session.files(HASH);
         let _ = session.peers(HASH);
         let _ = session.trackers(HASH);
         let _ = session.session_stats();
         let _ = session.all_time();
-        let _ = session.rate_limits();
+        let _ = session.health();
+        let _ = session.export_metainfo(HASH);
+        let _ = session.categories();
+        let _ = session.tags();
+        let _ = session.preferences_schema();
+        let _ = session.preferences();
+        let _ = session.set_preferences(r#"{"dht":true}"#);
+        let _ = session.banned_peers();
+        let _ = session.rate_mode();
+        let _ = session.rate_limits(RateMode::Normal);
         let _ = session.add(&request(HASH));
         for command in [Command::Start, Command::Remove(true), Command::Rename("x".into()),
-            Command::RenameFile { index: 0, name: "x".into() }, Command::RemoveTracker("http://t".into())] {
+            Command::RenameFile { index: 0, name: "x".into() }, Command::RemoveTracker("http://t".into()),
+            Command::Sequential(true), Command::RenameFolder { old_path: "a".into(), new_path: "b".into() }] {
             let _ = session.run(&[HASH.into()], &command);
         }
     }
@@ -332,7 +355,7 @@ proptest! {
     #[test]
     fn no_json_whatever_makes_it_panic(body in r#"\{("(rid|full_update|torrents|torrents_removed|server_state|x)":[\[\]{}",:0-9a-z.-]{0,12},?){0,6}\}"#) {
         let (mut session, _) = client(move |_| Some(Whole::new(200, body.clone())));
-        let first = session.poll(None, Attention::Watched);
-        let _ = session.poll(first.ok().map(|delta| delta.cursor), Attention::Watched);
+        let first = session.poll(None, Attention::Watched, &[]);
+        let _ = session.poll(first.ok().map(|delta| delta.cursor), Attention::Watched, &[]);
     }
 }

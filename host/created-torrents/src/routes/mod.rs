@@ -13,7 +13,7 @@ use qm_kernel::Permission as P;
 use qm_lanes::LaneError;
 use qm_platform::{ActingError, Caller};
 use qm_web::{
-    ApiResult, Auth, Body, Client, Created, Json, Params, Path, Routes, disposition, faults, routes,
+    ApiResult, Auth, Body, By, Created, Json, Params, Path, Routes, disposition, faults, routes,
 };
 
 use crate::dto::{CreateInput, CreatedPage, CreatedQuery, CreatedView};
@@ -113,14 +113,10 @@ async fn list_created(
 )]
 async fn create_torrent(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(input): Body<CreateInput>,
 ) -> ApiResult<Created<CreatedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
+    let caller = requester.caller();
     let rel = input.path.rel().map_err(E::Path)?;
     let created = app.create_torrent(caller, rel, input.to_wish()).await?;
     Ok(Created(created.into()))
@@ -174,13 +170,9 @@ async fn download_created(
 )]
 async fn remove_created(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Json<CreatedView>> {
-    let caller = Caller {
-        principal: &principal,
-        client: &client,
-    };
+    let caller = requester.caller();
     Ok(Json(app.remove_created(caller, &id).await?.into()))
 }

@@ -22,14 +22,24 @@ impl Unshared {
 pub fn takes_data(driver: &dyn EngineDriver, command: &Command) -> bool {
     match command {
         Command::Remove { with_data } => *with_data,
-        Command::Move { .. } => driver.has(capability::MOVES_DATA),
-        Command::RenameFile { .. } => true,
+        Command::Move { .. } | Command::DownloadPath(_) | Command::AutoManage(_) => {
+            driver.has(capability::MOVES_DATA)
+        }
+        Command::RenameFile { .. } | Command::RenameFolder { .. } => true,
         Command::Start
         | Command::Stop
         | Command::Pause
         | Command::Resume
         | Command::ForceStart(_)
         | Command::Recheck
+        | Command::Reannounce
+        | Command::Queue(_)
+        | Command::Sequential(_)
+        | Command::FirstLastPiece(_)
+        | Command::SuperSeeding(_)
+        | Command::ShareLimits(_)
+        | Command::ReplaceTracker { .. }
+        | Command::BanPeers { .. }
         | Command::Detach
         | Command::Attach { .. }
         // Of the torrent as it is shown: no file is called otherwise.

@@ -1,14 +1,15 @@
 //! A loaded engine as the rest of the area sees it: its driver, its last snapshot, its status, and a way to ask its sync
 //! loop for an early read.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use qm_kernel::{Permission, Timestamp};
-use qm_ports::engine::{Attention, EngineDriver, EngineError};
+use qm_ports::engine::{Attention, EngineDriver, EngineError, FRESH_LIMIT};
 use qm_realtime::{Room, StateSource};
 use qm_torrent_lists::Snapshot;
 use serde_json::{Map, Value};
@@ -21,6 +22,9 @@ use crate::model::intake::Intakes;
 
 /// Time after a request for the list in which the list is kept exact.
 const WATCHED_AFTER_REQUEST: Duration = Duration::from_secs(30);
+
+/// Time for which reads tell a torrent as it is after a command: clients carry some out later.
+const FRESH_FOR: Duration = Duration::from_secs(10);
 
 /// Time that requests after a quiet time wait for an exact list, counted from the first of them.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -59,6 +63,8 @@ struct Interest {
     demanded: AtomicBool,
     /// The last read was a quiet one: the list may be some seconds behind.
     quiet: AtomicBool,
+    /// Torrents that reads up to this moment tell as they are.
+    fresh: Mutex<HashMap<String, Instant>>,
 }
 
 impl Interest {
@@ -69,6 +75,7 @@ impl Interest {
             woken: AtomicU64::new(0),
             demanded: AtomicBool::new(false),
             quiet: AtomicBool::new(false),
+            fresh: Mutex::default(),
         }
     }
 
@@ -267,6 +274,25 @@ impl Engine {
     pub(super) fn is_wanted(&self) -> bool {
         let demanded = self.interest.demanded.swap(false, Ordering::SeqCst);
         demanded || Interest::is_recent(self.interest.now(), self.interest.asked.load(Ordering::SeqCst))
+    }
+
+    /// Has the reads of the next seconds tell these torrents as they are, as far as there is room.
+    pub fn note_fresh(&self, hashes: &[String]) {
+        let until = Instant::now() + FRESH_FOR;
+        let mut fresh = self.interest.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        for hash in hashes {
+            if fresh.len() < FRESH_LIMIT || fresh.contains_key(hash) {
+                fresh.insert(hash.clone(), until);
+            }
+        }
+    }
+
+    /// Torrents that the coming read tells as they are.
+    pub(super) fn fresh(&self) -> Vec<String> {
+        let now = Instant::now();
+        let mut fresh = self.interest.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        fresh.retain(|_, until| *until > now);
+        fresh.keys().cloned().collect()
     }
 
     /// True if the last read was a quiet one.

@@ -177,7 +177,8 @@ impl SyncLoop {
         // The cursor is given up until this delta is applied: after any failure everything is read again.
         let cursor = self.cursor.take();
         let stop = self.stop.clone();
-        let poll = self.engine.driver.poll(cursor, attention);
+        let fresh = self.engine.fresh();
+        let poll = self.engine.driver.poll(cursor, attention, &fresh);
         let Some(polled) = stop.run_until_cancelled(poll).await else {
             return;
         };

@@ -13,7 +13,14 @@ impl Engine {
                 "The data may be another torrent's too: nothing was done".to_owned(),
             ));
         }
-        self.driver.run(hashes, command).await
+        self.run(hashes, command).await
+    }
+
+    /// Torrents of a command are told by the next polls as they are, also by a client that is mostly asked for what moves.
+    async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError> {
+        let outcomes = self.driver.run(hashes, command).await;
+        self.note_fresh(hashes);
+        outcomes
     }
 
     /// Has the client carry out a command that takes the data of these torrents. Torrents that the proof does not cover
@@ -25,7 +32,7 @@ impl Engine {
         proof: &Unshared,
     ) -> Result<Vec<Outcome>, EngineError> {
         let covered: Vec<String> = hashes.iter().filter(|hash| proof.covers(hash)).cloned().collect();
-        self.driver.run(&covered, command).await
+        self.run(&covered, command).await
     }
 
     /// Has the client do a command to one torrent: with a proof where it takes data.

@@ -5,7 +5,7 @@ use qm_plugin_host::Check;
 use qm_plugin_host::role::{Answer, SessionTrial, Trial, note, word};
 use qm_ports::engine::*;
 
-use super::{Session, open};
+use super::{More, Session, open};
 
 /// No product has a torrent of this hash.
 const NOBODY: &str = "00000000000000000000000000000000000000ff";
@@ -81,7 +81,10 @@ impl Contract {
     }
 
     async fn polls(&mut self) {
-        let first = word(self.ask(|session| session.poll(None, Attention::Watched)).await);
+        let first = word(
+            self.ask(|session| session.poll(None, Attention::Watched, Vec::new()))
+                .await,
+        );
         let full = match &first {
             Ok(delta) => unique(delta).map(|()| format!("{} torrents", delta.changed.len())),
             Err(why) => Err(why.clone()),
@@ -106,8 +109,10 @@ impl Contract {
         cursor: u64,
         attention: Attention,
     ) -> Result<(u64, String), String> {
+        // One that it has, and one that it has not.
+        let fresh: Vec<String> = self.listed.iter().cloned().chain([NOBODY.to_owned()]).collect();
         let delta = word(
-            self.ask(move |session| session.poll(Some(cursor), attention))
+            self.ask(move |session| session.poll(Some(cursor), attention, fresh))
                 .await,
         )?;
         let known = |hash: &String| first.changed.iter().any(|torrent| *torrent.hash == **hash);
@@ -234,7 +239,7 @@ impl Contract {
             self.has(capability::GLOBAL_LIMITS),
             self.has(capability::ALL_TIME),
         );
-        let heard = self.ask(|session| session.rate_limits()).await;
+        let heard = self.ask(|session| session.rate_limits(RateMode::Normal)).await;
         let result = if limits {
             word(heard).map(|_| String::new())
         } else {
@@ -247,6 +252,56 @@ impl Contract {
             (given, _) => Err(format!("given: {given}, declared: {totals}")),
         });
         self.note("all-time is as the capabilities say", result);
+        self.more().await;
+    }
+
+    /// Reads what a capability stands for: it answers with it, and refuses without.
+    async fn more(&mut self) {
+        for (name, capability, question) in [
+            (
+                "list-categories is as the capabilities say",
+                capability::CATEGORIES,
+                More::Categories,
+            ),
+            (
+                "get-rate-mode is as the capabilities say",
+                capability::ALTERNATIVE_LIMITS,
+                More::RateMode,
+            ),
+            (
+                "preferences-schema is as the capabilities say",
+                capability::PREFERENCES,
+                More::PreferencesSchema,
+            ),
+            (
+                "get-preferences is as the capabilities say",
+                capability::PREFERENCES,
+                More::Preferences,
+            ),
+            (
+                "get-banned-peers is as the capabilities say",
+                capability::BANNED_PEERS,
+                More::BannedPeers,
+            ),
+        ] {
+            let has = self.has(capability);
+            let heard = self.ask(move |session| session.ask_more(question)).await;
+            let result = if has {
+                word(heard).map(|_| String::new())
+            } else {
+                unsupported(heard)
+            };
+            self.note(name, result);
+        }
+        let has = self.has(capability::EXPORT);
+        let heard = self
+            .ask(|session| session.ask_more(More::Export(NOBODY.to_owned())))
+            .await;
+        let result = match heard {
+            heard if !has => unsupported(heard),
+            heard => missing(heard.map(|answer| answer.map(drop))),
+        };
+        self.note("export-metainfo of an unknown torrent is refused", result);
     }
 }
 

@@ -5,9 +5,11 @@
 
 mod contract;
 mod driver;
+mod errors;
 mod kinds;
 mod sanitize;
 mod v0_1;
+mod v0_2;
 
 use std::sync::Arc;
 
@@ -40,7 +42,7 @@ impl Role for EngineRole {
     }
 
     fn spoken(&self) -> (Version, Version) {
-        (Version { major: 0, minor: 1 }, Version { major: 0, minor: 1 })
+        (Version { major: 0, minor: 1 }, Version { major: 0, minor: 2 })
     }
 
     fn has_own_hosts(&self) -> bool {
@@ -48,16 +50,21 @@ impl Role for EngineRole {
     }
 
     fn offers(&self) -> &'static [&'static str] {
-        &["quartermaster:engine/records@0.1"]
+        &[
+            "quartermaster:engine/records@0.1",
+            "quartermaster:engine/records@0.2",
+        ]
     }
 
     fn add_to_linker(&self, linker: &mut Linker<State>) -> wasmtime::Result<()> {
-        v0_1::add_to_linker(linker)
+        v0_1::add_to_linker(linker)?;
+        v0_2::add_to_linker(linker)
     }
 
     fn prepare(&self, version: Version, pre: InstancePre<State>) -> wasmtime::Result<Arc<dyn Code>> {
         let code: Box<dyn EngineCode> = match version {
             Version { major: 0, minor: 1 } => Box::new(v0_1::Code::new(pre)?),
+            Version { major: 0, minor: 2 } => Box::new(v0_2::Code::new(pre)?),
             other => return Err(wasmtime::Error::msg(format!("engine API {other} has no adapter"))),
         };
         Ok(Arc::new(Component(code)))
@@ -96,7 +103,7 @@ pub(crate) type Session = dyn Calls<Error = EngineError>;
 #[async_trait]
 pub(crate) trait Calls: Resident<Error = EngineError> {
     async fn health(&mut self) -> Answer<Health>;
-    async fn poll(&mut self, cursor: Option<u64>, attention: Attention) -> Answer<Delta>;
+    async fn poll(&mut self, cursor: Option<u64>, attention: Attention, fresh: Vec<String>) -> Answer<Delta>;
     async fn get(&mut self, hash: String) -> Answer<Option<Torrent>>;
     async fn files(&mut self, hash: String) -> Answer<Vec<File>>;
     async fn peers(&mut self, hash: String) -> Answer<Vec<Peer>>;
@@ -107,8 +114,42 @@ pub(crate) trait Calls: Resident<Error = EngineError> {
     async fn run_other(&mut self, hashes: Vec<String>, name: &str, arguments: &str) -> Answer<Vec<Outcome>>;
     async fn session_stats(&mut self) -> Answer<SessionStats>;
     async fn all_time(&mut self) -> Answer<Option<Transfer>>;
-    async fn rate_limits(&mut self) -> Answer<RateLimits>;
-    async fn set_rate_limits(&mut self, limits: RateLimits) -> Answer<()>;
+    async fn rate_limits(&mut self, mode: RateMode) -> Answer<RateLimits>;
+    async fn set_rate_limits(&mut self, mode: RateMode, limits: RateLimits) -> Answer<()>;
+    /// Questions that versions from 0.2 on know beside.
+    async fn ask_more(&mut self, question: More) -> Answer<MoreAnswer>;
+}
+
+/// Questions about more than the list and its torrents, which not every version of the API has.
+#[derive(Debug)]
+pub(crate) enum More {
+    Export(String),
+    RateMode,
+    SetRateMode(RateMode),
+    Categories,
+    CreateCategory(Category),
+    EditCategory(Category),
+    RemoveCategories(Vec<String>),
+    Tags,
+    CreateTags(Vec<String>),
+    DeleteTags(Vec<String>),
+    PreferencesSchema,
+    Preferences,
+    SetPreferences(Map<String, Value>),
+    BannedPeers,
+    SetBannedPeers(Vec<String>),
+}
+
+/// Answer to a [`More`], of the shape that its question has.
+#[derive(Debug)]
+pub(crate) enum MoreAnswer {
+    Done,
+    Bytes(Vec<u8>),
+    RateMode(RateMode),
+    Categories(Vec<Category>),
+    Texts(Vec<String>),
+    /// A JSON object.
+    Object(Map<String, Value>),
 }
 
 /// Opens a session with `config` in an instance of `code`.

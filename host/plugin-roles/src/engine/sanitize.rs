@@ -12,6 +12,10 @@ const FILES: usize = 200_000;
 const PEERS: usize = 10_000;
 const TRACKERS: usize = 1_000;
 const OUTCOMES: usize = 100_000;
+/// Categories, or tags, or banned addresses, of one client.
+const NAMES: usize = 20_000;
+/// Capabilities that a version of a client may lack.
+const WORDS: usize = 100;
 /// Tags of one torrent.
 const TAGS: usize = 1_000;
 
@@ -98,6 +102,7 @@ fn within(delta: &mut Delta, limit: usize) -> usize {
     whole(&mut stats.upload_rate_limit);
     whole(&mut stats.total_downloaded);
     whole(&mut stats.total_uploaded);
+    whole_option(&mut stats.free_disk_bytes);
     before - delta.changed.len() - delta.removed.len()
 }
 
@@ -149,6 +154,13 @@ fn torrent_row(torrent: &mut Torrent) -> bool {
     whole(&mut torrent.download_rate);
     whole(&mut torrent.upload_rate);
     whole_option(&mut torrent.eta);
+    cut_option(&mut torrent.download_path, LONG);
+    torrent.queue_position = torrent.queue_position.filter(|place| *place > 0);
+    whole_option(&mut torrent.upload_limit);
+    whole_option(&mut torrent.download_limit);
+    if let Some(limits) = &mut torrent.share_limits {
+        share_limits(limits);
+    }
     true
 }
 
@@ -170,6 +182,9 @@ pub(super) fn files(files: &mut Vec<File>) {
         file.downloaded = ((file.size as f64) * file.progress).round() as u64;
         file.downloaded = file.downloaded.min(file.size);
         file.priority = file.priority.min(2);
+        file.availability = file
+            .availability
+            .filter(|copies| copies.is_finite() && *copies >= 0.0);
     }
 }
 
@@ -216,9 +231,19 @@ pub(super) fn outcomes(hashes: &[String], mut given: Vec<Outcome>) -> Vec<Outcom
     hashes.iter().map(outcome).collect()
 }
 
+/// The same refusal of every hash.
+pub(super) fn refused(hashes: &[String], error: &EngineError) -> Vec<Outcome> {
+    let outcome = |hash: &String| Outcome {
+        hash: hash.clone(),
+        result: Err(error.clone()),
+    };
+    hashes.iter().map(outcome).collect()
+}
+
 pub(super) fn session_stats(stats: &mut SessionStats) {
     cut(&mut stats.engine_version, SHORT);
     cut_option(&mut stats.peer_id, SHORT);
+    cut_option(&mut stats.default_save_path, LONG);
     whole_option(&mut stats.free_disk_bytes);
     whole_option(&mut stats.total_disk_bytes);
 }
@@ -228,6 +253,37 @@ pub(super) fn transfer(transfer: &mut Transfer) {
     whole(&mut transfer.uploaded);
 }
 
+pub(super) fn categories(categories: &mut Vec<Category>) {
+    categories.truncate(NAMES);
+    categories.retain_mut(|category| {
+        cut(&mut category.name, SHORT);
+        cut_option(&mut category.save_path, LONG);
+        cut_option(&mut category.download_path, LONG);
+        !category.name.is_empty()
+    });
+}
+
+/// Names of tags, or addresses.
+pub(super) fn texts(texts: &mut Vec<String>) {
+    texts.truncate(NAMES);
+    texts.retain_mut(|text| {
+        cut(text, SHORT);
+        !text.is_empty()
+    });
+}
+
+/// Ratios are numbers from 0 on.
+fn share_limits(limits: &mut ShareLimits) {
+    if let Limit::At(ratio) = &mut limits.ratio {
+        *ratio = if ratio.is_finite() { ratio.max(0.0) } else { 0.0 };
+    }
+    for limit in [&mut limits.seeding_time, &mut limits.inactive_time] {
+        if let Limit::At(seconds) = limit {
+            whole(seconds);
+        }
+    }
+}
+
 pub(super) fn rate_limits(limits: &mut RateLimits) {
     whole_option(&mut limits.download);
     whole_option(&mut limits.upload);
@@ -235,6 +291,10 @@ pub(super) fn rate_limits(limits: &mut RateLimits) {
 
 pub(super) fn health(health: &mut Health) {
     cut(&mut health.version, SHORT);
+    health.lacks.truncate(WORDS);
+    for word in &mut health.lacks {
+        cut(word, SHORT);
+    }
 }
 
 #[cfg(test)]
@@ -255,9 +315,9 @@ mod tests {
             upload_rate: 0,
             eta: Some(u64::MAX),
             seeds_connected: 0,
-            seeds_total: 0,
+            seeds_total: None,
             peers_connected: 0,
-            peers_total: 0,
+            peers_total: None,
             priority: 9,
             label: Some(String::new()),
             tags: vec![String::new(), "t".repeat(100_000)],
@@ -276,6 +336,15 @@ mod tests {
             }),
             last_activity: None,
             availability: Some(f64::INFINITY),
+            download_path: Some("d".repeat(100_000)),
+            queue_position: Some(0),
+            upload_limit: Some(u64::MAX),
+            share_limits: Some(ShareLimits {
+                ratio: Limit::At(f64::NAN),
+                seeding_time: Limit::At(u64::MAX),
+                ..ShareLimits::default()
+            }),
+            ..Torrent::default()
         }
     }
 
@@ -302,7 +371,14 @@ mod tests {
         assert_eq!((row.name.len(), &row.label), (LONG, &None));
         assert_eq!(row.tracker_host.as_ref().map(String::len), Some(SHORT));
         assert_eq!(row.tracker_message.as_ref().map(String::len), Some(SHORT));
-        assert_eq!(row.availability, None);
+        assert_eq!((row.availability, row.queue_position), (None, None));
+        assert_eq!(row.download_path.as_ref().map(String::len), Some(LONG));
+        assert_eq!(row.upload_limit, Some(i64::MAX as u64));
+        let limits = row.share_limits.unwrap_or_default();
+        assert_eq!(
+            (limits.ratio, limits.seeding_time),
+            (Limit::At(0.0), Limit::At(i64::MAX as u64))
+        );
         assert_eq!(row.seeded.map(|seeded| seeded.seconds), Some(i64::MAX as u64));
         assert_eq!(row.tags.iter().map(String::len).collect::<Vec<_>>(), [SHORT]);
     }

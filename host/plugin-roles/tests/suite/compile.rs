@@ -209,7 +209,7 @@ async fn a_start_does_not_wait_for_the_compiler() {
     let seen = bench.host.engine_kinds().generation().current();
     bench.host.engine_kinds().generation().changed(seen).await;
     let engine = bench.engine("e", json!({})).await;
-    assert!(engine.poll(None, Attention::Watched).await.unwrap().full);
+    assert!(engine.poll(None, Attention::Watched, &[]).await.unwrap().full);
 }
 
 #[tokio::test]

@@ -53,7 +53,7 @@ async fn every_file_is_listed_with_its_reason() {
             "future.wasm",
             PluginState::Incompatible,
             "future",
-            "needs plugin API 0.9 of the role `engine`, this host speaks 0.1",
+            "needs plugin API 0.9 of the role `engine`, this host speaks 0.1–0.2",
         ),
         ("garbage.wasm", PluginState::Failed, "garbage", "its id must be"),
         ("loops.wasm", PluginState::Failed, "loops", "it cannot be run"),
@@ -186,7 +186,12 @@ async fn a_start_after_the_first_maps_what_was_compiled() {
         .await
         .unwrap();
     assert_eq!(
-        engine.poll(None, Attention::Watched).await.unwrap().changed.len(),
+        engine
+            .poll(None, Attention::Watched, &[])
+            .await
+            .unwrap()
+            .changed
+            .len(),
         3
     );
 }

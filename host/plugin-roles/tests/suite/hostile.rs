@@ -196,13 +196,17 @@ async fn polled(mode: &str, limits: Limits) -> Seen {
     let before = resident();
     let mut end = String::new();
     for _ in 0..2 {
-        end = match bad.poll(None, Attention::Watched).await {
+        end = match bad.poll(None, Attention::Watched, &[]).await {
             Ok(_) => "well".to_owned(),
             Err(EngineError::Protocol(text)) => text.trim_start_matches("attack: ").to_owned(),
             Err(error) => error.to_string(),
         };
         assert_eq!(
-            good.poll(None, Attention::Watched).await.unwrap().changed.len(),
+            good.poll(None, Attention::Watched, &[])
+                .await
+                .unwrap()
+                .changed
+                .len(),
             3
         );
     }
@@ -236,7 +240,7 @@ async fn destroyed(mode: &str, limits: Limits) -> Seen {
         .engine("bad", json!({"mode": mode, "on": "drop", "torrents": 3}))
         .await;
     let answers = async |engine: &dyn EngineDriver| {
-        let delta = engine.poll(None, Attention::Watched).await;
+        let delta = engine.poll(None, Attention::Watched, &[]).await;
         delta.is_ok_and(|delta| delta.changed.len() == 3)
     };
     let mut well = answers(&*bad).await;
@@ -293,13 +297,17 @@ async fn killed(limits: Limits) -> Seen {
     let (bench, _good) = ready(limits).await;
     let bad = bench.engine("bad", json!({"mode": "trap"})).await;
     for _ in 0..100 {
-        bad.poll(None, Attention::Watched).await.unwrap_err();
+        bad.poll(None, Attention::Watched, &[]).await.unwrap_err();
     }
     let before = resident();
     forget_peak();
     let mut end = String::new();
     for _ in 0..1000 {
-        end = bad.poll(None, Attention::Watched).await.unwrap_err().to_string();
+        end = bad
+            .poll(None, Attention::Watched, &[])
+            .await
+            .unwrap_err()
+            .to_string();
     }
     let lane = bench.lane("bad", "sync");
     assert_eq!((lane.traps, lane.restarts), (1100, 1099));
@@ -319,7 +327,7 @@ async fn killed(limits: Limits) -> Seen {
 async fn ready(limits: Limits) -> (Bench, std::sync::Arc<dyn EngineDriver>) {
     let bench = Bench::with(MISBEHAVE, limits).await;
     let good = bench.engine("good", json!({"torrents": 3})).await;
-    good.poll(None, Attention::Watched).await.unwrap();
+    good.poll(None, Attention::Watched, &[]).await.unwrap();
     (bench, good)
 }
 
@@ -362,7 +370,7 @@ async fn wasi_http_reaches_what_was_granted_and_nothing_else() {
     let bench = Bench::start(MISBEHAVE).await;
     let fetch = async |config: Value| {
         let engine = bench.engine("fetch", config).await;
-        let text = protocol_text(engine.poll(None, Attention::Watched).await);
+        let text = protocol_text(engine.poll(None, Attention::Watched, &[]).await);
         engine.close().await;
         text
     };
@@ -435,7 +443,11 @@ async fn fifty_files_and_a_pipe_at_once_are_listed_and_hold_nobody_up() {
         })
         .await;
     assert_eq!(
-        good.poll(None, Attention::Watched).await.unwrap().changed.len(),
+        good.poll(None, Attention::Watched, &[])
+            .await
+            .unwrap()
+            .changed
+            .len(),
         3
     );
 }
@@ -447,7 +459,7 @@ async fn a_file_swapped_every_100_ms_is_good_in_the_end_and_works_meanwhile() {
     let files = ["misbehave.wasm", "misbehave_v2.wasm", "describe_trap.wasm"].map(crate::bench::fixture);
     for i in 0..30 {
         bench.install("misbehave.wasm", &files[i % files.len()]);
-        assert!(engine.poll(None, Attention::Watched).await.is_ok());
+        assert!(engine.poll(None, Attention::Watched, &[]).await.is_ok());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     bench.install("misbehave.wasm", &files[1]);
@@ -456,5 +468,5 @@ async fn a_file_swapped_every_100_ms_is_good_in_the_end_and_works_meanwhile() {
             list[0].version.as_deref() == Some("0.2.0") && list[0].state == PluginState::Active
         })
         .await;
-    assert!(engine.poll(None, Attention::Watched).await.is_ok());
+    assert!(engine.poll(None, Attention::Watched, &[]).await.is_ok());
 }

@@ -25,12 +25,16 @@ fn patient() -> Limits {
 /// The instance failed once, is replaced by the next call, and the neighbour works on.
 async fn replaced_and_alone(bench: &Bench, bad: &dyn EngineDriver, good: &dyn EngineDriver) {
     assert_eq!(
-        good.poll(None, Attention::Watched).await.unwrap().changed.len(),
+        good.poll(None, Attention::Watched, &[])
+            .await
+            .unwrap()
+            .changed
+            .len(),
         3
     );
     assert!(bad.health().await.is_ok(), "its other lane works");
     // The first failure costs no pause; `after` of the new instance counts anew.
-    let again = bad.poll(None, Attention::Watched).await;
+    let again = bad.poll(None, Attention::Watched, &[]).await;
     assert!(!matches!(&again, Err(EngineError::Unreachable(_))), "{again:?}");
     assert_eq!(bench.lane("bad", "sync").restarts, 1);
     assert_eq!(bench.lane("good", "sync").restarts, 0);
@@ -47,7 +51,7 @@ async fn traps_of_every_sort_are_contained() {
         let bench = Bench::with(MISBEHAVE, patient()).await;
         let bad = bench.engine("bad", json!({"mode": mode, "after": 0})).await;
         let good = bench.engine("good", json!({})).await;
-        let text = plugin_error(bad.poll(None, Attention::Watched).await);
+        let text = plugin_error(bad.poll(None, Attention::Watched, &[]).await);
         assert!(text.contains(says), "{mode}: {text}");
         let lane = bench.lane("bad", "sync");
         assert_eq!((lane.calls, lane.traps, lane.timeouts), (1, 1, 0), "{mode}");
@@ -68,11 +72,11 @@ async fn memory_is_refused_and_given_back() {
     )
     .await;
     let first = bench.engine("first", json!({"mode": "allocate"})).await;
-    let text = protocol_text(first.poll(None, Attention::Watched).await);
+    let text = protocol_text(first.poll(None, Attention::Watched, &[]).await);
     assert!(text.contains("then refused"), "{text}");
     assert!(
         first
-            .poll(None, Attention::Watched)
+            .poll(None, Attention::Watched, &[])
             .await
             .is_err_and(|error| matches!(error, EngineError::Protocol(_))),
         "it lives on"
@@ -83,7 +87,7 @@ async fn memory_is_refused_and_given_back() {
 
     // The budget of all is nearly used up: the second one gets what is left.
     let second = bench.engine("second", json!({"mode": "allocate"})).await;
-    let text = protocol_text(second.poll(None, Attention::Watched).await);
+    let text = protocol_text(second.poll(None, Attention::Watched, &[]).await);
     let got: u64 = text
         .trim_start_matches("allocated: ")
         .split(' ')
@@ -97,7 +101,7 @@ async fn memory_is_refused_and_given_back() {
         bench
             .engine("third", json!({"mode": "allocate"}))
             .await
-            .poll(None, Attention::Watched)
+            .poll(None, Attention::Watched, &[])
             .await,
     );
     let got: u64 = text
@@ -117,7 +121,7 @@ async fn a_call_that_sleeps_is_cut_off() {
     let bench = Bench::with(MISBEHAVE, Limits { silence, ..patient() }).await;
     let bad = bench.engine("bad", json!({"mode": "sleep"})).await;
     let good = bench.engine("good", json!({})).await;
-    let error = bad.poll(None, Attention::Watched).await.unwrap_err();
+    let error = bad.poll(None, Attention::Watched, &[]).await.unwrap_err();
     assert!(
         matches!(&error, EngineError::Timeout(text) if text.contains("3 s")),
         "{error}"
@@ -138,9 +142,9 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
     )
     .await;
     let bad = bench.engine("bad", json!({"mode": "trap"})).await;
-    plugin_error(bad.poll(None, Attention::Watched).await);
-    plugin_error(bad.poll(None, Attention::Watched).await);
-    let waiting = plugin_error(bad.poll(None, Attention::Watched).await);
+    plugin_error(bad.poll(None, Attention::Watched, &[]).await);
+    plugin_error(bad.poll(None, Attention::Watched, &[]).await);
+    let waiting = plugin_error(bad.poll(None, Attention::Watched, &[]).await);
     assert!(waiting.contains("tried again in 1 s"), "{waiting}");
     assert_eq!(
         (bench.lane("bad", "sync").state, bench.lane("bad", "sync").traps),
@@ -152,10 +156,10 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
             started.elapsed() < Duration::from_mins(1),
             "it is not tried again"
         );
-        let _ = bad.poll(None, Attention::Watched).await;
+        let _ = bad.poll(None, Attention::Watched, &[]).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let parked = plugin_error(bad.poll(None, Attention::Watched).await);
+    let parked = plugin_error(bad.poll(None, Attention::Watched, &[]).await);
     assert!(parked.contains("parked until"), "{parked}");
     assert_eq!(bench.lane("bad", "sync").state, LaneState::Parked);
     let shown = bench.status("misbehave.wasm").reason.unwrap();
@@ -172,7 +176,7 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
         bench
             .engine("good", json!({}))
             .await
-            .poll(None, Attention::Watched)
+            .poll(None, Attention::Watched, &[])
             .await
             .unwrap()
             .changed
@@ -186,7 +190,7 @@ async fn failures_back_off_and_end_parked_until_a_reload() {
             list[0].lanes.iter().all(|lane| lane.state != LaneState::Parked) && list[0].reason.is_none()
         })
         .await;
-    let again = plugin_error(bad.poll(None, Attention::Watched).await);
+    let again = plugin_error(bad.poll(None, Attention::Watched, &[]).await);
     assert!(
         again.ends_with("misbehave was asked to trap"),
         "it was tried: {again}"
@@ -229,7 +233,7 @@ async fn expected_failures_cost_nothing() {
             .engine(case, json!({"mode": "error", "error": case, "message": "why"}))
             .await;
         for _ in 0..20 {
-            let error = engine.poll(None, Attention::Watched).await.unwrap_err();
+            let error = engine.poll(None, Attention::Watched, &[]).await.unwrap_err();
             assert!(check(&error), "{case}: {error:?}");
         }
         let lane = bench.lane(case, "sync");
@@ -248,24 +252,24 @@ async fn a_session_that_cannot_be_opened_is_a_plain_error() {
     let engine = bench.engine("refused", refused).await;
     for _ in 0..20 {
         assert_eq!(
-            engine.poll(None, Attention::Watched).await.unwrap_err(),
+            engine.poll(None, Attention::Watched, &[]).await.unwrap_err(),
             EngineError::InvalidConfig("`x` is wrong".into())
         );
     }
     let trapping = bench
         .engine("trapping", json!({"mode": "trap", "on": "open"}))
         .await;
-    plugin_error(trapping.poll(None, Attention::Watched).await);
+    plugin_error(trapping.poll(None, Attention::Watched, &[]).await);
     assert_eq!(bench.lane("trapping", "sync").traps, 1);
     let looping = bench
         .engine("looping", json!({"mode": "loop", "on": "open"}))
         .await;
-    plugin_error(looping.poll(None, Attention::Watched).await);
+    plugin_error(looping.poll(None, Attention::Watched, &[]).await);
     assert_eq!(
         bench
             .engine("good", json!({}))
             .await
-            .poll(None, Attention::Watched)
+            .poll(None, Attention::Watched, &[])
             .await
             .unwrap()
             .changed
@@ -288,7 +292,7 @@ async fn a_slow_poll_does_not_delay_a_command_and_a_full_queue_says_busy() {
     let engine = bench.engine("slow", json!({"mode": "sleep"})).await;
     let poll = || {
         let engine = engine.clone();
-        tokio::spawn(async move { engine.poll(None, Attention::Watched).await })
+        tokio::spawn(async move { engine.poll(None, Attention::Watched, &[]).await })
     };
     let running = poll();
     bench
@@ -302,7 +306,7 @@ async fn a_slow_poll_does_not_delay_a_command_and_a_full_queue_says_busy() {
     // This test has one thread: both have been asked for when it comes back here.
     tokio::task::yield_now().await;
     assert_eq!(
-        engine.poll(None, Attention::Watched).await.unwrap_err(),
+        engine.poll(None, Attention::Watched, &[]).await.unwrap_err(),
         EngineError::Busy
     );
     engine.close().await;
@@ -315,7 +319,7 @@ async fn a_slow_poll_does_not_delay_a_command_and_a_full_queue_says_busy() {
 async fn calls_that_waited_are_answered() {
     let bench = Bench::with(MISBEHAVE, patient()).await;
     let engine = bench.engine("slow", json!({"mode": "sleep", "ms": 100})).await;
-    let polls = (0..3).map(|_| engine.poll(None, Attention::Watched));
+    let polls = (0..3).map(|_| engine.poll(None, Attention::Watched, &[]));
     for answer in futures_util::future::join_all(polls).await {
         assert_eq!(answer.unwrap().changed.len(), 3);
     }
@@ -326,9 +330,13 @@ async fn calls_that_waited_are_answered() {
 async fn a_caller_that_goes_away_costs_nothing() {
     let bench = Bench::with(MISBEHAVE, patient()).await;
     let engine = bench.engine("slow", json!({"mode": "sleep", "ms": 300})).await;
-    let gone = tokio::time::timeout(Duration::from_millis(50), engine.poll(None, Attention::Watched)).await;
+    let gone = tokio::time::timeout(
+        Duration::from_millis(50),
+        engine.poll(None, Attention::Watched, &[]),
+    )
+    .await;
     assert!(gone.is_err());
-    assert!(engine.poll(None, Attention::Watched).await.is_ok());
+    assert!(engine.poll(None, Attention::Watched, &[]).await.is_ok());
     let lane = bench.lane("slow", "sync");
     assert_eq!((lane.calls, lane.timeouts, lane.restarts), (2, 0, 0));
 }
@@ -339,7 +347,7 @@ async fn closing_ends_a_call_at_once_and_every_later_one() {
     let engine = bench.engine("slow", json!({"mode": "sleep"})).await;
     let poll = tokio::spawn({
         let engine = engine.clone();
-        async move { engine.poll(None, Attention::Watched).await }
+        async move { engine.poll(None, Attention::Watched, &[]).await }
     });
     bench
         .until("the poll runs", |list| {
@@ -364,7 +372,7 @@ async fn a_guest_that_spins_starves_nobody() {
     let spinning = tokio::spawn(async move {
         let polls = engines
             .each_ref()
-            .map(|engine| engine.poll(None, Attention::Watched));
+            .map(|engine| engine.poll(None, Attention::Watched, &[]));
         futures_util::future::join_all(polls).await
     });
     let mut ticks = 0;
@@ -392,7 +400,7 @@ async fn a_log_flood_is_dropped_and_counted() {
     let engine = bench
         .engine("loud", json!({"mode": "log_flood", "count": 5000}))
         .await;
-    assert!(engine.poll(None, Attention::Watched).await.is_ok());
+    assert!(engine.poll(None, Attention::Watched, &[]).await.is_ok());
     let dropped = bench.status("misbehave.wasm").log_dropped;
     assert!((4_900..5_000).contains(&dropped), "{dropped}");
 }
@@ -402,7 +410,7 @@ async fn counters_add_up_over_engines() {
     let bench = Bench::with(MISBEHAVE, patient()).await;
     for id in ["a", "b"] {
         let engine = bench.engine(id, json!({})).await;
-        engine.poll(None, Attention::Watched).await.unwrap();
+        engine.poll(None, Attention::Watched, &[]).await.unwrap();
         engine.health().await.unwrap();
         if id == "a" {
             let status = bench.status("misbehave.wasm");

@@ -63,7 +63,7 @@ async fn an_address_that_was_not_given_is_not_dialled() {
         // Something else is granted, so that it is not merely an engine without any grant.
         let config = json!({"mode": "dial", "target": target, "host": "127.0.0.1", "port": 1, "url": "http://127.0.0.1:2/"});
         let engine = bench.engine("dialler", config).await;
-        let text = protocol_text(engine.poll(None, Attention::Watched).await);
+        let text = protocol_text(engine.poll(None, Attention::Watched, &[]).await);
         assert!(text.starts_with("dial: denied: "), "{target}: {text}");
         assert!(engine.health().await.is_ok());
     }
@@ -73,7 +73,7 @@ async fn an_address_that_was_not_given_is_not_dialled() {
             bench
                 .engine("s", socket)
                 .await
-                .poll(None, Attention::Watched)
+                .poll(None, Attention::Watched, &[])
                 .await
         )
         .starts_with("dial: denied: ")
@@ -87,7 +87,7 @@ async fn an_address_that_was_not_given_is_not_dialled() {
             bench
                 .engine("ok", granted)
                 .await
-                .poll(None, Attention::Watched)
+                .poll(None, Attention::Watched, &[])
                 .await
         ),
         "dial: connected"
@@ -99,7 +99,7 @@ async fn an_address_that_was_not_given_is_not_dialled() {
             bench
                 .engine("m", metadata)
                 .await
-                .poll(None, Attention::Watched)
+                .poll(None, Attention::Watched, &[])
                 .await
         )
         .starts_with("dial: denied: "),
@@ -119,7 +119,7 @@ async fn a_redirect_leads_nowhere() {
             json!({"mode": "http_redirect", "url": format!("http://127.0.0.1:{outer}/")}),
         )
         .await;
-    let text = protocol_text(engine.poll(None, Attention::Watched).await);
+    let text = protocol_text(engine.poll(None, Attention::Watched, &[]).await);
     assert!(text.starts_with("dial: 302, then denied: "), "{text}");
     assert_eq!(count.load(Ordering::SeqCst), 0);
 }
@@ -131,13 +131,13 @@ async fn leaked_connections_are_few_and_close_with_the_instance() {
     let leak = json!({"mode": "leak_connections", "host": "127.0.0.1", "port": port});
     let engine = bench.engine("leaky", leak).await;
     let before = open_files();
-    let text = protocol_text(engine.poll(None, Attention::Watched).await);
+    let text = protocol_text(engine.poll(None, Attention::Watched, &[]).await);
     assert_eq!(
         text,
         "connections: 8 opened, then other: too many open connections"
     );
     assert_eq!(
-        protocol_text(engine.poll(None, Attention::Watched).await),
+        protocol_text(engine.poll(None, Attention::Watched, &[]).await),
         "connections: 0 opened, then other: too many open connections"
     );
     engine.close().await;
@@ -150,7 +150,7 @@ async fn leaked_connections_are_few_and_close_with_the_instance() {
         )
         .await;
     assert!(
-        protocol_text(neighbour.poll(None, Attention::Watched).await).starts_with("connections: 8 opened"),
+        protocol_text(neighbour.poll(None, Attention::Watched, &[]).await).starts_with("connections: 8 opened"),
         "its slots are its own"
     );
 }
@@ -169,7 +169,12 @@ async fn as_long_as_bytes_arrive_a_call_goes_on() {
     let config = json!({"mode": "slow_but_progressing", "url": format!("http://127.0.0.1:{port}/")});
     let engine = bench.engine("slow", config).await;
     assert_eq!(
-        engine.poll(None, Attention::Watched).await.unwrap().changed.len(),
+        engine
+            .poll(None, Attention::Watched, &[])
+            .await
+            .unwrap()
+            .changed
+            .len(),
         3
     );
     assert_eq!(bench.lane("slow", "sync").timeouts, 0);
@@ -193,7 +198,7 @@ async fn a_trickle_without_end_meets_the_total_but_is_no_strike() {
     let engine = bench.engine("slow", config).await;
     for _ in 0..2 {
         let error = engine
-            .poll(None, Attention::Watched)
+            .poll(None, Attention::Watched, &[])
             .await
             .unwrap_err()
             .to_string();

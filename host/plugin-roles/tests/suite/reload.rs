@@ -21,7 +21,7 @@ fn version_is(file: &'static str, version: &'static str) -> impl Fn(&[qm_plugin_
 async fn a_new_version_is_swapped_in_and_running_calls_finish_on_the_old_one() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({"mode": "sleep", "ms": 600})).await;
-    let old = engine.poll(None, Attention::Watched);
+    let old = engine.poll(None, Attention::Watched, &[]);
     tokio::pin!(old);
     let _ = tokio::time::timeout(Duration::from_millis(50), &mut old).await;
     let seen = bench.host.engine_kinds().generation().current();
@@ -33,7 +33,7 @@ async fn a_new_version_is_swapped_in_and_running_calls_finish_on_the_old_one() {
     );
     assert!(old.await.unwrap().full, "the call under way ended well");
     // The new version ignores the mode: it answers at once, and knows nothing of the old one's cursors.
-    assert!(engine.poll(Some(1), Attention::Watched).await.unwrap().full);
+    assert!(engine.poll(Some(1), Attention::Watched, &[]).await.unwrap().full);
     assert_ne!(bench.host.engine_kinds().generation().changed(seen).await, seen);
     let lane = bench.lane("e", "sync");
     assert_eq!((lane.traps, lane.timeouts, lane.restarts), (0, 0, 0));
@@ -43,19 +43,19 @@ async fn a_new_version_is_swapped_in_and_running_calls_finish_on_the_old_one() {
 async fn a_file_that_changes_on_disk_is_noticed() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({})).await;
-    engine.poll(None, Attention::Watched).await.unwrap();
+    engine.poll(None, Attention::Watched, &[]).await.unwrap();
     bench.install("misbehave.wasm", &fixture("misbehave_v2.wasm"));
     bench
         .until("the new version is in use", version_is("misbehave.wasm", "0.2.0"))
         .await;
-    assert!(engine.poll(None, Attention::Watched).await.unwrap().full);
+    assert!(engine.poll(None, Attention::Watched, &[]).await.unwrap().full);
 }
 
 #[tokio::test]
 async fn a_bad_file_leaves_the_old_one_working_and_shows_why() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({})).await;
-    engine.poll(None, Attention::Watched).await.unwrap();
+    engine.poll(None, Attention::Watched, &[]).await.unwrap();
     let bad = [
         (b"nonsense".to_vec(), "no WebAssembly"),
         (fixture("describe_trap.wasm"), "it cannot be run"),
@@ -73,7 +73,7 @@ async fn a_bad_file_leaves_the_old_one_working_and_shows_why() {
         );
         let pending = status.pending_error.unwrap();
         assert!(pending.contains(says), "{pending}");
-        assert!(engine.poll(None, Attention::Watched).await.is_ok());
+        assert!(engine.poll(None, Attention::Watched, &[]).await.is_ok());
     }
     bench.install("misbehave.wasm", &fixture("misbehave_v2.wasm"));
     let status = bench.host.reload("misbehave").await.unwrap();
@@ -122,7 +122,7 @@ async fn a_kind_appears_goes_and_comes_back_without_a_change_to_the_host() {
 async fn an_id_stays_with_the_file_that_had_it_first() {
     let bench = Bench::start(&[("b.wasm", "misbehave.wasm")]).await;
     let engine = bench.engine("e", json!({})).await;
-    engine.poll(None, Attention::Watched).await.unwrap();
+    engine.poll(None, Attention::Watched, &[]).await.unwrap();
     // It comes first by name, and is there alone in the end.
     bench.install("a.wasm", &fixture("misbehave_v2.wasm"));
     let conflicting = |list: &[qm_plugin_host::PluginStatus]| {
@@ -150,7 +150,7 @@ async fn an_id_stays_with_the_file_that_had_it_first() {
     let alone = bench.again().await;
     assert!(conflicting(&alone.list()) && alone.engine_kinds().kinds().is_empty());
     assert!(
-        engine.poll(None, Attention::Watched).await.is_err(),
+        engine.poll(None, Attention::Watched, &[]).await.is_err(),
         "nobody has the id"
     );
     let wrong = bench.host.may_accept("misbehave", "c.wasm").await.unwrap_err();
@@ -163,7 +163,7 @@ async fn an_id_stays_with_the_file_that_had_it_first() {
         (status.state, status.version.as_deref()),
         (PluginState::Active, Some("0.2.0"))
     );
-    assert!(engine.poll(None, Attention::Watched).await.unwrap().full);
+    assert!(engine.poll(None, Attention::Watched, &[]).await.unwrap().full);
 
     // The file that had it once comes back, and waits.
     bench.install("b.wasm", &fixture("misbehave.wasm"));
@@ -179,20 +179,20 @@ async fn an_id_stays_with_the_file_that_had_it_first() {
 async fn an_id_given_away_elsewhere_is_given_up_here() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({})).await;
-    engine.poll(None, Attention::Watched).await.unwrap();
+    engine.poll(None, Attention::Watched, &[]).await.unwrap();
     bench.pins.give("misbehave", "elsewhere.wasm");
     bench
         .until("it is given up", |list| list[0].state == PluginState::Conflicting)
         .await;
     assert!(bench.host.engine_kinds().kinds().is_empty());
-    assert!(engine.poll(None, Attention::Watched).await.is_err());
+    assert!(engine.poll(None, Attention::Watched, &[]).await.is_err());
 }
 
 #[tokio::test]
 async fn an_idle_instance_lets_go_of_old_code() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({})).await;
-    engine.poll(None, Attention::Watched).await.unwrap();
+    engine.poll(None, Attention::Watched, &[]).await.unwrap();
     engine.health().await.unwrap();
     assert_eq!(bench.status("misbehave.wasm").instances, 2);
     bench.host.reload("misbehave").await.unwrap();
@@ -212,7 +212,7 @@ async fn a_thousand_reloads_leak_neither_memory_nor_files() {
     let round = async |n: usize| {
         for _ in 0..n {
             bench.host.reload("misbehave").await.unwrap();
-            assert!(engine.poll(None, Attention::Watched).await.unwrap().full);
+            assert!(engine.poll(None, Attention::Watched, &[]).await.unwrap().full);
         }
     };
     round(100).await;

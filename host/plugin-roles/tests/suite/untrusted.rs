@@ -59,7 +59,7 @@ async fn rows_are_sound_whatever_the_plugin_says() {
             .engine(mode, json!({"mode": mode, "torrents": torrents, "after": after}))
             .await;
         let first = engine
-            .poll(None, Attention::Watched)
+            .poll(None, Attention::Watched, &[])
             .await
             .unwrap_or_else(|error| panic!("{mode}: {error}"));
         assert!(first.full);
@@ -69,7 +69,10 @@ async fn rows_are_sound_whatever_the_plugin_says() {
         let all = hashes.len();
         hashes.dedup();
         assert_eq!(hashes.len(), all, "{mode}: one twice");
-        let next = engine.poll(Some(first.cursor), Attention::Watched).await.unwrap();
+        let next = engine
+            .poll(Some(first.cursor), Attention::Watched, &[])
+            .await
+            .unwrap();
         assert_sound(&next);
         assert!(
             next.removed
@@ -85,7 +88,7 @@ async fn a_part_is_no_answer_to_a_question_for_all() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("part", json!({"mode": "no_base"})).await;
     assert!(matches!(
-        engine.poll(None, Attention::Watched).await,
+        engine.poll(None, Attention::Watched, &[]).await,
         Err(EngineError::Protocol(_))
     ));
 }
@@ -94,11 +97,11 @@ async fn a_part_is_no_answer_to_a_question_for_all() {
 async fn a_cursor_of_another_session_asks_for_all() {
     let bench = Bench::start(MISBEHAVE).await;
     let engine = bench.engine("e", json!({"torrents": 4})).await;
-    let first = engine.poll(Some(12345), Attention::Watched).await.unwrap();
+    let first = engine.poll(Some(12345), Attention::Watched, &[]).await.unwrap();
     assert!(first.full && first.changed.len() == 4);
     assert!(
         !engine
-            .poll(Some(first.cursor), Attention::Watched)
+            .poll(Some(first.cursor), Attention::Watched, &[])
             .await
             .unwrap()
             .full
@@ -106,7 +109,7 @@ async fn a_cursor_of_another_session_asks_for_all() {
     let other = bench.engine("other", json!({"torrents": 4})).await;
     assert!(
         other
-            .poll(Some(first.cursor), Attention::Watched)
+            .poll(Some(first.cursor), Attention::Watched, &[])
             .await
             .unwrap()
             .full
@@ -141,14 +144,14 @@ async fn errors_are_short_and_hold_no_secret() {
     };
     let bench = Bench::with(MISBEHAVE, roomy).await;
     let engine = bench.engine("long", json!({"mode": "long_error"})).await;
-    let Err(EngineError::Protocol(text)) = engine.poll(None, Attention::Watched).await else {
+    let Err(EngineError::Protocol(text)) = engine.poll(None, Attention::Watched, &[]).await else {
         panic!("not an error of the protocol")
     };
     assert!(text.len() <= 1024);
     let config = json!({"mode": "error", "error": "auth", "message": "user admin, password hunter22", "password": "hunter22"});
     let engine = bench.engine("secret", config).await;
     assert_eq!(
-        engine.poll(None, Attention::Watched).await.unwrap_err(),
+        engine.poll(None, Attention::Watched, &[]).await.unwrap_err(),
         EngineError::Auth("user admin, password ••••••••".into())
     );
 }

@@ -39,8 +39,9 @@ pub fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
         Command::DownloadLimit(rate) => {
             told.insert("downloadBytesPerSec".into(), (*rate).into());
         }
-        Command::FilePriority { index, priority } => {
-            told.insert("fileIndex".into(), (*index).into());
+        Command::FilePriority { indexes, priority } => {
+            let index = indexes.first().copied().filter(|_| indexes.len() == 1);
+            told.insert("fileIndex".into(), index.into());
             told.insert("priority".into(), (*priority).into());
         }
         Command::AddTracker { .. } => {
@@ -48,6 +49,25 @@ pub fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
         }
         Command::RemoveTracker { .. } => {
             told.insert("change".into(), "removed".into());
+        }
+        Command::ReplaceTracker { .. } => {
+            told.insert("change".into(), "replaced".into());
+        }
+        Command::DownloadPath(path) => {
+            told.insert("downloadPath".into(), path.as_deref().into());
+        }
+        Command::RenameFolder { old_path, new_path } => {
+            told.insert("oldPath".into(), old_path.as_str().into());
+            told.insert("newPath".into(), new_path.as_str().into());
+        }
+        Command::Sequential(on)
+        | Command::FirstLastPiece(on)
+        | Command::SuperSeeding(on)
+        | Command::AutoManage(on) => {
+            told.insert("on".into(), (*on).into());
+        }
+        Command::BanPeers { peers } => {
+            told.insert("peers".into(), peers.as_slice().into());
         }
         Command::SetLabel { label } => {
             told.insert("label".into(), label.as_str().into());
@@ -64,6 +84,9 @@ pub fn told_of(engine: &Engine, hash: &str, command: &Command) -> Value {
         | Command::Resume
         | Command::ForceStart(_)
         | Command::Recheck
+        | Command::Reannounce
+        | Command::Queue(_)
+        | Command::ShareLimits(_)
         | Command::Remove { .. }
         | Command::RenameFile { .. }
         | Command::Detach

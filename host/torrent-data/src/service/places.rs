@@ -59,6 +59,9 @@ impl Places {
             Command::Attach { save_path } => Command::Attach {
                 save_path: self.judge(&save_path, "save path").await?,
             },
+            Command::DownloadPath(Some(path)) => {
+                Command::DownloadPath(Some(self.judge(&path, "download path").await?))
+            }
             other => other,
         })
     }

@@ -455,9 +455,9 @@ fn of_stored(place: StoredPlace) -> Torrent {
         upload_rate: 0,
         eta: None,
         seeds_connected: 0,
-        seeds_total: 0,
+        seeds_total: None,
         peers_connected: 0,
-        peers_total: 0,
+        peers_total: None,
         priority: 0,
         label: None,
         tags: Vec::new(),
@@ -470,7 +470,7 @@ fn of_stored(place: StoredPlace) -> Torrent {
         tracker_message: None,
         seeded: None,
         last_activity: None,
-        availability: None,
+        ..Torrent::default()
     }
 }
 

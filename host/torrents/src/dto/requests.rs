@@ -119,6 +119,7 @@ impl AddTorrent {
             first_last_piece_priority: self.first_last_piece_priority,
             upload_limit: self.upload_limit.filter(|limit| *limit > 0),
             download_limit: self.download_limit.filter(|limit| *limit > 0),
+            ..AddOptions::default()
         }
     }
 }
@@ -404,6 +405,7 @@ impl From<File> for FileView {
             downloaded,
             progress,
             priority,
+            availability: _,
         } = file;
         Self {
             index,

@@ -98,7 +98,7 @@ orders! {
         body: LimitBody => Command::DownloadLimit(body.bytes_per_sec);
     /// Sets how urgently a file is wanted.
     set_file_priority, "/api/torrents/{hash}/files/priority", P::TorrentsManageFiles, OfFile,
-        body: FilePriorityBody => Command::FilePriority { index: body.file_index, priority: body.priority };
+        body: FilePriorityBody => Command::FilePriority { indexes: vec![body.file_index], priority: body.priority };
     /// Adds a tracker.
     add_tracker, "/api/torrents/{hash}/trackers", P::TorrentsManageTrackers, OfTracker,
         body: TrackerBody => Command::AddTracker { url: body.url };

@@ -218,7 +218,7 @@ db_test! {
 
     async fn files_that_lie_between_others_are_removed_one_by_one(db: Db) {
         let site = Site::new(&db).await;
-        let file = |index, path: &str| File { index, path: path.into(), size: 5, downloaded: 5, progress: 1.0, priority: 1 };
+        let file = |index, path: &str| File { index, path: path.into(), size: 5, downloaded: 5, progress: 1.0, priority: 1, availability: None };
         *site.a.files.lock().unwrap() = vec![file(0, "Season/e1"), file(1, "Season/e2")];
         *site.b.files.lock().unwrap() = vec![file(0, "e3"), file(1, "e4")];
         site.put(&site.a, placed(1, "/downloads/Season")).await;

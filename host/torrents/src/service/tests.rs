@@ -570,7 +570,7 @@ db_test! {
     async fn a_placeholder_name_is_mended_from_the_files(db: Db) {
         let house = House::new(&db, &["fake"]).await;
         let client = house.kinds.engine("a");
-        let file = File { index: 0, path: "Show/a.mkv".into(), size: 1, downloaded: 0, progress: 0.0, priority: 1 };
+        let file = File { index: 0, path: "Show/a.mkv".into(), size: 1, downloaded: 0, progress: 0.0, priority: 1, availability: None };
         client.files.lock().unwrap().push(file);
         client.put(Torrent { name: hash(1).to_string(), ..torrent(1) });
         let id = house.engine("seedbox", "a").await;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use qm_generations::{Program, died, free_port};
 use scgi_core::native::{Native, NativeClock};
-use scgi_core::{Client, Endpoint};
+use scgi_core::wire::Exchange;
+use scgi_core::{Client, Endpoint, xml};
 
 pub type NativeClient = Client<Native, NativeClock>;
 
@@ -83,6 +84,16 @@ impl Daemon {
         let client = daemon.client();
         wait_for("rTorrent to answer", || client.health().ok());
         daemon
+    }
+
+    /// Asks it to end, as its owner would, and waits until it has.
+    pub fn end(mut self) {
+        // Some close the connection before they answer.
+        let request = xml::call("system.shutdown.quick", &[]);
+        if let Ok(mut exchange) = Exchange::start(&Native, &self.endpoint, 10_000, request) {
+            let _ = exchange.piece();
+        }
+        wait_for("the end of rTorrent", || self.child.try_wait().unwrap());
     }
 
     pub fn client(&self) -> NativeClient {

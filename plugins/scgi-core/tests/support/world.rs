@@ -67,7 +67,7 @@ impl Fake {
             "d.custom1" => self.label.clone(),
             "d.directory" => self.directory.clone(),
             "d.message" => self.message.clone(),
-            "d.base_path" => String::new(),
+            "d.base_path" | "d.connection_seed" => String::new(),
             "d.timestamp.started" => "7".to_owned(),
             "d.size_bytes" => "1000".to_owned(),
             "d.completed_bytes" => self.completed.to_string(),
@@ -180,7 +180,7 @@ impl World {
                     row += &element(&torrent.label);
                 }
                 if full {
-                    row += &element("0 0 7 0 0");
+                    row += &element("0 0 7 0 0 seed");
                     row += &(element(&torrent.name) + &element(&torrent.label) + &element(""));
                     let counts = if self.cannot_branch { "" } else { &torrent.trackers };
                     row += &element(counts);

@@ -44,7 +44,7 @@ fn fields_are_mapped() {
         name: "a ü".into(),
         state: State::Seeding,
         progress: 1.0,
-        size: 10,
+        size: Some(10),
         downloaded: 11,
         uploaded: 22,
         ratio: 2.0,
@@ -52,9 +52,9 @@ fn fields_are_mapped() {
         upload_rate: 2,
         eta: Some(60),
         seeds_connected: 3,
-        seeds_total: 0,
+        seeds_total: None,
         peers_connected: 4,
-        peers_total: 5,
+        peers_total: Some(5),
         priority: 2,
         label: Some("tv".into()),
         tags: vec!["x".into(), "y".into()],
@@ -70,6 +70,8 @@ fn fields_are_mapped() {
         seconds_seeded: Some(3600),
         last_activity: Some(9),
         availability: Some(1.5),
+        trackers_count: Some(0),
+        ..Torrent::default()
     };
     assert_eq!(torrent, expected);
 }
@@ -230,7 +232,7 @@ fn what_the_client_does_not_know_stays_unknown() {
     );
     assert_eq!(
         (torrent.label, torrent.size, torrent.content_path.as_str()),
-        (None, 0, "/d")
+        (None, Some(0), "/d")
     );
     assert!(
         (torrent.ratio - RATIO_MAX).abs() < f64::EPSILON && (torrent.progress - 1.0).abs() < f64::EPSILON
@@ -259,8 +261,8 @@ fn only_what_shows_is_a_change() {
     assert!(merge(r#"{"name":"a","upspeed":5,"category":"c"}"#));
     assert!(!merge(r#"{"name":"a","upspeed":5,"category":"c"}"#));
     assert!(!merge(
-        r#"{"time_active":9,"seeding_time":9,"last_activity":9,"availability":-1,"seen_complete":1,"ratio_limit":-2,
-        "uploaded_session":9,"amount_left":0,"priority":3,"tracker":"","trackers_count":2,"seq_dl":true}"#
+        r#"{"time_active":9,"seeding_time":9,"last_activity":9,"availability":-1,"seen_complete":1,
+        "uploaded_session":9,"amount_left":0,"tracker":"","trackers_count":2}"#
     ));
     assert!(!merge(
         r#"{"name":5,"upspeed":"7","state":null,"private":"yes","category":[],"infohash_v1":{}}"#
@@ -300,5 +302,54 @@ proptest! {
         }
         let torrent = row.torrent();
         prop_assert!((0.0..=1.0).contains(&torrent.progress) && torrent.ratio.is_finite());
+    }
+}
+
+#[test]
+fn choices_of_users_are_told_and_each_is_news() {
+    let mut row = Row::blank(Id::parse(HASH).expect("a hash"));
+    let mut merge = |json: &str| {
+        let merge = Merge {
+            row: &mut row,
+            shared: &mut Shared::default(),
+        };
+        (merge.json(json.as_bytes()).expect("JSON"), row.torrent())
+    };
+    type Shows = fn(&Torrent) -> bool;
+    let rows: [(&str, Shows); 12] = [
+        (r#"{"priority":3}"#, |t| t.queue_position == Some(3)),
+        (r#"{"priority":0}"#, |t| t.queue_position.is_none()),
+        (r#"{"seq_dl":true}"#, |t| t.sequential == Some(true)),
+        (r#"{"f_l_piece_prio":false}"#, |t| {
+            t.first_last_piece == Some(false)
+        }),
+        (r#"{"super_seeding":true}"#, |t| t.super_seeding == Some(true)),
+        (r#"{"force_start":true}"#, |t| t.force_started == Some(true)),
+        (r#"{"auto_tmm":true}"#, |t| t.auto_managed == Some(true)),
+        (r#"{"download_path":"/i"}"#, |t| {
+            t.download_path.as_deref() == Some("/i")
+        }),
+        (r#"{"up_limit":-1}"#, |t| t.upload_limit == Some(0)),
+        (r#"{"dl_limit":2048}"#, |t| t.download_limit == Some(2048)),
+        (r#"{"total_size":-1}"#, |t| {
+            t.has_metadata == Some(false) && t.size.is_none()
+        }),
+        (
+            r#"{"ratio_limit":2,"seeding_time_limit":-1,"inactive_seeding_time_limit":5,"share_limit_action":"Remove"}"#,
+            |t| {
+                t.share_limits
+                    == Some(engine_model::ShareLimits {
+                        ratio: engine_model::Limit::At(2.0),
+                        seeding_seconds: engine_model::Limit::Unlimited,
+                        inactive_seconds: engine_model::Limit::At(300),
+                        action: engine_model::ShareAction::Remove,
+                    })
+            },
+        ),
+    ];
+    for (json, shows) in rows {
+        let (news, torrent) = merge(json);
+        assert!(news && shows(&torrent), "{json}: {torrent:?}");
+        assert!(!merge(json).0, "{json} again");
     }
 }

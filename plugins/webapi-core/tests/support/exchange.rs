@@ -21,7 +21,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    pub fn of(request: &Request, answer: &Whole) -> Exchange {
+    pub fn record(request: &Request, answer: &Whole) -> Exchange {
         let base_end = request.url.find("/api/v2").unwrap_or(0);
         let (base, path) = request.url.split_at(base_end);
         let header = |(name, value): &(&str, String)| ((*name).to_owned(), value.replace(base, BASE));

@@ -8,6 +8,7 @@
 )]
 
 pub mod announce;
+pub mod choices;
 pub mod client;
 pub mod exchange;
 pub mod http;

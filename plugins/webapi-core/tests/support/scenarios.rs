@@ -4,11 +4,12 @@
 use std::cell::Cell;
 
 use engine_model::{
-    AddOptions, AddRequest, Attention, Command, Error, RateLimits, Source, State, Subject, Torrent, Transfer,
+    AddOptions, AddRequest, Attention, Command, Error, RateLimits, RateMode, Source, State, Subject, Torrent,
+    Transfer,
 };
 
-use super::TestSession;
 use super::torrents::{Made, TRACKER, hybrid, two_files};
+use super::{TestSession, choices};
 
 /// A hash no client has.
 pub const UNKNOWN: &str = "00000000000000000000000000000000000000ff";
@@ -48,6 +49,22 @@ pub struct Scenario {
     pub name: &'static str,
     pub run: fn(&mut TestSession, &Given),
 }
+
+/// Scenarios that are recorded with each generation; the others with the oldest alone.
+pub const RECORDED_OF_EACH: [&str; 12] = [
+    "toggles",
+    "share_limits",
+    "queue",
+    "incomplete_path",
+    "folder",
+    "replace_tracker",
+    "ban",
+    "export",
+    "categories",
+    "all_tags",
+    "preferences",
+    "rate_mode",
+];
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -131,6 +148,54 @@ pub const SCENARIOS: &[Scenario] = &[
         run: statistics,
     },
     Scenario {
+        name: "toggles",
+        run: choices::toggles,
+    },
+    Scenario {
+        name: "share_limits",
+        run: choices::share_limits,
+    },
+    Scenario {
+        name: "queue",
+        run: choices::queue,
+    },
+    Scenario {
+        name: "incomplete_path",
+        run: choices::incomplete_path,
+    },
+    Scenario {
+        name: "folder",
+        run: choices::folder,
+    },
+    Scenario {
+        name: "replace_tracker",
+        run: choices::replace_tracker,
+    },
+    Scenario {
+        name: "ban",
+        run: choices::ban,
+    },
+    Scenario {
+        name: "export",
+        run: choices::export,
+    },
+    Scenario {
+        name: "categories",
+        run: choices::categories,
+    },
+    Scenario {
+        name: "all_tags",
+        run: choices::all_tags,
+    },
+    Scenario {
+        name: "preferences",
+        run: choices::preferences,
+    },
+    Scenario {
+        name: "rate_mode",
+        run: choices::rate_mode,
+    },
+    Scenario {
         name: "poll",
         run: poll,
     },
@@ -157,14 +222,14 @@ pub fn run(session: &mut TestSession, hashes: &[&str], command: Command) -> Vec<
     outcomes.into_iter().map(|outcome| outcome.error).collect()
 }
 
-fn done(session: &mut TestSession, hash: &str, command: Command) {
+pub fn done(session: &mut TestSession, hash: &str, command: Command) {
     assert_eq!(run(session, &[hash], command.clone()), [None], "{command:?}");
 }
 
-const NO_TORRENT: Option<Error> = Some(Error::NotFound(Subject::Torrent));
+pub const NO_TORRENT: Option<Error> = Some(Error::NotFound(Subject::Torrent));
 
 /// The torrent, once it is as `is` wants it.
-fn until(session: &mut TestSession, hash: &str, is: impl Fn(&Torrent) -> bool) -> Torrent {
+pub fn until(session: &mut TestSession, hash: &str, is: impl Fn(&Torrent) -> bool) -> Torrent {
     for _ in 0..600 {
         let torrent = session.get(hash).expect("the client answers");
         if let Some(torrent) = torrent.filter(&is) {
@@ -192,6 +257,7 @@ fn add_file(session: &mut TestSession, given: &Given) {
         first_last_piece_priority: true,
         upload_limit: Some(102_400),
         download_limit: Some(204_800),
+        ..AddOptions::default()
     };
     let source = Source::Metainfo(given.two.bytes.clone());
     let request = AddRequest {
@@ -205,7 +271,10 @@ fn add_file(session: &mut TestSession, given: &Given) {
         (torrent.name.as_str(), torrent.label.as_deref()),
         ("Alpha & Ω", Some("tv shows"))
     );
-    assert_eq!((torrent.size, torrent.save_path), (30_000, given.folder("one")));
+    assert_eq!(
+        (torrent.size, torrent.save_path),
+        (Some(30_000), given.folder("one"))
+    );
     assert_eq!(torrent.content_path, given.folder("one/alpha"));
 }
 
@@ -244,7 +313,7 @@ fn add_magnet(session: &mut TestSession, _: &Given) {
     };
     assert_eq!(session.add(&request), Ok(()));
     let torrent = until(session, MAGNET, |_| true);
-    assert_eq!((torrent.name.as_str(), torrent.size), ("nobody has it", 0));
+    assert_eq!((torrent.name.as_str(), torrent.size), ("nobody has it", None));
     assert_eq!(session.files(MAGNET), Ok(vec![]), "without metadata it has none");
 }
 
@@ -342,7 +411,10 @@ fn rename_file(session: &mut TestSession, given: &Given) {
 
 fn file_priority(session: &mut TestSession, given: &Given) {
     let hash = given.two.hash.as_str();
-    let set = |index, priority| Command::FilePriority { index, priority };
+    let set = |index, priority| Command::FilePriority {
+        indexes: vec![index],
+        priority,
+    };
     for priority in [0, 1, 2] {
         done(session, hash, set(1, priority));
         assert_eq!(session.files(hash).expect("files")[1].priority, priority);
@@ -454,8 +526,8 @@ fn global_limits(session: &mut TestSession, _: &Given) {
         limits(None, Some(10_240)),
         limits(None, None),
     ] {
-        assert_eq!(session.set_rate_limits(set), Ok(()));
-        assert_eq!(session.rate_limits(), Ok(set));
+        assert_eq!(session.set_rate_limits(RateMode::Normal, set), Ok(()));
+        assert_eq!(session.rate_limits(RateMode::Normal), Ok(set));
     }
 }
 
@@ -491,7 +563,7 @@ fn statistics(session: &mut TestSession, given: &Given) {
 
 fn poll(session: &mut TestSession, given: &Given) {
     let hash = given.two.hash.as_str();
-    let first = session.poll(None, Attention::Watched).expect("a list");
+    let first = session.poll(None, Attention::Watched, &[]).expect("a list");
     assert!(first.full && first.changed.iter().any(|torrent| torrent.hash == hash));
     assert_eq!((first.stats.torrent_count, first.stats.active_count), (2, 0));
     assert_eq!(
@@ -504,7 +576,7 @@ fn poll(session: &mut TestSession, given: &Given) {
     );
 
     let quiet = session
-        .poll(Some(first.cursor), Attention::Watched)
+        .poll(Some(first.cursor), Attention::Watched, &[])
         .expect("a list");
     assert!(
         !quiet.full && quiet.changed.is_empty() && quiet.removed.is_empty(),
@@ -519,7 +591,7 @@ fn poll(session: &mut TestSession, given: &Given) {
     );
 
     let stale = session
-        .poll(Some(first.cursor), Attention::Watched)
+        .poll(Some(first.cursor), Attention::Watched, &[])
         .expect("a list");
     assert!(
         stale.full && stale.changed.len() == 2,
@@ -531,7 +603,9 @@ fn poll(session: &mut TestSession, given: &Given) {
 /// Polls until a torrent in a delta is as `is` wants it.
 fn follow(session: &mut TestSession, mut cursor: u64, is: impl Fn(&Torrent) -> bool) -> Torrent {
     for _ in 0..300 {
-        let delta = session.poll(Some(cursor), Attention::Watched).expect("a list");
+        let delta = session
+            .poll(Some(cursor), Attention::Watched, &[])
+            .expect("a list");
         assert!(!delta.full);
         cursor = delta.cursor;
         if let Some(found) = delta.changed.into_iter().find(&is) {
@@ -565,7 +639,7 @@ fn hybrid_torrent(session: &mut TestSession, given: &Given) {
     assert_eq!(session.files(hash).expect("files").len(), 1);
     done(session, hash, Command::Rename("Both".into()));
     done(session, hash, Command::Stop);
-    let full = session.poll(None, Attention::Watched).expect("a list");
+    let full = session.poll(None, Attention::Watched, &[]).expect("a list");
     assert!(
         full.changed.iter().any(|torrent| torrent.hash == hash),
         "it is listed by its v1 hash"
@@ -573,7 +647,7 @@ fn hybrid_torrent(session: &mut TestSession, given: &Given) {
     done(session, hash, Command::Remove(true));
     assert_eq!(session.get(hash), Ok(None));
     let gone = session
-        .poll(Some(full.cursor), Attention::Watched)
+        .poll(Some(full.cursor), Attention::Watched, &[])
         .expect("a list");
     assert_eq!(gone.removed, [hash]);
 }

@@ -49,12 +49,21 @@ fn made(info: Vec<u8>, extra: &[u8], content: Vec<u8>) -> Made {
 
 /// Two files of 20,000 and 10,000 bytes in the folder `name`.
 pub fn two_files(name: &str) -> Made {
+    two_files_from(name, "")
+}
+
+/// The same files as another torrent: one for each `source`.
+pub fn two_files_from(name: &str, source: &str) -> Made {
     let content = content(30_000);
     let mut info =
         b"d5:filesld6:lengthi20000e4:pathl5:a.bineed6:lengthi10000e4:pathl3:sub5:b.bineee4:name".to_vec();
     text(&mut info, name.as_bytes());
     info.extend_from_slice(format!("12:piece lengthi{PIECE}e6:pieces").as_bytes());
     text(&mut info, &pieces(&content));
+    if !source.is_empty() {
+        text(&mut info, b"source");
+        text(&mut info, source.as_bytes());
+    }
     info.push(b'e');
     made(info, b"", content)
 }

@@ -57,7 +57,7 @@ impl Http for Wire {
         match self {
             Wire::Real { record } => {
                 let answer = send(&request)?;
-                record.borrow_mut().push(Exchange::of(&request, &answer));
+                record.borrow_mut().push(Exchange::record(&request, &answer));
                 Ok(answer)
             }
             Wire::Recorded { left, base_url } => {

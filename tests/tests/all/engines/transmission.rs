@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use qm_ports::engine::{
-    AddOptions, AddRequest, Command, EngineConfig, EngineDriver, EngineError, RateLimits, Source, Subject,
-    Torrent, TorrentState, capability,
+    AddOptions, AddRequest, Command, EngineConfig, EngineDriver, EngineError, RateLimits, RateMode, Source,
+    Subject, Torrent, TorrentState, capability,
 };
 use qm_testkit::generations::Program;
 use qm_testkit::sample::{Format, Sample};
@@ -182,7 +182,11 @@ async fn running(site: &Site) {
         (2, json!([1]), Some(1)),
         (1, json!([1]), Some(0)),
     ] {
-        site.done(Command::FilePriority { index: 0, priority }).await;
+        site.done(Command::FilePriority {
+            indexes: vec![0],
+            priority,
+        })
+        .await;
         let told = site.field("wanted").await;
         let flags = told.as_array().into_iter().flatten();
         // Old daemons say 0 and 1, new ones false and true.
@@ -198,7 +202,7 @@ async fn running(site: &Site) {
     }
     let none = site
         .ask(Command::FilePriority {
-            index: 7,
+            indexes: vec![7],
             priority: 1,
         })
         .await;
@@ -303,13 +307,19 @@ async fn limits(site: &Site) {
         site.done(command(0)).await;
         assert_eq!(site.field(&limited).await, json!(false));
     }
-    assert_eq!(site.driver.rate_limits().await, Ok(RateLimits::default()));
+    assert_eq!(
+        site.driver.rate_limits(RateMode::Normal).await,
+        Ok(RateLimits::default())
+    );
     let limits = RateLimits {
         download: Some(300_000),
         upload: None,
     };
-    site.driver.set_rate_limits(limits).await.expect("it is set");
-    assert_eq!(site.driver.rate_limits().await, Ok(limits));
+    site.driver
+        .set_rate_limits(RateMode::Normal, limits)
+        .await
+        .expect("it is set");
+    assert_eq!(site.driver.rate_limits(RateMode::Normal).await, Ok(limits));
     let session = site.client.call("session-get", json!({})).await;
     assert_eq!(
         (
@@ -319,7 +329,7 @@ async fn limits(site: &Site) {
         (Some(300.0), &json!(false))
     );
     site.driver
-        .set_rate_limits(RateLimits::default())
+        .set_rate_limits(RateMode::Normal, RateLimits::default())
         .await
         .expect("it is set");
     let stats = site.driver.session_stats().await.expect("it answers");
@@ -391,7 +401,7 @@ async fn strangers(site: &Site) {
             name: text(),
         },
         Command::FilePriority {
-            index: 0,
+            indexes: vec![0],
             priority: 1,
         },
         Command::Priority(1),

@@ -1,43 +1,11 @@
 //! Engine API 0.1 to the words of `ports` and back. Texts move; nothing is copied but info-hashes, which are shared later.
 
 use qm_kernel::Timestamp;
-use qm_plugin_host::imports::wit::common::PluginError;
-use qm_plugin_host::role::{Voice, one_line};
+use qm_plugin_host::role::Voice;
 use qm_ports::engine as kernel;
 
 use super::wit;
-use crate::engine::sanitize;
-
-/// The most of an error's text that leaves the plugin.
-const TEXT: usize = 1 << 10;
-
-/// An error as the plugin words it, without the secrets it was given.
-pub(super) fn error(error: PluginError, voice: &Voice) -> kernel::EngineError {
-    use kernel::EngineError as E;
-    let text = |text: String| voice.blot(one_line(&text, TEXT));
-    match error {
-        PluginError::Unreachable(why) => E::Unreachable(text(why)),
-        PluginError::Timeout(why) => E::Timeout(text(why)),
-        PluginError::Auth(why) => E::Auth(text(why)),
-        PluginError::InvalidConfig(why) => E::InvalidConfig(text(why)),
-        PluginError::NotFound(what) => match what.as_str() {
-            "file" => E::NotFound(kernel::Subject::File),
-            "tracker" => E::NotFound(kernel::Subject::Tracker),
-            _ => E::NotFound(kernel::Subject::Torrent),
-        },
-        PluginError::Unsupported(why) => E::Unsupported(text(why)),
-        PluginError::Rejected(why) => E::Rejected(text(why)),
-        PluginError::Protocol(why) => E::Protocol(text(why)),
-        PluginError::Throttled(seconds) => E::Unreachable(match seconds {
-            Some(seconds) => format!("it asks to come back in {seconds} s"),
-            None => "it asks to come back later".to_owned(),
-        }),
-        PluginError::Denied(what) => E::InvalidConfig(text(format!(
-            "{what} is not what this engine is configured to reach"
-        ))),
-        PluginError::Other((name, why)) => E::Protocol(text(format!("{name}: {why}"))),
-    }
-}
+use crate::engine::{errors, sanitize};
 
 pub(super) fn attention(attention: kernel::Attention) -> wit::Attention {
     match attention {
@@ -73,9 +41,10 @@ pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
         upload_rate: given.upload_rate,
         eta: given.eta,
         seeds_connected: given.seeds_connected,
-        seeds_total: given.seeds_total,
+        // 0 may as well be "unknown" in this version, and says the same of a swarm.
+        seeds_total: Some(given.seeds_total),
         peers_connected: given.peers_connected,
-        peers_total: given.peers_total,
+        peers_total: Some(given.peers_total),
         priority: given.priority,
         label: given.label,
         tags: given.tags,
@@ -93,6 +62,7 @@ pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
             .map(|seconds| kernel::Seeded { seconds, as_of: now }),
         last_activity: sanitize::instant(given.last_activity),
         availability: given.availability,
+        ..kernel::Torrent::default()
     }
 }
 
@@ -134,6 +104,8 @@ const fn stats(given: &wit::GlobalStats) -> kernel::GlobalStats {
         total_uploaded: given.total_uploaded,
         torrent_count: given.torrent_count,
         active_count: given.active_count,
+        rate_mode: None,
+        free_disk_bytes: None,
     }
 }
 
@@ -145,6 +117,7 @@ pub(super) fn files(given: Vec<wit::File>) -> Vec<kernel::File> {
         downloaded: 0, // reckoned from size and progress once both were checked
         progress: file.progress,
         priority: file.priority,
+        availability: None,
     };
     let mut files: Vec<_> = given.into_iter().map(file).collect();
     sanitize::files(&mut files);
@@ -186,9 +159,20 @@ pub(super) fn trackers(given: Vec<wit::Tracker>) -> Vec<kernel::Tracker> {
     trackers
 }
 
-pub(super) fn add_request(request: kernel::AddRequest) -> wit::AddRequest {
+/// An error when an option is set that this version does not have.
+pub(super) fn add_request(request: kernel::AddRequest) -> Result<wit::AddRequest, kernel::EngineError> {
     let options = request.options;
-    wit::AddRequest {
+    let is_later = options.download_path.is_some()
+        || options.auto_manage.is_some()
+        || options.share_limits.is_some()
+        || options.skip_checking
+        || options.content_layout.is_some()
+        || options.queue_first
+        || options.stop_when.is_some();
+    if is_later {
+        return Err(errors::lacking("such option of an add"));
+    }
+    Ok(wit::AddRequest {
         hash: request.hash,
         source: match request.source {
             kernel::Source::Magnet(link) => wit::Source::Magnet(link),
@@ -206,12 +190,13 @@ pub(super) fn add_request(request: kernel::AddRequest) -> wit::AddRequest {
             download_limit: options.download_limit,
             extra: Vec::new(),
         },
-    }
+    })
 }
 
-pub(super) fn command(command: kernel::Command) -> wit::Command {
+/// A command of the host as those of this version: one for each file.
+pub(super) fn commands(command: kernel::Command) -> Result<Vec<wit::Command>, kernel::EngineError> {
     use kernel::Command as C;
-    match command {
+    Ok(vec![match command {
         C::Start => wit::Command::Start,
         C::Stop => wit::Command::Stop,
         C::Pause => wit::Command::Pause,
@@ -224,8 +209,9 @@ pub(super) fn command(command: kernel::Command) -> wit::Command {
         C::Attach { save_path } => wit::Command::Attach(save_path),
         C::Rename { name } => wit::Command::Rename(name),
         C::RenameFile { index, name } => wit::Command::RenameFile(wit::RenameFileArgs { index, name }),
-        C::FilePriority { index, priority } => {
-            wit::Command::FilePriority(wit::FilePriorityArgs { index, priority })
+        C::FilePriority { indexes, priority } => {
+            let one = |index| wit::Command::FilePriority(wit::FilePriorityArgs { index, priority });
+            return Ok(indexes.into_iter().map(one).collect());
         }
         C::Priority(priority) => wit::Command::TorrentPriority(priority),
         C::UploadLimit(limit) => wit::Command::UploadLimit(limit),
@@ -235,13 +221,24 @@ pub(super) fn command(command: kernel::Command) -> wit::Command {
         C::SetLabel { label } => wit::Command::SetLabel(label),
         C::AddTags { tags } => wit::Command::AddTags(tags),
         C::RemoveTags { tags } => wit::Command::RemoveTags(tags),
-    }
+        C::Reannounce
+        | C::DownloadPath(_)
+        | C::AutoManage(_)
+        | C::RenameFolder { .. }
+        | C::Queue(_)
+        | C::Sequential(_)
+        | C::FirstLastPiece(_)
+        | C::SuperSeeding(_)
+        | C::ShareLimits(_)
+        | C::ReplaceTracker { .. }
+        | C::BanPeers { .. } => return Err(errors::lacking("such command")),
+    }])
 }
 
 pub(super) fn outcomes(hashes: &[String], given: Vec<wit::Outcome>, voice: &Voice) -> Vec<kernel::Outcome> {
     let outcome = |outcome: wit::Outcome| kernel::Outcome {
         hash: outcome.hash,
-        result: outcome.error.map_or(Ok(()), |why| Err(error(why, voice))),
+        result: outcome.error.map_or(Ok(()), |why| Err(errors::read(why, voice))),
     };
     sanitize::outcomes(hashes, given.into_iter().map(outcome).collect())
 }
@@ -252,6 +249,8 @@ pub(super) fn session_stats(given: wit::SessionStats) -> kernel::SessionStats {
         peer_id: given.peer_id,
         listen_port: given.listen_port,
         dht_enabled: given.dht_enabled,
+        queueing: None,
+        default_save_path: None,
         free_disk_bytes: given.free_disk_bytes,
         total_disk_bytes: given.total_disk_bytes,
     };
@@ -280,6 +279,7 @@ pub(super) fn rate_limits(given: wit::RateLimits) -> kernel::RateLimits {
 pub(super) fn health(given: wit::Health) -> kernel::Health {
     let mut health = kernel::Health {
         version: given.version,
+        lacks: Vec::new(),
     };
     sanitize::health(&mut health);
     health

@@ -5,10 +5,11 @@ mod session;
 
 use async_trait::async_trait;
 use qm_plugin_host::role::{Descriptor, State};
+use qm_ports::engine::capability;
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
 
-use super::{Answer, EngineCode, Session};
+use super::{Answer, EngineCode, Session, errors};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -30,6 +31,18 @@ pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 
 impl wit::Host for State {}
 
+/// Words that mean something in this version. A later one's, declared by a plugin of this one, would promise what it cannot keep.
+const CAPABILITIES: [&str; 8] = [
+    capability::MOVES_DATA,
+    capability::FOLLOWS_DATA,
+    capability::RENAME,
+    capability::RENAME_FILE,
+    capability::TAGS,
+    capability::ALL_TIME,
+    capability::GLOBAL_LIMITS,
+    capability::V2,
+];
+
 /// A component of the world `engine-provider`.
 pub(super) struct Code(EngineProviderPre<State>);
 
@@ -44,10 +57,12 @@ impl Code {
 impl EngineCode for Code {
     async fn describe(&self, mut store: Store<State>) -> wasmtime::Result<Descriptor> {
         let world = self.0.instantiate_async(&mut store).await?;
-        let said = world
+        let mut said = world
             .quartermaster_engine_engine()
             .call_describe(&mut store)
             .await?;
+        said.capabilities
+            .retain(|word| CAPABILITIES.contains(&word.as_str()));
         Ok(Descriptor::new(said, serde_json::Map::new()))
     }
 
@@ -60,7 +75,7 @@ impl EngineCode for Code {
             .await?;
         Ok(match opened {
             Ok(handle) => Ok(Box::new(session::Live::new(store, world, handle))),
-            Err(error) => Err(convert::error(error, store.data().voice())),
+            Err(error) => Err(errors::read(error, store.data().voice())),
         })
     }
 }

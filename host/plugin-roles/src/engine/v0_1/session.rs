@@ -11,8 +11,8 @@ use wasmtime::component::ResourceAny;
 use super::bindings::EngineProvider;
 use super::convert;
 use super::wit;
-use crate::engine::sanitize;
-use crate::engine::{Answer, Calls};
+use crate::engine::{Answer, Calls, More, MoreAnswer};
+use crate::engine::{errors, sanitize};
 
 /// Calls a method of the session. One expression: the call's future borrows what the accessors return.
 macro_rules! call {
@@ -54,7 +54,7 @@ impl Live {
     ) -> Result<U, EngineError> {
         answer
             .map(convert)
-            .map_err(|error| convert::error(error, self.store.data().voice()))
+            .map_err(|error| errors::read(error, self.store.data().voice()))
     }
 
     fn take(&mut self, asked: Option<u64>, given: wit::Delta) -> Result<Delta, EngineError> {
@@ -102,7 +102,8 @@ impl Calls for Live {
         Ok(self.word(answer, convert::health))
     }
 
-    async fn poll(&mut self, cursor: Option<u64>, attention: Attention) -> Answer<Delta> {
+    /// This version tells whatever changed to somebody who looks, and is not asked for single torrents.
+    async fn poll(&mut self, cursor: Option<u64>, attention: Attention, _: Vec<String>) -> Answer<Delta> {
         let cursor = cursor.filter(|&cursor| self.cursor == Some(cursor));
         let attention = convert::attention(attention);
         let answer = call!(self.call_poll(cursor, attention))?;
@@ -133,13 +134,43 @@ impl Calls for Live {
     }
 
     async fn add(&mut self, request: AddRequest) -> Answer<()> {
-        let request = convert::add_request(request);
+        let request = match convert::add_request(request) {
+            Ok(request) => request,
+            Err(error) => return Ok(Err(error)),
+        };
         let answer = call!(self.call_add(&request))?;
         Ok(self.word(answer, |()| ()))
     }
 
     async fn run(&mut self, hashes: Vec<String>, command: Command) -> Answer<Vec<Outcome>> {
-        self.run_command(&hashes, &convert::command(command)).await
+        let commands = match convert::commands(command) {
+            Ok(commands) => commands,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut all: Vec<Outcome> = Vec::new();
+        for command in &commands {
+            let outcomes = match self.run_command(&hashes, command).await? {
+                Ok(outcomes) => outcomes,
+                Err(error) if all.is_empty() => return Ok(Err(error)),
+                Err(error) => sanitize::refused(&hashes, &error),
+            };
+            if all.is_empty() {
+                all = outcomes;
+                continue;
+            }
+            for (first, next) in all.iter_mut().zip(outcomes) {
+                if first.result.is_ok() {
+                    first.result = next.result;
+                }
+            }
+        }
+        if commands.is_empty() {
+            all = hashes
+                .into_iter()
+                .map(|hash| Outcome { hash, result: Ok(()) })
+                .collect();
+        }
+        Ok(Ok(all))
     }
 
     async fn run_other(&mut self, hashes: Vec<String>, name: &str, arguments: &str) -> Answer<Vec<Outcome>> {
@@ -157,17 +188,27 @@ impl Calls for Live {
         Ok(self.word(answer, |given| given.map(convert::transfer)))
     }
 
-    async fn rate_limits(&mut self) -> Answer<RateLimits> {
+    async fn rate_limits(&mut self, mode: RateMode) -> Answer<RateLimits> {
+        if mode == RateMode::Alternative {
+            return Ok(Err(errors::lacking("second set of limits")));
+        }
         let answer = call!(self.call_get_rate_limits())?;
         Ok(self.word(answer, convert::rate_limits))
     }
 
-    async fn set_rate_limits(&mut self, limits: RateLimits) -> Answer<()> {
+    async fn set_rate_limits(&mut self, mode: RateMode, limits: RateLimits) -> Answer<()> {
+        if mode == RateMode::Alternative {
+            return Ok(Err(errors::lacking("second set of limits")));
+        }
         let limits = wit::RateLimits {
             download: limits.download,
             upload: limits.upload,
         };
         let answer = call!(self.call_set_rate_limits(limits))?;
         Ok(self.word(answer, |()| ()))
+    }
+
+    async fn ask_more(&mut self, _: More) -> Answer<MoreAnswer> {
+        Ok(Err(errors::lacking("such thing")))
     }
 }
