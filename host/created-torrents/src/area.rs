@@ -15,6 +15,7 @@ use crate::service::{CreatedTorrents, Deps};
 pub static AREA: AreaSpec = AreaSpec {
     name: "created_torrents",
     events: &[],
+    notifications: &[],
     sealed: Vec::new,
     module: "torrents",
     modules: &[],

@@ -78,7 +78,7 @@ impl Automation {
             };
             match &done {
                 Err(error) if !failing => tracing::error!(
-                    error = error as &dyn std::error::Error,
+                    error = as_error(error),
                     "rules with a time table are not judged; they stay due"
                 ),
                 Ok(()) if failing => tracing::info!("rules with a time table are judged again"),

@@ -11,10 +11,8 @@ use axum::response::{IntoResponse, Response};
 use qm_confined::FsError;
 use qm_kernel::Permission as P;
 use qm_lanes::LaneError;
-use qm_platform::{ActingError, Caller};
-use qm_web::{
-    ApiResult, Auth, Body, By, Created, Json, Params, Path, Routes, disposition, faults, routes,
-};
+use qm_platform::ActingError;
+use qm_web::{ApiResult, Auth, Body, By, Created, Json, Params, Path, Routes, disposition, faults, routes};
 
 use crate::dto::{CreateInput, CreatedPage, CreatedQuery, CreatedView};
 use crate::error::CreatedError as E;

@@ -468,7 +468,7 @@ db_test! {
         site.until(&hung, |created| created["state"] == "seeding").await;
         let caller = principal(Role::Administrator);
         let client = qm_test_base::client();
-        let caller = qm_platform::Caller { principal: &caller, client: &client };
+        let caller = qm_kernel::Caller { principal: &caller, client: &client };
         let mut tx = db.begin_write().await.unwrap();
         let job = hung["jobId"].as_str().unwrap();
         assert!(site.jobs.cancel_of(&mut tx, caller, "torrents", job).await.unwrap());

@@ -19,7 +19,7 @@ impl CreatedTorrents {
         loop {
             if let Some(Err(error)) = stop.run_until_cancelled(self.forget_old()).await {
                 tracing::warn!(
-                    error = &error as &dyn std::error::Error,
+                    error = as_error(&error),
                     "torrents that were created long ago cannot be forgotten"
                 );
             }

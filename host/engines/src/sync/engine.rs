@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use qm_kernel::{Permission, Timestamp};
+use qm_lanes::IgnorePoison;
 use qm_ports::engine::{Attention, EngineDriver, EngineError, FRESH_LIMIT};
 use qm_realtime::{Room, StateSource};
 use qm_torrent_lists::Snapshot;
@@ -279,7 +280,7 @@ impl Engine {
     /// Has the reads of the next seconds tell these torrents as they are, as far as there is room.
     pub fn note_fresh(&self, hashes: &[String]) {
         let until = Instant::now() + FRESH_FOR;
-        let mut fresh = self.interest.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fresh = self.interest.fresh.lock().ignore_poison();
         for hash in hashes {
             if fresh.len() < FRESH_LIMIT || fresh.contains_key(hash) {
                 fresh.insert(hash.clone(), until);
@@ -290,7 +291,7 @@ impl Engine {
     /// Torrents that the coming read tells as they are.
     pub(super) fn fresh(&self) -> Vec<String> {
         let now = Instant::now();
-        let mut fresh = self.interest.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fresh = self.interest.fresh.lock().ignore_poison();
         fresh.retain(|_, until| *until > now);
         fresh.keys().cloned().collect()
     }

@@ -150,7 +150,8 @@ async fn leaked_connections_are_few_and_close_with_the_instance() {
         )
         .await;
     assert!(
-        protocol_text(neighbour.poll(None, Attention::Watched, &[]).await).starts_with("connections: 8 opened"),
+        protocol_text(neighbour.poll(None, Attention::Watched, &[]).await)
+            .starts_with("connections: 8 opened"),
         "its slots are its own"
     );
 }
