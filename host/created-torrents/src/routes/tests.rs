@@ -532,7 +532,7 @@ db_test! {
     }
 
     async fn few_are_made_at_once_and_few_are_kept(db: Db) {
-        let hands = Hands::at(START_MS);
+        let hands = Hands::starting_at(START_MS);
         let site = Site::at_time(&db, hands.ctx()).await;
         site.write("file", b"x");
         let mut active = Vec::new();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use qm_kernel::as_error;
 use tokio_util::sync::CancellationToken;
 
 use super::{AT_A_TIME, CreatedTorrents};

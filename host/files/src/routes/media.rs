@@ -9,7 +9,7 @@ use qm_web::{ApiResult, Body, By, Created, Framable, Params, disposition};
 use super::{App, TAG, faults};
 use crate::dto::answers::TicketView;
 use crate::dto::requests::{PathBody, PathQuery, StreamQuery};
-use crate::stream::{Media, Plan, asked};
+
 use qm_file_contents::{Media, Plan, asked};
 
 /// Value of `Cache-Control` for an answer that no cache may store.

@@ -71,7 +71,7 @@ db_test! {
         let client = site.house.kinds.engine("a");
         let engine = site.house.torrents.resolve(None).unwrap().id.to_string();
         // The fake renames what has files.
-        client.files.lock().unwrap().push(qm_ports::engine::File { index: 0, path: "a".into(), size: 1, downloaded: 0, progress: 0.0, priority: 1 });
+        client.files.lock().unwrap().push(qm_ports::engine::File { index: 0, path: "a".into(), size: 1, downloaded: 0, progress: 0.0, availability: None, priority: 1 });
         site.ask("USER", "GET", "/api/torrents", None).await;
         let one = hash(1).to_string();
         let path = |rest: &str| format!("/api/torrents/{}{rest}", one.to_uppercase());
