@@ -288,7 +288,7 @@ db_test! {
 
     async fn a_folder_becomes_a_file_that_its_user_downloads(db: Db) {
         let site = Site::started(&db).await;
-        site.write("pack/film.mkv", &[7; 40_000]);
+        site.write("pack/film.mkv", &vec![7; 40_000]);
         site.write("pack/words \u{e9}.nfo", b"words");
         let wish = json!({
             "path": "/pack", "name": "My \"pack\" \u{e9}", "format": "hybrid", "pieceSize": 16384, "private": true, "source": "HERE",
@@ -332,7 +332,7 @@ db_test! {
         for method in ["GET", "DELETE"] {
             assert_eq!(site.ask(method, &path, None).await.status, 404);
         }
-        assert_eq!(fs::read(site.root.join("pack/film.mkv")).unwrap(), [7; 40_000]);
+        assert_eq!(fs::read(site.root.join("pack/film.mkv")).unwrap(), vec![7; 40_000]);
         assert_eq!(actions(&db).await, ["torrents.created.delete", "torrents.created.create", "torrents.created.create"]);
         site.stop().await;
     }
