@@ -118,13 +118,13 @@ fn rows(moved: &str) -> Vec<Row> {
 }
 
 fn pack() -> Metainfo {
-    let files: [(&str, &[u8]); 2] = [("a.bin", &[1; 20_000]), ("sub/b.bin", &[2; 100])];
+    let files: [(&str, &[u8]); 2] = [("a.bin", &[1; 16_000]), ("sub/b.bin", &[2; 100])];
     metainfo::folder("Pack", &files, 16_384)
 }
 
 /// The same files as another torrent.
 fn other_pack() -> Metainfo {
-    let files: [(&str, &[u8]); 2] = [("a.bin", &[1; 20_000]), ("sub/b.bin", &[2; 100])];
+    let files: [(&str, &[u8]); 2] = [("a.bin", &[1; 16_000]), ("sub/b.bin", &[2; 100])];
     metainfo::folder("Pack", &files, 32_768)
 }
 
@@ -152,11 +152,11 @@ fn every_command_shows_in_the_client(program: &Program) {
     let (ours, other) = (pack(), other_pack());
     let folder = rig.daemon.downloads.join("Pack/sub");
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(rig.daemon.downloads.join("Pack/a.bin"), [1; 20_000]).unwrap();
+    std::fs::write(rig.daemon.downloads.join("Pack/a.bin"), [1; 16_000]).unwrap();
     std::fs::write(folder.join("b.bin"), [2; 100]).unwrap();
     rig.client.add(&add(&ours, &rig.daemon.downloads)).unwrap();
     let stopped = with(add(&other, &rig.daemon.downloads), |options| {
-        options.start_paused = true
+        options.start_paused = true;
     });
     rig.client.add(&stopped).unwrap();
     rig.wait_for_state(&ours.hash, State::Seeding);

@@ -85,7 +85,17 @@ fn row(name: &'static str, command: Command, shows: Shows) -> Row {
     }
 }
 
+/// All commands, in an order in which none undoes what another needs.
 fn rows(home: &str) -> Vec<Row> {
+    let mut rows = rows_of_choices();
+    rows.extend(rows_of_content());
+    rows.extend(rows_of_trackers_and_paths(home));
+    rows.extend(rows_of_standing());
+    rows
+}
+
+/// Labels, tags, limits and the order of pieces.
+fn rows_of_choices() -> Vec<Row> {
     let limits = ShareLimits {
         ratio: Limit::At(2.5),
         seeding_seconds: Limit::At(5400),
@@ -126,6 +136,12 @@ fn rows(home: &str) -> Vec<Row> {
             let row = see.row();
             row["ratio_limit"] == 2.5 && row["seeding_time_limit"] == 90
         }),
+    ]
+}
+
+/// Names and priorities.
+fn rows_of_content() -> Vec<Row> {
+    vec![
         row("name", Command::Rename("new name".into()), |see| {
             see.row()["name"] == "new name"
         }),
@@ -159,6 +175,11 @@ fn rows(home: &str) -> Vec<Row> {
                     .all(|file| file["priority"] == 6)
             },
         ),
+    ]
+}
+
+fn rows_of_trackers_and_paths(home: &str) -> Vec<Row> {
+    vec![
         row(
             "a tracker more",
             Command::AddTracker("http://127.0.0.1:9/more".into()),
@@ -185,6 +206,12 @@ fn rows(home: &str) -> Vec<Row> {
         row("save path", Command::Move(format!("{home}/moved")), |see| {
             see.row()["save_path"] == format!("{}/moved", see.home)
         }),
+    ]
+}
+
+/// Queue, bans, and whether it runs.
+fn rows_of_standing() -> Vec<Row> {
+    vec![
         row("first in the queue", Command::Queue(QueueMove::Top), |see| {
             see.row()["priority"] == 1
         }),

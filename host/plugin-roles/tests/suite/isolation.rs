@@ -330,11 +330,8 @@ async fn calls_that_waited_are_answered() {
 async fn a_caller_that_goes_away_costs_nothing() {
     let bench = Bench::with(MISBEHAVE, patient()).await;
     let engine = bench.engine("slow", json!({"mode": "sleep", "ms": 300})).await;
-    let gone = tokio::time::timeout(
-        Duration::from_millis(50),
-        engine.poll(None, Attention::Watched, &[]),
-    )
-    .await;
+    let poll = engine.poll(None, Attention::Watched, &[]);
+    let gone = tokio::time::timeout(Duration::from_millis(50), poll).await;
     assert!(gone.is_err());
     assert!(engine.poll(None, Attention::Watched, &[]).await.is_ok());
     let lane = bench.lane("slow", "sync");
