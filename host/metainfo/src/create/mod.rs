@@ -8,7 +8,7 @@
 //!
 //! Empty files are listed and have no hash; content of 0 bytes is refused, as libtorrent does. Attributes of files
 //! (executable, hidden, links) are not written.
-//! Bounds: [`MAX_FILES`] files, [`MAX_TORRENT_BYTES`](crate::MAX_TORRENT_BYTES) for the finished file, which holds 20 bytes
+//! Bounds: [`MAX_FILES`] files, [`MAX_TORRENT_BYTES`] for the finished file, which holds 20 bytes
 //! a piece and 32 more in a hybrid: a hasher keeps these and a few hundred bytes, however large the files are.
 
 mod hasher;

@@ -8,7 +8,7 @@
 //!
 //! Meanwhile nothing else is done to the torrent: started at the wrong moment, a client would make its files anew where
 //! they were. Several processes on one database: a row has an owner, who says every [`BEAT`] that it works on it; one that
-//! was silent for [`SILENCE`] is taken over.
+//! was silent for `SILENCE` is taken over.
 //! Bounds: one move a torrent; as many at once as the file manager runs long operations, the others wait there and are
 //! refused after a while; an answer waits for the data for [`PATIENCE`].
 
