@@ -148,6 +148,9 @@ impl<H: Http, C: Clock> Session<H, C> {
         let mut asked = self.quiet.busy.take().unwrap_or_else(|| self.kept.busy());
         asked.extend(self.quiet.next_of_turn(&self.kept));
         asked.extend(self.kept.natives(fresh));
+        // In one order, whatever the list's is, and each once.
+        asked.sort_unstable();
+        asked.dedup();
 
         let mut merging = self.kept.answer();
         list(&mut self.link, &[("filter", "active")], &mut merging)?;
@@ -232,11 +235,12 @@ impl<H: Http, C: Clock> Session<H, C> {
 fn compare<'a>(kept: &Kept, categories: &'a [String]) -> Vec<(&'a str, String)> {
     let of = |category: &'a String| {
         let below = format!("{category}/");
-        let others: Vec<Id> = kept
+        let mut others: Vec<Id> = kept
             .labels()
             .filter(|(_, label)| *label != category && (category.is_empty() || !label.starts_with(&below)))
             .map(|(id, _)| id)
             .collect();
+        others.sort_unstable();
         (category.as_str(), joined(&others))
     };
     categories

@@ -27,7 +27,7 @@ const RATIO_MAX: f64 = 9999.0;
 const SHARED_MAX: usize = 4096;
 
 /// An info-hash, or the first 20 bytes of one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Id([u8; 20]);
 
 impl Id {
