@@ -12,7 +12,7 @@ CREATE TABLE created_torrents (
     root       TEXT    NOT NULL,
     path       TEXT    NOT NULL,
     format     TEXT    NOT NULL,
-    is_private INTEGER NOT NULL,
+    is_private INTEGER NOT NULL CHECK (is_private IN (0, 1)),
     -- JSON object: choices that are needed until the job ends. Addresses in it may contain keys.
     choices    TEXT,
     -- JSON object: the engine that seeds it, and what became of that.

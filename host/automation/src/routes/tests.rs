@@ -226,7 +226,8 @@ db_test! {
             ("POST", "/rules", rule(json!("61 * * * *")),
                 json!(["schedule: `61` is no minute: give numbers from 0 to 59, `a-b`, `*` or `*/n`"])),
             ("POST", "/rules/preview", rule(json!("0 0 30 2 *")), json!(["schedule: `0 0 30 2 *` is never due: there is no such day"])),
-            ("POST", "/rules", rule(json!({})), json!(["schedule must be a string"])),
+            ("POST", "/rules", rule(json!({})),
+                json!(["schedule must be shorter than or equal to 200 characters", "schedule must be a string"])),
             ("PATCH", path.as_str(), json!({ "schedule": "daily" }), json!(["schedule: `daily` is no schedule: give minute, hour, \
                 day, month and day of the week, e.g. `30 4 * * 1-5`"])),
             ("POST", "/rules", rule(Value::Null), json!("schedule is missing: a rule with the trigger `schedule` needs minute, hour, \

@@ -125,6 +125,7 @@ fn both_databases_have_the_same_tables_and_columns() {
         let wanted = match kind.split(' ').next().unwrap() {
             "TEXT" => "TEXT",
             "REAL" => "DOUBLE PRECISION",
+            "BLOB" => "BYTEA",
             "INTEGER" if kind.contains("IN (0, 1)") => "BOOLEAN",
             "INTEGER" => "BIGINT",
             kind => panic!("{column} has type {kind}, which the portable subset does not know"),

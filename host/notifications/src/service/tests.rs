@@ -13,7 +13,7 @@ use crate::error::NotificationsError as E;
 use crate::model::channel::{Health, Seen};
 use crate::model::inbox::{Item, Mark, Shelf, Wanted};
 use crate::model::preference::PreferenceChange;
-use crate::testing::{House, caller};
+use crate::testing::{CATALOGUE, House, caller};
 
 fn config(name: &str, value: &str) -> Map<String, Value> {
     Map::from_iter([(name.to_owned(), json!(value))])
@@ -557,7 +557,7 @@ db_test! {
         let house = House::new(&db).await;
         let ada = caller("ada");
         let chosen = house.app.preferences(&ada).await.unwrap();
-        assert!(chosen.len() == 17 && chosen.iter().all(|(.., customized)| !customized));
+        assert!(chosen.len() == CATALOGUE.len() && chosen.iter().all(|(.., customized)| !customized));
         let nothing = PreferenceChange::default();
         let (_, preference, _) = house.app.prefer(&ada, "torrent.failed", &nothing).await.unwrap();
         assert!(preference.enabled && preference.in_app);
