@@ -40,7 +40,7 @@ pub struct ViewInput {
     #[field(max = MAX_TEXT)]
     pub search: Option<String>,
     /// Conditions, as the parameter `filter` of `GET /api/torrents` takes them: an array, or a group.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Value>)]
     pub filter: Option<Value>,
     /// Field by which the list is sorted.
     #[field(one_of = SORT_FIELDS)]
@@ -97,7 +97,7 @@ pub struct ViewView {
     pub tag: Option<String>,
     pub search: Option<String>,
     /// As it was saved.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Value>)]
     pub filter: Option<Value>,
     pub sort_by: Option<String>,
     /// `asc` or `desc`

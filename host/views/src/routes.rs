@@ -52,7 +52,7 @@ async fn add_view(
 
 /// Replaces a view of the caller: what is left out is no part of it any more.
 #[utoipa::path(
-    put, path = "/api/torrents/views/{id}", tag = "torrents", request_body = Body<ViewInput>,
+    put, path = "/api/torrents/views/{id}", tag = "torrents", params(("id" = String, Path)), request_body = Body<ViewInput>,
     responses((status = 200, body = ViewView), Change)
 )]
 async fn change_view(
@@ -67,7 +67,8 @@ async fn change_view(
 
 /// Deletes a view of the caller.
 #[utoipa::path(
-    delete, path = "/api/torrents/views/{id}", tag = "torrents", responses((status = 200, body = ViewView), Remove)
+    delete, path = "/api/torrents/views/{id}", tag = "torrents", params(("id" = String, Path)),
+    responses((status = 200, body = ViewView), Remove)
 )]
 async fn remove_view(
     State(app): App,

@@ -122,7 +122,7 @@ async fn create_torrent(
 
 /// Shows a torrent that the caller created.
 #[utoipa::path(
-    get, path = "/api/torrents/created/{id}", tag = "torrents", responses((status = 200, body = CreatedView), Show)
+    get, path = "/api/torrents/created/{id}", tag = "torrents", params(("id" = String, Path)), responses((status = 200, body = CreatedView), Show)
 )]
 async fn show_created(
     State(app): App,
@@ -134,7 +134,7 @@ async fn show_created(
 
 /// Downloads the .torrent file.
 #[utoipa::path(
-    get, path = "/api/torrents/created/{id}/file", tag = "torrents",
+    get, path = "/api/torrents/created/{id}/file", tag = "torrents", params(("id" = String, Path)),
     responses(
         (status = 200, description = "The .torrent file", content_type = "application/x-bittorrent"),
         File
@@ -163,7 +163,7 @@ async fn download_created(
 
 /// Deletes a torrent that the caller created, and stops its job. Its content stays, and so does the torrent of an engine.
 #[utoipa::path(
-    delete, path = "/api/torrents/created/{id}", tag = "torrents",
+    delete, path = "/api/torrents/created/{id}", tag = "torrents", params(("id" = String, Path)),
     responses((status = 200, body = CreatedView), Remove)
 )]
 async fn remove_created(

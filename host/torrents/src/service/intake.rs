@@ -29,7 +29,7 @@ impl SeedIntake for Torrents {
                 name: engine.name().to_string(),
                 kind: engine.kind.clone(),
             })),
-            Err(TorrentsError::NoSuchEngine) => Ok(None),
+            Err(TorrentsError::NoSuchEngine | TorrentsError::EngineUnavailable(_)) => Ok(None),
             Err(error) => Err(shape_error(error)),
         }
     }
