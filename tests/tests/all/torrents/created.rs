@@ -134,7 +134,7 @@ async fn seed_all(db: &TestDb, client: Client, all: &[(&str, &str)], refused: &[
             })
             .await;
         assert_eq!(
-            (&shown["category"], &shown["tags"]),
+            (&shown["label"], &shown["tags"]),
             (&json!("made"), &json!(["here"])),
             "{shown}"
         );
