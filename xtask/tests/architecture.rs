@@ -410,8 +410,6 @@ fn files_can_be_read_in_one_sitting() {
 
 /// Lines of source that a crate has at most, its tests left out: what is larger is two subjects, or more.
 const MOST_LINES: usize = 8_000;
-/// Crates that are still larger, with a bound that only shrinks until they are split.
-const LARGER: &[(&str, usize)] = &[];
 
 #[test]
 fn crates_are_of_one_subject() {
@@ -425,31 +423,11 @@ fn crates_are_of_one_subject() {
             *lines.entry(&krate.folder).or_default() += code_of(&text).count();
         }
     }
-    let bound = |folder: &str| {
-        LARGER
-            .iter()
-            .find(|(larger, _)| *larger == folder)
-            .map(|(_, most)| *most)
-    };
-    let over: Vec<_> = lines
-        .iter()
-        .filter(|(folder, count)| **count > bound(folder).unwrap_or(MOST_LINES))
-        .collect();
+    let over: Vec<_> = lines.iter().filter(|(_, count)| **count > MOST_LINES).collect();
     assert!(
         over.is_empty(),
         "over {MOST_LINES} lines of source, split by subject: {over:#?}"
     );
-    for (folder, most) in LARGER {
-        let count = lines.get(folder).copied().unwrap_or_default();
-        assert!(
-            count > MOST_LINES,
-            "{folder} is small enough: remove it from LARGER"
-        );
-        assert!(
-            count + 200 > *most,
-            "{folder} has {count} lines by now: lower its bound in LARGER"
-        );
-    }
 }
 
 /// Crates of torrents.
