@@ -129,7 +129,7 @@ fn suspects(words: &Words, section: Section) -> Vec<(String, String, Vec<String>
             (
                 format!("{program} {test}"),
                 cause,
-                words.list_test_words(&targets, &test),
+                words.words_for_test(&targets, &test),
                 true,
             )
         })
@@ -171,8 +171,8 @@ impl Words {
         words
     }
 
-    /// One test.
-    fn list_test_words(&self, targets: &[String], test: &str) -> Vec<String> {
+    /// Words that run one test alone.
+    fn words_for_test(&self, targets: &[String], test: &str) -> Vec<String> {
         let mut words = [self.base.as_slice(), targets].concat();
         words.push("--".to_owned());
         words.extend(only(test));
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(read.targets, words("--test=suite --bin x"));
         assert_eq!(read.filter.as_deref(), Some("late"));
         assert_eq!(read.rest, words("--nocapture --skip y"));
-        let one = read.list_test_words(&words("--lib"), "a::b");
+        let one = read.words_for_test(&words("--lib"), "a::b");
         let expected = "test --no-fail-fast -p qm-db --features testing --lib -- --exact a::b --include-ignored \
                         --test-threads=1";
         assert_eq!(one, words(expected));

@@ -442,19 +442,15 @@ const OF_TORRENTS: &[&str] = &[
 #[test]
 fn engines_are_known_to_the_crates_of_torrents_only() {
     let crates = crates::read(&root()).expect("manifests");
-    let name_of = |folder: &&str| crates.iter().find(|krate| krate.folder == *folder);
-    let names: Vec<&str> = OF_TORRENTS
+    let (inside, outside): (Vec<_>, Vec<_>) = crates
         .iter()
-        .filter_map(|folder| Some(name_of(folder)?.name.as_str()))
-        .collect();
-    assert_eq!(names.len(), OF_TORRENTS.len(), "{OF_TORRENTS:?}");
+        .partition(|krate| OF_TORRENTS.contains(&&*krate.folder));
+    assert_eq!(inside.len(), OF_TORRENTS.len(), "{OF_TORRENTS:?}");
     // The area itself, which the server starts, shows none.
-    let hidden: Vec<&str> = names.into_iter().filter(|name| *name != "qm-torrents").collect();
+    let names = inside.iter().map(|krate| krate.name.as_str());
+    let hidden: Vec<&str> = names.filter(|name| *name != "qm-torrents").collect();
     let mut wrong = Vec::new();
-    for krate in crates
-        .iter()
-        .filter(|krate| !OF_TORRENTS.contains(&&*krate.folder))
-    {
+    for krate in outside {
         let known = krate
             .dependencies
             .iter()

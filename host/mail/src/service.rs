@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use qm_db::{Db, DbError};
-use qm_kernel::{ClientInfo, Ctx, Permission, Principal, as_error};
+use qm_kernel::{Caller, Ctx, Permission, Principal, as_error};
 use qm_net::{CERTIFICATE, Dialer, Mail as Outgoing, MailFault, MailServer, Net, Trust};
 use qm_platform::origins::complaint;
 use qm_platform::settings::{MAIL, PRODUCT_NAME};
@@ -75,13 +75,12 @@ impl Mail {
 
     pub async fn change(
         &self,
-        caller: &Principal,
-        client: &ClientInfo,
+        caller: Caller<'_>,
         patch: MailServerPatch,
     ) -> Result<MailServerView, MailAreaError> {
         let change = patch.change(|password| self.cipher.encrypt(password));
         let mut tx = self.db.begin_write().await?;
-        let actor = self.acting.judge(&mut tx, caller, NEEDED).await?;
+        let actor = self.acting.judge(&mut tx, caller.principal, NEEDED).await?;
         let mut stored = self.settings.get(&mut tx, &MAIL).await?;
         let changed = change.apply(&mut stored);
         if !changed.is_empty() {
@@ -91,7 +90,7 @@ impl Mail {
                 object_type: Some("setting"),
                 object_id: Some(MAIL.key.to_owned()),
                 metadata: Some(json!({ "keys": [MAIL.key], "members": changed })),
-                ..actor.entry("settings.update", client)
+                ..actor.entry("settings.update", caller.client)
             };
             self.audit.record(&mut tx, entry).await?;
         }

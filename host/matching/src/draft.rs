@@ -147,7 +147,7 @@ fn match_type(word: &str) -> Result<MatchType, DraftError> {
     MatchType::from_str(word).map_err(|()| DraftError::MatchType(word.chars().take(100).collect()))
 }
 
-/// A whole number, written as a number or as a text.
+/// A whole number, with or without a fraction of zero.
 fn whole(value: &Value) -> Option<i64> {
     let number = value
         .as_i64()

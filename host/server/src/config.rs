@@ -354,7 +354,7 @@ fn log_format(reader: &Reader<'_>) -> Result<LogFormat, ConfigError> {
 fn log_filter(reader: &Reader<'_>) -> Result<String, ConfigError> {
     let filter = reader.parsed(
         "RUST_LOG",
-        "log directives, e.g. info or info,qm_torrents=debug",
+        "log directives, e.g. info or info,qm_engines=debug",
         |text| {
             tracing_subscriber::EnvFilter::try_new(text)
                 .ok()

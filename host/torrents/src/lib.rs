@@ -22,8 +22,6 @@ mod service;
 mod testing;
 
 pub use area::AREA;
-pub use qm_engines::{EngineSecrets, EngineStatus, RulesDue, TorrentCompleted, TorrentFailed};
-pub use qm_torrent_lists::TorrentEntry;
 use routes::routes;
 pub use service::Torrents;
 use service::TorrentsDeps;

@@ -2,19 +2,15 @@
 
 use super::sources;
 
-/// Texts without their blanks, the file that may hold each, and the words to write in their place.
+/// Texts without blanks, brackets of types and paths of `std`, the file that may hold each (none: empty), and the words to write in their place.
 const REPLACED: &[(&str, &str, &str)] = &[
     (
         "PoisonError",
         "host/lanes/src/poison.rs",
         "`.ignore_poison()` (`qm_lanes::IgnorePoison`)",
     ),
-    ("as&dynError", "host/kernel/src/error.rs", AS_ERROR),
-    ("as&dynstd::error::Error", "host/kernel/src/error.rs", AS_ERROR),
-    ("as&(dynError", "host/kernel/src/error.rs", AS_ERROR),
-    ("as&(dynstd::error::Error", "host/kernel/src/error.rs", AS_ERROR),
+    ("as&dynError", "", "`as_error(&error)` (`qm_kernel::as_error`)"),
 ];
-const AS_ERROR: &str = "`as_error(&error)` (`qm_kernel::as_error`)";
 
 /// Spellings of a source that stand elsewhere, each with its line.
 fn replaced_spellings(path: &str, text: &str) -> Vec<String> {
@@ -22,6 +18,7 @@ fn replaced_spellings(path: &str, text: &str) -> Vec<String> {
     for (number, line) in text.lines().enumerate() {
         let code = line.split("//").next().unwrap_or_default();
         let dense: String = code.split_whitespace().collect();
+        let dense = dense.replace("std::error::", "").replace("&(dyn", "&dyn");
         let refused = REPLACED
             .iter()
             .find(|(spelling, place, _)| *place != path && dense.contains(spelling));

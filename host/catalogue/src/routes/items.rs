@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use qm_media::LibraryError;
 use qm_media::dto::items::ItemView;
-use qm_web::{ApiResult, Auth, Client, Json, Params, Path};
+use qm_web::{ApiResult, Auth, By, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::items::{AlphabetQuery, IssuesQuery, ItemsQuery};
@@ -74,11 +74,10 @@ pub async fn get_item(State(app): App, Path(id): Path<String>) -> ApiResult<Json
 )]
 pub async fn export_items(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Params(query): Params<AlphabetQuery>,
 ) -> ApiResult<Response> {
-    let mut export = app.export(query.into(), &principal, &client);
+    let mut export = app.export(query.into(), requester);
     // The first lines are read before the answer begins, so that an error can still be answered.
     let first = export.next().await?;
     let lines = stream::try_unfold((first, export), |(ready, mut export)| async move {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use qm_kernel::{ClientInfo, Principal};
+use qm_kernel::Requester;
 use qm_media::LibraryError;
 use qm_media::model::item::Filter;
 use qm_media::repo;
@@ -17,12 +17,11 @@ const ROWS: i64 = 1000;
 
 impl Catalogue {
     /// All items that are wanted, as lines of a table that are read while they are sent.
-    pub fn export(self: &Arc<Self>, filter: Filter, principal: &Principal, client: &ClientInfo) -> Export {
+    pub fn export(self: &Arc<Self>, filter: Filter, requester: Requester) -> Export {
         Export {
             catalogue: self.clone(),
             filter,
-            user_id: principal.user_id.to_string(),
-            client: client.clone(),
+            requester,
             after: Some(String::new()),
             rows: 0,
         }
@@ -33,8 +32,7 @@ impl Catalogue {
 pub struct Export {
     catalogue: Arc<Catalogue>,
     filter: Filter,
-    user_id: String,
-    client: ClientInfo,
+    requester: Requester,
     /// Id of the last item that was sent; `None`: all are sent.
     after: Option<String>,
     rows: u64,
@@ -69,11 +67,11 @@ impl Export {
 
     async fn note(&self) {
         let entry = AuditEntry {
-            user_id: Some(self.user_id.clone()),
+            user_id: Some(self.requester.principal.user_id.to_string()),
             action: "media.export.csv",
             object_type: Some("media_library"),
             object_id: self.filter.library_id.clone(),
-            client: Some(&self.client),
+            client: Some(&self.requester.client),
             metadata: Some(json!({
                 "rows": self.rows,
                 "filters": {

@@ -113,16 +113,7 @@ impl Tracker {
                 added_at: row.added_at,
                 texts: tracker.texts(&row.name, &row.save_path, row.label.as_deref()),
             };
-            let tracked = Tracked {
-                stored: Some(stored),
-                entry: None,
-                seen: counters,
-                unwritten: Growth::default(),
-                failed: false,
-                is_new_here: false,
-                renewed: false,
-                fetched: false,
-            };
+            let tracked = Tracked::new(Some(stored), counters);
             tracker.torrents.insert(row.hash.into(), tracked);
         }
         tracker
@@ -196,16 +187,7 @@ impl Tracker {
         let tracked = self
             .torrents
             .entry(torrent.hash.clone())
-            .or_insert_with(|| Tracked {
-                stored: None,
-                entry: None,
-                seen: counters,
-                unwritten: Growth::default(),
-                failed: false,
-                is_new_here: false,
-                renewed: false,
-                fetched: false,
-            });
+            .or_insert_with(|| Tracked::new(None, counters));
         if intakes.take_awaited(&torrent.hash) {
             (tracked.is_new_here, tracked.renewed) = (true, true);
         }
@@ -414,6 +396,20 @@ fn next_prior(prior: Option<&Prior>, now: &Torrent) -> Prior {
 }
 
 impl Tracked {
+    /// A torrent as it was stored, or that has no row yet, and of which nothing else is known.
+    fn new(stored: Option<Stored>, seen: Counters) -> Self {
+        Self {
+            stored,
+            entry: None,
+            seen,
+            unwritten: Growth::default(),
+            failed: false,
+            is_new_here: false,
+            renewed: false,
+            fetched: false,
+        }
+    }
+
     /// The row as it stands; `None` for a torrent of an earlier run that was not seen in this one.
     fn row(&self, ctx: &Ctx) -> Option<RowWrite> {
         let entry = self.entry.clone()?;

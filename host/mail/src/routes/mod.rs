@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use qm_kernel::Permission as P;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Routes, routes};
+use qm_web::{ApiResult, Auth, Body, By, Created, Json, Routes, routes};
 
 use crate::dto::{MailServerPatch, MailServerView, MailTaken, MailTrial};
 use crate::service::Mail;
@@ -41,11 +41,10 @@ async fn show_mail_server(State(app): App) -> ApiResult<Json<MailServerView>> {
 )]
 async fn change_mail_server(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(patch): Body<MailServerPatch>,
 ) -> ApiResult<Json<MailServerView>> {
-    Ok(Json(app.change(&principal, &client, patch).await?))
+    Ok(Json(app.change(requester.caller(), patch).await?))
 }
 
 /// Sends a letter by the mail server to see whether it takes it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use qm_kernel::Permission as P;
-use qm_web::{ApiResult, Auth, Body, Client, Created, Json, Routes, routes};
+use qm_web::{ApiResult, Body, By, Created, Json, Routes, routes};
 
 use crate::dto::{KeyAndPinTest, KeyTest, KeyTestView, ProvidersView};
 use crate::service::{KeyOf, MetadataArea};
@@ -41,13 +41,12 @@ async fn list_metadata_providers(State(app): App) -> ApiResult<Json<ProvidersVie
 )]
 async fn test_provider_a_key(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(test): Body<KeyTest>,
 ) -> ApiResult<Created<KeyTestView>> {
     let supplied = (test.api_key, None);
     Ok(Created(
-        app.test_key(&principal, &client, KeyOf::ProviderA, supplied)
+        app.test_key(requester.caller(), KeyOf::ProviderA, supplied)
             .await?,
     ))
 }
@@ -60,13 +59,12 @@ async fn test_provider_a_key(
 )]
 async fn test_provider_b_key(
     State(app): App,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(test): Body<KeyAndPinTest>,
 ) -> ApiResult<Created<KeyTestView>> {
     let supplied = (test.api_key, test.pin);
     Ok(Created(
-        app.test_key(&principal, &client, KeyOf::ProviderB, supplied)
+        app.test_key(requester.caller(), KeyOf::ProviderB, supplied)
             .await?,
     ))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::{ClientInfo, Permission, Principal, Secret};
+use qm_kernel::{Caller, Permission, Secret};
 use qm_platform::{AuditEntry, AuditResult, SecretSetting, judge_alone};
 use qm_ports::metadata::{ProviderConfig, ProviderError};
 use serde_json::{Map, json};
@@ -132,13 +132,12 @@ impl MetadataArea {
     /// Asks a provider if a key is valid. Missing values are taken from the present keys.
     pub async fn test_key(
         &self,
-        principal: &Principal,
-        client: &ClientInfo,
+        caller: Caller<'_>,
         of: KeyOf,
         (key, pin): (Option<String>, Option<String>),
     ) -> Result<KeyTestView, MetadataError> {
         let needed = &[Permission::SettingsManage];
-        let actor = judge_alone(&*self.acting, &self.db, principal, needed).await?;
+        let actor = judge_alone(&*self.acting, &self.db, caller.principal, needed).await?;
         if self.providers.providers().iter().all(|kind| kind.id != of.id())
             && let Some(settling) = self.providers.settling(of.id())
         {
@@ -164,7 +163,7 @@ impl MetadataArea {
                 AuditResult::Failure
             },
             metadata: Some(json!({ "usedSuppliedKey": used_supplied_key, "message": message })),
-            ..actor.entry(of.action(), client)
+            ..actor.entry(of.action(), caller.client)
         };
         self.audit.record_alone(&self.db, entry).await;
         Ok(KeyTestView { ok, message })

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use qm_db::{Db, Tx};
-use qm_kernel::{ClientInfo, Permission, Principal};
+use qm_kernel::{Caller, ClientInfo, Permission};
 use serde_json::{Value, json};
 
 use super::{MAX_KEY, MAX_KEYS, MAX_VALUE, SettingSpec, Settings, declare};
@@ -24,8 +24,7 @@ const LIKE: f64 = 0.85;
 #[derive(Clone, Copy)]
 pub struct Writer<'a> {
     pub acting: &'a dyn Acting,
-    pub principal: &'a Principal,
-    pub client: &'a ClientInfo,
+    pub caller: Caller<'a>,
 }
 
 impl Settings {
@@ -41,7 +40,7 @@ impl Settings {
         let mut tx = db.begin_write().await?;
         let actor = writer
             .acting
-            .judge(&mut tx, writer.principal, &[Permission::SettingsManage])
+            .judge(&mut tx, writer.caller.principal, &[Permission::SettingsManage])
             .await?;
         let stored = self.list(&mut tx).await?;
         let changes: BTreeMap<&String, &Value> = changes
@@ -56,7 +55,7 @@ impl Settings {
         if changes.is_empty() {
             return Ok(stored);
         }
-        record(&mut tx, audit, &actor, writer.client, &changes).await?;
+        record(&mut tx, audit, &actor, writer.caller.client, &changes).await?;
         let shown = self.list(&mut tx).await?;
         tx.commit().await?;
         Ok(shown)

@@ -18,13 +18,12 @@ use qm_ports::shows::ShowRules;
 use qm_shows::Shows;
 use qm_torrents::Torrents;
 
-use crate::areas;
 use crate::config::Config;
 use crate::failure::StartError;
 use crate::secrets::Secrets;
 use crate::start::own_places;
 
-/// Offers configuration that areas of their own read, and the notifications of all areas.
+/// Offers configuration that areas of their own read.
 pub(super) fn offer_config(ports: &mut Ports, config: &Config, secrets: &Secrets) -> Result<(), StartError> {
     ports.offer(ServerPlaces {
         roots: config.file_roots.clone(),
@@ -36,7 +35,6 @@ pub(super) fn offer_config(ports: &mut Ports, config: &Config, secrets: &Secrets
         cors_origins: config.cors_origins.clone(),
     });
     ports.offer(config.provider_keys.clone());
-    ports.offer(areas::notifications());
     Ok(())
 }
 

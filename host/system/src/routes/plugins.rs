@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use qm_db::Tx;
-use qm_kernel::{ClientInfo, Permission, Principal};
+use qm_kernel::{Caller, Permission, Principal};
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use qm_plugin_host::{Granted, PluginHostError};
-use qm_web::{ApiResult, Auth, Body, Client, Created, FromBody, Json, Path};
+use qm_web::{ApiResult, Body, By, Created, FromBody, Json, Path};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -33,11 +33,10 @@ pub(super) async fn list_plugins(State(system): State<System>) -> Json<Vec<Plugi
 )]
 pub(super) async fn reload_plugin(
     State(system): State<System>,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
 ) -> ApiResult<Created<Plugin>> {
-    let actor = judged(&system, &principal).await?;
+    let actor = judged(&system, &requester.principal).await?;
     let outcome = system.plugins.reload(&id).await;
     let (result, metadata) = match &outcome {
         Ok(plugin) => (
@@ -56,7 +55,7 @@ pub(super) async fn reload_plugin(
         object_id: Some(id),
         result,
         metadata: Some(metadata),
-        ..actor.entry("plugins.reload", &client)
+        ..actor.entry("plugins.reload", &requester.client)
     };
     system.audit.record_alone(&system.db, entry).await;
     Ok(Created(outcome.map_err(SystemError::from)?.into()))
@@ -83,13 +82,12 @@ pub(super) struct Acceptance {
 )]
 pub(super) async fn accept_plugin(
     State(system): State<System>,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(Acceptance { file }): Body<Acceptance>,
 ) -> ApiResult<Created<Plugin>> {
     // Checked before the answer reveals files.
-    judged(&system, &principal).await?;
+    judged(&system, &requester.principal).await?;
     system
         .plugins
         .may_accept(&id, &file)
@@ -107,7 +105,7 @@ pub(super) async fn accept_plugin(
             Err(PluginHostError::NoSuchPlugin(id.clone()).into())
         }
     };
-    change.make(&system, &principal, &client, give).await?;
+    change.make(&system, requester.caller(), give).await?;
     let plugin = system.plugins.follow_pins(&file).await;
     let plugin = plugin.ok_or_else(|| SystemError::from(PluginHostError::NoSuchPlugin(id)))?;
     Ok(Created(plugin.into()))
@@ -137,13 +135,12 @@ pub(super) struct Grants {
 )]
 pub(super) async fn grant_plugin(
     State(system): State<System>,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(Grants { hosts, capabilities }): Body<Grants>,
 ) -> ApiResult<Json<Plugin>> {
     // Checked before the answer reveals the plugin.
-    judged(&system, &principal).await?;
+    judged(&system, &requester.principal).await?;
     let wanted = Granted {
         hosts,
         capabilities: capabilities.unwrap_or_default(),
@@ -158,7 +155,7 @@ pub(super) async fn grant_plugin(
         metadata: json!({ "hosts": granted.hosts, "capabilities": granted.capabilities }),
     };
     let grant = async |tx: &mut Tx| Ok(pins::grant(tx, &system.ctx, &id, &granted).await?);
-    change.make(&system, &principal, &client, grant).await?;
+    change.make(&system, requester.caller(), grant).await?;
     let plugin = system.plugins.follow_grants(&id).await;
     let plugin = plugin.ok_or_else(|| SystemError::from(PluginHostError::NoSuchPlugin(id)))?;
     Ok(Json(plugin.into()))
@@ -228,13 +225,12 @@ pub(super) struct Configuration {
 )]
 pub(super) async fn configure_plugin(
     State(system): State<System>,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(id): Path<String>,
     Body(Configuration { config }): Body<Configuration>,
 ) -> ApiResult<Json<PluginConfiguration>> {
     // Checked before the answer reveals the plugin.
-    judged(&system, &principal).await?;
+    judged(&system, &requester.principal).await?;
     let config_schema = system.plugins.configured_by(&id).map_err(SystemError::from)?;
     let change = Change {
         id: &id,
@@ -248,7 +244,7 @@ pub(super) async fn configure_plugin(
         (whole, secrets_wanted) = entered.await?;
         Ok(())
     };
-    change.make(&system, &principal, &client, enter).await?;
+    change.make(&system, requester.caller(), enter).await?;
     Ok(Json(PluginConfiguration {
         configured: true,
         config: shown(&config_schema, whole),
@@ -275,21 +271,20 @@ impl Change<'_> {
     async fn make(
         self,
         system: &System,
-        principal: &Principal,
-        client: &ClientInfo,
+        caller: Caller<'_>,
         work: impl AsyncFnOnce(&mut Tx) -> Result<(), SystemError>,
     ) -> Result<(), SystemError> {
         let mut tx = system.db.begin_write().await?;
         let actor = system
             .acting
-            .judge(&mut tx, principal, &[Permission::SystemManage])
+            .judge(&mut tx, caller.principal, &[Permission::SystemManage])
             .await?;
         work(&mut tx).await?;
         let entry = AuditEntry {
             object_type: Some("plugin"),
             object_id: Some(self.id.to_owned()),
             metadata: Some(self.metadata),
-            ..actor.entry(self.action, client)
+            ..actor.entry(self.action, caller.client)
         };
         system.audit.record(&mut tx, entry).await?;
         tx.commit().await?;

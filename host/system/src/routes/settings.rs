@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use qm_platform::{EnvEntry, PlatformError, Writer};
-use qm_web::{ApiResult, Auth, Body, Client, Fields, FromBody, Json, Path};
+use qm_web::{ApiResult, Auth, Body, By, Fields, FromBody, Json, Path};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -94,15 +94,13 @@ pub(super) async fn list_settings(State(system): State<System>) -> ApiResult<Jso
 )]
 pub(super) async fn put_setting(
     State(system): State<System>,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Path(key): Path<String>,
     Body(body): Body<SettingBody>,
 ) -> ApiResult<Json<StoredSetting>> {
     let writer = Writer {
         acting: &*system.acting,
-        principal: &principal,
-        client: &client,
+        caller: requester.caller(),
     };
     let changes = BTreeMap::from([(key.clone(), body.value)]);
     let mut shown = system
@@ -126,14 +124,12 @@ pub(super) async fn put_setting(
 )]
 pub(super) async fn patch_settings(
     State(system): State<System>,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(SettingsBody(changes)): Body<SettingsBody>,
 ) -> ApiResult<Json<BTreeMap<String, Value>>> {
     let writer = Writer {
         acting: &*system.acting,
-        principal: &principal,
-        client: &client,
+        caller: requester.caller(),
     };
     let shown = system
         .settings

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use qm_db::DbError;
-use qm_kernel::{ClientInfo, Permission, Principal, Timestamp, as_error};
+use qm_kernel::{Caller, Permission, Timestamp, as_error};
 use qm_lanes::IgnorePoison;
 use qm_net::{Grants, HttpRequest, Net, Progress};
 use qm_platform::{ActingError, AuditEntry, Background, Ground};
@@ -134,17 +134,16 @@ impl Updates {
 
     /// Switches the check on or off. Switching on starts a check in the background; without a configured
     /// repository the answer holds an error.
-    pub async fn switch(
-        &self,
-        enabled: bool,
-        principal: &Principal,
-        client: &ClientInfo,
-    ) -> Result<Standing, ActingError> {
+    pub async fn switch(&self, enabled: bool, caller: Caller<'_>) -> Result<Standing, ActingError> {
         let deps = &self.0.deps;
         let setting = &UPDATE_CHECK;
         let mut tx = deps.ground.db.begin_write().await?;
         let needed = [Permission::SystemManage];
-        let actor = deps.ground.acting.judge(&mut tx, principal, &needed).await?;
+        let actor = deps
+            .ground
+            .acting
+            .judge(&mut tx, caller.principal, &needed)
+            .await?;
         deps.ground
             .settings
             .put(&mut tx, setting, &UpdateCheck { enabled })
@@ -153,7 +152,7 @@ impl Updates {
             object_type: Some("setting"),
             object_id: Some(setting.key.to_owned()),
             metadata: Some(json!({ "keys": [setting.key], "enabled": enabled })),
-            ..actor.entry("settings.update", client)
+            ..actor.entry("settings.update", caller.client)
         };
         deps.ground.audit.record(&mut tx, entry).await?;
         tx.commit().await?;

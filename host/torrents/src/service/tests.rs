@@ -20,10 +20,10 @@ use serde_json::{Map, Value, json};
 
 use super::commands::BulkOutcome;
 use super::{AddInput, AddSource, BulkAction, EngineChoice};
-use crate::EngineSecrets;
 use crate::dto::taxonomy::NewCategory;
 use crate::model::answers::Asked;
 use crate::testing::{House, eventually};
+use qm_engines::EngineSecrets;
 
 async fn audited(db: &Db) -> Vec<String> {
     let rows = crate::testing::audited(db).await;

@@ -3,7 +3,7 @@
 
 use axum::extract::State;
 use qm_kernel::Timestamp;
-use qm_web::{ApiResult, Auth, Body, Client, Created, FromBody, Json};
+use qm_web::{ApiResult, Body, By, Created, FromBody, Json};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -119,11 +119,10 @@ pub(in crate::routes) async fn check_for_update(
 )]
 pub(in crate::routes) async fn change_update_settings(
     State(system): State<System>,
-    Auth(principal): Auth,
-    Client(client): Client,
+    By(requester): By,
     Body(settings): Body<UpdateSettings>,
 ) -> ApiResult<Json<UpdateStatus>> {
-    let switched = system.updates.switch(settings.enabled, &principal, &client).await;
+    let switched = system.updates.switch(settings.enabled, requester.caller()).await;
     Ok(Json(switched.map_err(SystemError::from)?.into()))
 }
 
