@@ -216,7 +216,7 @@ mod tests {
             vec![
                 kind("pause", &[Torrent]),
                 kind("webhook", &[Torrent, Media, Event]),
-                kind("media_match", &[Torrent, Media]),
+                kind("media_note", &[Torrent, Media]),
                 kind("disable_rss_rule", &[Event]),
             ],
             vec![gone],
@@ -241,11 +241,11 @@ mod tests {
                 Some("Action \"pause\" is not valid for an event trigger"),
             ),
             (json!({ "type": "webhook" }), Event, None),
-            (json!({ "type": "media_match" }), Media, None),
+            (json!({ "type": "media_note" }), Media, None),
             (
-                json!({ "type": "media_match" }),
+                json!({ "type": "media_note" }),
                 Event,
-                Some("Action \"media_match\" is not valid for an event trigger"),
+                Some("Action \"media_note\" is not valid for an event trigger"),
             ),
             (
                 json!({ "type": "disable_rss_rule" }),

@@ -146,6 +146,18 @@ db_test! {
         assert!(shown.warnings.is_empty(), "{:?}", shown.warnings);
     }
 
+    async fn an_action_of_all_occasions_runs_once_beside_others_of_its_kind_only(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("02:00");
+        house.lists.put_all(vec![torrent(1), torrent(2)]);
+        let scan = json!({ "type": "mark", "params": { "tag": "scan" } });
+        house.scheduled("0 3 * * *", json!([]), json!([scan, { "type": "once" }])).await;
+        house.scheduled("0 3 * * *", json!([]), json!([scan, { "type": "pause" }])).await;
+        house.clock_to("03:00");
+        assert_eq!(house.look().await, ["mark:-:scan", "mark:01:scan", "mark:02:scan", "once:-:", "pause:01:", "pause:02:"]);
+    }
+
     async fn changes_and_pauses_are_not_made_up_for(db: Db) {
         let house = House::new(&db).await;
         house.in_zone("UTC").await;

@@ -146,6 +146,8 @@ db_test! {
         let actions: Vec<_> = house.app.orders.actions().into_iter().map(|kind| (kind.id, kind.idempotent)).collect();
         let named = ["media_scan_library", "media_match", "media_fetch_metadata"];
         assert_eq!(actions, named.map(|id| (id.to_owned(), true)));
+        let kinds = house.app.orders.actions();
+        assert!(kinds.iter().all(|kind| kind.occasions.contains(&Occasion::Event)), "none of them reads a torrent");
         for (action, param, noun) in
             [(named[0], "libraryId", "Library"), (named[1], "itemId", "Item"), (named[2], "itemId", "Item")]
         {

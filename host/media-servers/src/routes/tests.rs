@@ -273,7 +273,7 @@ db_test! {
             assert_eq!(run(params).await, Err(why.to_owned()));
         }
         let kinds: Vec<_> = site.house.app.actions().into_iter().map(|kind| (kind.id, kind.occasions)).collect();
-        assert_eq!(kinds, [("media_server_refresh".to_owned(), vec![Occasion::Torrent, Occasion::Media])]);
+        assert_eq!(kinds, [("media_server_refresh".to_owned(), vec![Occasion::Torrent, Occasion::Media, Occasion::Event])]);
         site.house.jobs.shutdown().await;
         site.house.background.shutdown().await;
     }

@@ -59,7 +59,8 @@ impl Actions for Integrations {
             id: REFRESH.to_owned(),
             label: "Have a media server look for files".to_owned(),
             category: "media".to_owned(),
-            occasions: vec![Occasion::Torrent, Occasion::Media],
+            // Its parameters say which server, so that it may follow an event without a torrent, and a time table.
+            occasions: vec![Occasion::Torrent, Occasion::Media, Occasion::Event],
             params_schema: json!({
                 "type": "object",
                 "properties": { "integrationId": { "type": "string" } },

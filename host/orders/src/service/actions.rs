@@ -60,7 +60,8 @@ fn kind((id, need): (&str, P), label: &str, of: &str, about: &str) -> ActionKind
         id: id.to_owned(),
         label: label.to_owned(),
         category: "media".to_owned(),
-        occasions: vec![Occasion::Torrent, Occasion::Media],
+        // Its parameters say what it is about, so that it may follow an event without a torrent, and a time table.
+        occasions: vec![Occasion::Torrent, Occasion::Media, Occasion::Event],
         params_schema: json!({
             "type": "object",
             "properties": { of: { "type": "string", "description": about } },

@@ -100,6 +100,11 @@ both_databases! {
             "media_match", "media_scan_library", "media_server_refresh", "move", "notify", "pause",
             "refresh_rss_show_status", "stop", "webhook",
         ]);
+        // These read nothing but their parameters, so a time table runs them once and not for each torrent.
+        for id in ["media_fetch_metadata", "media_match", "media_scan_library", "media_server_refresh"] {
+            let listed = catalogue["actions"].as_array().into_iter().flatten().find(|action| action["id"] == id).expect("listed");
+            assert_eq!(listed["occasions"], json!(["torrent", "media", "event"]), "{id}");
+        }
         api.add_engine("fake", "scgi_client", json!({ "host": "one" })).await;
         until_true("the torrent to be listed", || async {
             let reply = api.send("GET", "/api/torrents", None).await;
