@@ -59,7 +59,7 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
 /// Area with its routes and loops.
 fn area(automation: &Arc<Automation>) -> Area {
     let (running, filling, timing) = (automation.clone(), automation.clone(), automation.clone());
-    Area::new(&AREA, routes().with_state(automation.clone()))
+    let area = Area::new(&AREA, routes().with_state(automation.clone()))
         .looping(Automation::RUNNER, move |stop| running.clone().runner_loop(stop))
         .looping(Automation::BACKFILL, move |stop| {
             filling.clone().backfill_loop(stop)
@@ -67,8 +67,9 @@ fn area(automation: &Arc<Automation>) -> Area {
         .looping(Automation::SCHEDULES, move |stop| {
             timing.clone().schedule_loop(stop)
         })
-        .consuming(Arc::new(Edges(automation.clone())))
-        .consuming(Arc::new(Occasions(automation.clone())))
+        .consuming(Arc::new(Edges(automation.clone())));
+    let occasions = Occasions::for_triggers(automation).into_iter();
+    occasions.fold(area, |area, consumer| area.consuming(Arc::new(consumer)))
 }
 
 /// Triggers of other areas, for rules.

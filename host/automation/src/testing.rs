@@ -483,9 +483,19 @@ impl House {
             to: "ended".to_owned(),
         };
         let event = DomainEvent::new(&self.clock.ctx(), Cause::NONE, "provider_a:1", &ended);
+        self.occasion(event).await;
+    }
+
+    /// Hands an event to the consumer of its key.
+    async fn occasion(&self, event: DomainEvent) {
+        let consumers = Occasions::for_triggers(&self.app);
+        let mut heard = consumers
+            .iter()
+            .filter(|consumer| consumer.keys().contains(&&*event.event_key));
+        let consumer = heard.next().expect("a consumer");
+        assert!(heard.next().is_none(), "one consumer hears {}", event.event_key);
         let mut tx = self.db.begin_write().await.unwrap();
-        let occasions = Occasions(self.app.clone());
-        occasions
+        consumer
             .handle(&mut tx, &StoredEvent { position: 1, event })
             .await
             .unwrap();
@@ -503,11 +513,7 @@ impl House {
             threshold_percent: 15,
         };
         let event = DomainEvent::new(&self.clock.ctx(), Cause::NONE, path, &low);
-        let mut tx = self.db.begin_write().await.unwrap();
-        let occasions = Occasions(self.app.clone());
-        let stored = StoredEvent { position: 1, event };
-        occasions.handle(&mut tx, &stored).await.unwrap();
-        tx.commit().await.unwrap();
+        self.occasion(event).await;
     }
 
     /// The lines of a rule's log, the oldest first.

@@ -105,30 +105,58 @@ impl Automation {
     }
 }
 
-/// Stores a run for every rule on an event without a torrent whose conditions match the event.
-pub struct Occasions(pub Arc<Automation>);
-
-#[async_trait]
-impl Consumer for Occasions {
-    fn name(&self) -> &'static str {
-        "automation.occasions"
-    }
-
-    fn keys(&self) -> &'static [&'static str] {
-        // Triggers of the catalogue with the same names.
+/// Names and keys of the consumers of events without a torrent, which are triggers of the catalogue with the same names.
+/// The keys of a consumer are fixed for ever, because servers of two versions would pass its position over events that only
+/// one of them reads: a later trigger has a consumer of its own.
+pub(super) const OCCASIONS: &[(&str, &[&str])] = &[
+    (
+        "automation.occasions",
         &[
             "rss.rule.created_for_inactive_show",
             "rss.show_status.changed",
             "rss.show.became_active",
             "rss.show.ended",
             "rss.show.canceled",
-            "storage.low",
-        ]
+        ],
+    ),
+    ("automation.storage_low", &["storage.low"]),
+];
+
+/// Stores a run for every rule on an event without a torrent whose conditions match the event.
+pub struct Occasions {
+    automation: Arc<Automation>,
+    name: &'static str,
+    keys: &'static [&'static str],
+}
+
+impl Occasions {
+    /// Consumers of all such events.
+    pub fn for_triggers(automation: &Arc<Automation>) -> Vec<Self> {
+        OCCASIONS
+            .iter()
+            .map(|(name, keys)| Self {
+                automation: automation.clone(),
+                name,
+                keys,
+            })
+            .collect()
+    }
+}
+
+#[async_trait]
+impl Consumer for Occasions {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        self.keys
     }
 
     async fn handle(&self, tx: &mut Tx, stored: &StoredEvent) -> Result<(), ConsumeError> {
         let context = Map::deserialize(&stored.event.payload)?;
-        self.0.fire(tx, &stored.event.event_key, None, &context).await?;
+        let trigger = &stored.event.event_key;
+        self.automation.fire(tx, trigger, None, &context).await?;
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, RuleWatch};
 use serde_json::{Value, json};
 
+use super::edges::OCCASIONS;
 use crate::model::rule::RuleChange;
 use crate::testing::{House, torrent};
 
@@ -15,6 +16,25 @@ const FAILED: &str = "torrent.failed";
 
 fn mark(tag: &str) -> Value {
     json!({ "type": "mark", "params": { "tag": tag } })
+}
+
+#[test]
+fn consumers_keep_the_keys_they_were_released_with() {
+    let told: Vec<(&str, &[&str])> = OCCASIONS.to_vec();
+    let shows = [
+        "rss.rule.created_for_inactive_show",
+        "rss.show_status.changed",
+        "rss.show.became_active",
+        "rss.show.ended",
+        "rss.show.canceled",
+    ];
+    assert_eq!(
+        told[..2],
+        [
+            ("automation.occasions", shows.as_slice()),
+            ("automation.storage_low", ["storage.low"].as_slice())
+        ]
+    );
 }
 
 db_test! {
