@@ -12,7 +12,7 @@ use qm_db::DbError;
 use qm_kernel::{BEAT, Timestamp, as_error};
 use qm_platform::Beats;
 use qm_ports::action::TorrentRef;
-use qm_ports::list::{TorrentList, TorrentRecord};
+use qm_ports::list::{Listed, TorrentRecord};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -31,10 +31,11 @@ const INTERVAL: Duration = BEAT.saturating_mul(10);
 /// Time that a start gives the engines for their first lists, before a due time that was missed is made up for.
 const LISTS: Duration = Duration::from_mins(1);
 
+/// A torrent in its list, behind its engine and its hash, by which torrents are ordered.
+type Place<'a> = (&'a str, &'a str, Listed<'a>);
+
 /// A torrent whose conditions hold.
 struct Found {
-    /// Engine and hash, by which torrents are ordered.
-    key: String,
     torrent: TorrentRef,
     /// Its JSON.
     context: String,
@@ -174,11 +175,7 @@ impl Automation {
             let Some(part) = part else {
                 return Ok(false);
             };
-            let cursor = part
-                .found
-                .last()
-                .filter(|_| part.is_more)
-                .map(|last| last.key.clone());
+            let cursor = part.found.last().filter(|_| part.is_more).map(Found::cursor);
             let from = match cursor {
                 Some(_) => Timestamp::from_ms(progress.scheduled_from),
                 None => now,
@@ -210,34 +207,33 @@ impl Automation {
     ) -> Option<Part> {
         let (rule, zone, lists) = (rule.clone(), self.book.zone(), self.torrents.lists());
         let looked = PASSES.run(move |_| {
-            let mut keys = Vec::new();
+            let cursor = cursor.as_deref().and_then(|cursor| cursor.rsplit_once('/'));
+            let mut after: Vec<Place<'_>> = Vec::new();
             for list in &lists {
-                for listed in (0..list.len()).map_while(|position| list.entry_at(position)) {
-                    let timed = Timed {
-                        record: &TorrentRecord {
-                            engine_id: list.engine_id(),
-                            torrent: listed.torrent,
-                            now,
-                        },
-                        at: now,
-                        zone: &zone,
-                    };
-                    let key = format!("{}/{}", list.engine_id(), listed.torrent.hash);
-                    if cursor.as_ref().is_none_or(|cursor| key > *cursor) && rule.conditions.hold(&timed) {
-                        keys.push((key, list, listed));
-                    }
-                }
+                let listed = (0..list.len()).map_while(|position| list.entry_at(position));
+                let places = listed.map(|listed| (list.engine_id(), &*listed.torrent.hash, listed));
+                after.extend(
+                    places.filter(|(engine_id, hash, _)| cursor.is_none_or(|last| (*engine_id, *hash) > last)),
+                );
             }
-            keys.sort_by(|one, other| one.0.cmp(&other.0));
-            let is_more = keys.len() > most;
-            keys.truncate(most);
-            let found = keys.into_iter().map(|(key, list, listed)| Found {
-                key,
-                torrent: reference(list, &listed.torrent.hash),
-                context: String::from_utf8_lossy(listed.json).into_owned(),
+            after.sort_unstable_by_key(|(engine_id, hash, _)| (*engine_id, *hash));
+            // Conditions may be dear: of a long list those of the next few torrents are judged.
+            let holding = after.into_iter().filter(|(engine_id, _, listed)| {
+                rule.conditions.hold(&Timed {
+                    record: &TorrentRecord {
+                        engine_id,
+                        torrent: listed.torrent,
+                        now,
+                    },
+                    at: now,
+                    zone: &zone,
+                })
             });
+            let mut next: Vec<Place<'_>> = holding.take(most + 1).collect();
+            let is_more = next.len() > most;
+            next.truncate(most);
             Part {
-                found: found.collect(),
+                found: next.into_iter().map(Found::new).collect(),
                 is_more,
             }
         });
@@ -251,9 +247,20 @@ impl Automation {
     }
 }
 
-fn reference(list: &Arc<dyn TorrentList>, hash: &str) -> TorrentRef {
-    TorrentRef {
-        engine_id: list.engine_id().to_owned(),
-        hash: hash.to_owned(),
+impl Found {
+    fn new((engine_id, hash, listed): Place<'_>) -> Self {
+        Self {
+            torrent: TorrentRef {
+                engine_id: engine_id.to_owned(),
+                hash: hash.to_owned(),
+            },
+            context: String::from_utf8_lossy(listed.json).into_owned(),
+        }
+    }
+
+    /// Its place in the order of torrents, as it is stored.
+    fn cursor(&self) -> String {
+        let TorrentRef { engine_id, hash } = &self.torrent;
+        format!("{engine_id}/{hash}")
     }
 }
