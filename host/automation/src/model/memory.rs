@@ -249,6 +249,11 @@ impl Memory {
         self.under_way.len()
     }
 
+    /// Number of stored runs of one rule that have not ended.
+    pub fn under_way_of(&self, rule: u32) -> usize {
+        self.under_way.iter().filter(|(_, of)| *of == rule).count()
+    }
+
     /// Torrents with failed runs whose retry is due; each once.
     pub fn take_failed(&mut self, now: Timestamp) -> Vec<TorrentRef> {
         // A torrent may be gone, and a changed rule may not concern it any more.
@@ -355,6 +360,7 @@ mod tests {
         }
         memory.note_begun(5, &torrent(2));
         assert!(!is_open(&memory, 5, 2, 0) && is_open(&memory, 6, 2, 0) && memory.under_way() == 1);
+        assert_eq!((memory.under_way_of(5), memory.under_way_of(6)), (1, 0));
         memory.note_failed(5, &torrent(2), "no", after_secs(0));
         assert!(!is_open(&memory, 5, 2, 1) && is_open(&memory, 5, 2, 2) && memory.under_way() == 0);
         assert_eq!(memory.take_failed(after_secs(2)), [torrent(2)]);

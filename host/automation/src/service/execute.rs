@@ -11,6 +11,7 @@ use qm_ports::action::{ActionCall, Occasion, TorrentRef};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::schedules::OF_ONE_RULE;
 use super::{Automation, powers};
 use crate::model::action::Catalogue;
 use crate::model::log::message;
@@ -248,7 +249,12 @@ impl Automation {
             let mut memory = self.memory();
             let now = self.ctx.now();
             match outcome {
-                _ if is_scheduled => memory.note_ended(number, torrent),
+                _ if is_scheduled => {
+                    memory.note_ended(number, torrent);
+                    if memory.under_way_of(number) == OF_ONE_RULE / 2 {
+                        self.scheduled_room.notify_one();
+                    }
+                }
                 Outcome::Done | Outcome::CutOff(_) => memory.note_settled(number, torrent),
                 Outcome::Held(_) => memory.note_held(number, torrent, now.plus(powers::PAUSE)),
                 Outcome::Failed(reason) => memory.note_failed(number, torrent, reason, now),

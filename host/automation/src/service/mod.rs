@@ -68,6 +68,8 @@ pub struct Automation {
     work: Notify,
     /// Wakes the passes: there is room for more runs.
     room: Notify,
+    /// Wakes the time tables: half of the runs of a rule have ended.
+    scheduled_room: Notify,
     /// Notified when the rules have changed.
     rules_changed: Notify,
     runs: IntCounterVec,
@@ -101,6 +103,7 @@ impl Automation {
             sequence: AtomicI64::new(last),
             work: Notify::new(),
             room: Notify::new(),
+            scheduled_room: Notify::new(),
             rules_changed: Notify::new(),
             runs,
         });

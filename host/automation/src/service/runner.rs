@@ -19,7 +19,7 @@ use crate::model::run::Waiting;
 use crate::repo;
 
 /// Number of runs at once.
-const PLACES: usize = 8;
+pub(super) const PLACES: usize = 8;
 /// Waiting runs examined for one that may begin.
 const LOOKED_AT: usize = 1000;
 /// Interval between two looks while nothing wakes the runner; runs are decided in this process, which wakes

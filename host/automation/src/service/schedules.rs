@@ -2,8 +2,8 @@
 //!
 //! The progress of a rule is stored with the runs it leads to: the instant from which its due times count, and, while its
 //! torrents are being decided, the last of them. So a restart neither skips a torrent nor runs for it twice. Due times that
-//! were missed, or that come while the torrents of an earlier one are being decided, are one. Bounds: as the backfill,
-//! [`UNDER_WAY`] runs wait at a time, and [`AT_ONCE`] are decided in a transaction. Only the active server commits.
+//! were missed, or that come while the torrents of an earlier one are being decided, are one. Bounds: as for the backfill
+//! [`UNDER_WAY`] runs wait at a time, of one rule [`OF_ONE_RULE`], decided in one transaction. Only the active server commits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::Automation;
-use super::backfill::{AT_ONCE, UNDER_WAY};
+use super::backfill::UNDER_WAY;
+use super::runner::PLACES;
 use crate::lanes::PASSES;
 use crate::model::action::needs_torrent;
 use crate::model::moment::Timed;
@@ -26,6 +27,9 @@ use crate::model::trigger::SCHEDULE;
 use crate::repo;
 use crate::repo::rules::Progress;
 
+/// Limit of waiting and running runs of one rule. The runs of a rule run one after the other, so a rule with a slow action would
+/// keep more for long; as many rules as may run at once can have this many, and others find room.
+pub(super) const OF_ONE_RULE: usize = UNDER_WAY / PLACES;
 /// Interval between two looks at the clock. Without rules that need it nothing is looked at.
 const INTERVAL: Duration = BEAT.saturating_mul(10);
 /// Time that a start gives the engines for their first lists, before a due time that was missed is made up for.
@@ -72,9 +76,11 @@ impl Automation {
                     Err(error) => break Err(error),
                 }
                 // There are more torrents than may wait at a time.
-                let pause = tokio::time::sleep(BEAT);
-                if stop.run_until_cancelled(pause).await.is_none() {
-                    return;
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    () = self.scheduled_room.notified() => {}
+                    () = tokio::time::sleep(BEAT) => {}
                 }
             };
             match &done {
@@ -165,7 +171,7 @@ impl Automation {
         now: Timestamp,
     ) -> Result<bool, DbError> {
         loop {
-            let room = UNDER_WAY.saturating_sub(self.memory().under_way()).min(AT_ONCE);
+            let room = self.room_of(rule);
             if room == 0 {
                 return Ok(true);
             }
@@ -195,6 +201,13 @@ impl Automation {
             }
             progress.schedule_cursor = cursor;
         }
+    }
+
+    /// Number of runs of a rule that may be decided now.
+    fn room_of(&self, rule: &ReadyRule) -> usize {
+        let memory = self.memory();
+        let of_rule = OF_ONE_RULE.saturating_sub(memory.under_way_of(rule.number));
+        UNDER_WAY.saturating_sub(memory.under_way()).min(of_rule)
     }
 
     /// The first `most` torrents after the cursor whose conditions hold; `None` when the server ends.

@@ -7,8 +7,10 @@ use qm_kernel::Timestamp;
 use serde_json::{Value, json};
 
 use super::backfill::{Backfill, UNDER_WAY};
+use super::schedules::OF_ONE_RULE;
 use crate::model::rule::{Rule, RuleChange};
-use crate::testing::{House, hash, torrent};
+use crate::repo;
+use crate::testing::{House, hash, torrent, until};
 
 fn mark(tag: &str) -> Value {
     json!({ "type": "mark", "params": { "tag": tag } })
@@ -107,14 +109,14 @@ db_test! {
         let house = House::new(&db).await;
         house.in_zone("UTC").await;
         house.clock_to("10:00");
-        let count = UNDER_WAY + 70;
+        let count = OF_ONE_RULE + 70;
         house.lists.put_all((0..count as u16).map(torrent).collect());
         let rule = house.scheduled("1 * * * *", json!([]), json!([mark("x"), { "type": "pause" }])).await;
         house.clock_to("10:01");
         assert!(house.app.decide_scheduled().await.unwrap(), "there is no room for all");
         assert!(house.app.decide_scheduled().await.unwrap(), "nor is there more by now");
         house.app.run_all().await;
-        assert_eq!(house.actions.calls().len(), 2 * UNDER_WAY);
+        assert_eq!(house.actions.calls().len(), 2 * OF_ONE_RULE);
         house.actions.ran();
         // The rest follows after a restart, even one that missed the next due time meanwhile.
         let house = house.restarted().await;
@@ -123,6 +125,32 @@ db_test! {
         assert_eq!(house.log(&rule).await.len(), count, "each torrent once");
         house.clock_to("12:01");
         assert_eq!(house.look().await.len(), 2 * count);
+    }
+
+    async fn a_rule_with_a_slow_action_leaves_room_to_others(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("10:00");
+        house.lists.put_all((0..(UNDER_WAY + 70) as u16).map(torrent).collect());
+        let slow = house.scheduled("* * * * *", json!([]), json!([{ "type": "pause", "params": { "do": "hang" } }])).await;
+        let few = json!([{ "field": "size", "op": "gte", "value": UNDER_WAY + 60 }]);
+        house.scheduled("* * * * *", few, json!([mark("quick"), { "type": "pause" }])).await;
+        house.clock_to("10:01");
+        assert!(house.app.decide_scheduled().await.unwrap(), "there is no room for all of the slow one");
+        let app = house.app.clone();
+        let running = tokio::spawn(async move { app.run_all().await });
+        house.actions.until_hanging(1).await;
+        let quick = || house.actions.ran.lock().unwrap().iter().filter(|ran| ran.ends_with(":quick")).count();
+        until("the quick one to run for its torrents", || quick() == 10).await;
+        // Nor does the slow one take more at its next due times.
+        for time in ["10:02", "10:03"] {
+            house.clock_to(time);
+            assert!(house.app.decide_scheduled().await.unwrap(), "{time}");
+        }
+        let pairs = repo::runs::pairs(&mut db.begin_read().await.unwrap()).await.unwrap();
+        let waiting = pairs.iter().filter(|(rule_id, _)| *rule_id == slow.id).count();
+        assert_eq!(waiting, OF_ONE_RULE);
+        running.abort();
     }
 
     async fn a_rule_whose_actions_need_no_torrent_runs_once(db: Db) {
