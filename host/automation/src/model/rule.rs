@@ -124,6 +124,8 @@ pub struct ReadyRule {
     pub never_true: Vec<String>,
     /// Number of the rule in memory, for the life of the process.
     pub number: u32,
+    /// Version of the rule: time of its last change.
+    pub updated_at: Timestamp,
 }
 
 impl ReadyRule {
@@ -144,6 +146,7 @@ impl ReadyRule {
                 .collect(),
             conditions,
             number,
+            updated_at: rule.updated_at,
         }
     }
 }

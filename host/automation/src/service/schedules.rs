@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Automation;
 use super::backfill::UNDER_WAY;
+use super::book::Rules;
 use super::runner::PLACES;
 use crate::lanes::PASSES;
 use crate::model::action::needs_torrent;
@@ -99,17 +100,21 @@ impl Automation {
     pub async fn decide_scheduled(self: &Arc<Self>) -> Result<bool, DbError> {
         let mut tx = self.db.begin_read().await?;
         self.book.read_zone(&mut tx).await?;
-        let rules = self.book.rules();
+        let mut rules = self.book.rules();
         if rules.with_trigger(SCHEDULE).next().is_none() {
             return Ok(false);
         }
         let stored = repo::rules::scheduled(&mut tx).await?;
         drop(tx);
+        if stored.iter().any(|progress| find(&rules, progress).is_none()) {
+            // A change was committed a moment ago, or whoever made it could not read the rules again.
+            self.book.read().await?;
+            rules = self.book.rules();
+        }
         let (zone, now) = (self.book.zone(), self.ctx.now());
         let mut is_more = false;
         for progress in stored {
-            let mut rules = rules.with_trigger(SCHEDULE);
-            let Some(rule) = rules.find(|rule| rule.id == progress.id) else {
+            let Some(rule) = find(&rules, &progress) else {
                 continue;
             };
             let from = Timestamp::from_ms(progress.scheduled_from);
@@ -258,6 +263,14 @@ impl Automation {
         let from = rule.scheduled_from.filter(|_| rule.is_scheduled())?;
         rule.cron()?.next(from, &self.book.zone())
     }
+}
+
+/// The rule in memory that this is the progress of. Another version of it has other conditions, whose torrents the actions of
+/// this one are not for.
+fn find<'a>(rules: &'a Rules, progress: &Progress) -> Option<&'a Arc<ReadyRule>> {
+    let version = Timestamp::from_ms(progress.updated_at);
+    let mut rules = rules.with_trigger(SCHEDULE);
+    rules.find(|rule| rule.id == progress.id && rule.updated_at == version)
 }
 
 impl Found {

@@ -212,6 +212,23 @@ db_test! {
         assert_eq!(told[1], "The schedule does nothing: the trigger is \"t\", and \"schedule\" follows it");
     }
 
+    async fn a_change_that_memory_has_not_read_yet_decides_with_its_own_conditions(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("10:00");
+        house.lists.put_all(vec![torrent(1), torrent(2)]);
+        let of_size = |size: u8| vec![json!({ "field": "size", "op": "eq", "value": size })];
+        let mut rule = house.scheduled("0 * * * *", json!(of_size(2)), json!([mark("before")])).await;
+        rule.conditions = of_size(1);
+        rule.actions = vec![mark("after")];
+        rule.updated_at = rule.updated_at.plus(Duration::from_millis(1));
+        let mut tx = db.begin_write().await.unwrap();
+        repo::rules::update(&mut tx, &rule).await.unwrap();
+        tx.commit().await.unwrap();
+        house.clock_to("11:00");
+        assert_eq!(house.look().await, ["mark:01:after"]);
+    }
+
     async fn due_times_are_those_of_the_zone_that_is_set(db: Db) {
         let house = House::new(&db).await;
         house.in_zone("Europe/Berlin").await;
