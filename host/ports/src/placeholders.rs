@@ -5,6 +5,8 @@
 //! A value that fills one is a name that a stranger may have chosen. In a directory it becomes one name, and never a path; in
 //! JSON it becomes a part of a text, and never of the structure: only texts of a parsed document are filled.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::engine::Torrent;
@@ -32,6 +34,8 @@ pub const JSON: &str = "json";
 const NONE: &str = "none";
 /// Bytes of a name, below what file systems take.
 const LONGEST: usize = 200;
+/// Bytes of all texts of a filled document. A template may use a long value many times.
+const FILLED_BYTES: usize = 256 * 1024;
 
 /// The parts of a text: what stands there as it is, and what stands between braces.
 enum Part<'a> {
@@ -136,41 +140,69 @@ pub fn unknown_in_json(param: &Value) -> Option<String> {
 /// `GET /api/torrents` shows it. What the context does not have is empty.
 ///
 /// # Errors
-/// The sentence of [`unknown_in_json`].
+/// The sentence of [`unknown_in_json`], or one about a document that would be too large.
 pub fn filled_json(param: &Value, context: &Map<String, Value>) -> Result<Value, String> {
-    fn fill(value: &mut Value, context: &Map<String, Value>) {
-        match value {
-            Value::String(text) => *text = filled_text(text, context),
-            Value::Array(items) => items.iter_mut().for_each(|item| fill(item, context)),
-            Value::Object(members) => members.values_mut().for_each(|member| fill(member, context)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
     if let Some(why) = unknown_in_json(param) {
         return Err(why);
     }
     let mut document = document(param)?;
-    fill(&mut document, context);
-    Ok(document)
+    let mut filler = Filler {
+        context,
+        left: FILLED_BYTES,
+    };
+    match filler.fill(&mut document) {
+        Some(()) => Ok(document),
+        None => Err(format!(
+            "it would take more than {FILLED_BYTES} bytes: use fewer placeholders"
+        )),
+    }
 }
 
-fn filled_text(text: &str, context: &Map<String, Value>) -> String {
-    let field = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
-    let mut filled = String::with_capacity(text.len());
-    for part in parts(text) {
-        match part {
-            Part::Plain(plain) => filled.push_str(plain),
-            Part::Word("label" | "category") => filled.push_str(field("label")),
-            Part::Word("tracker" | "trackerHost") => filled.push_str(field("trackerHost")),
-            Part::Word("year") => filled.push_str(&year(field("addedAt"))),
-            Part::Word("tag") => {
+/// Values for the placeholders of a document, and the bytes that its texts may still take.
+struct Filler<'a> {
+    context: &'a Map<String, Value>,
+    left: usize,
+}
+
+impl<'a> Filler<'a> {
+    /// Fills the texts of a value; `None`: they would take too much.
+    fn fill(&mut self, value: &mut Value) -> Option<()> {
+        match value {
+            Value::String(text) => *text = self.fill_text(text)?,
+            Value::Array(items) => items.iter_mut().try_for_each(|item| self.fill(item))?,
+            Value::Object(members) => members.values_mut().try_for_each(|member| self.fill(member))?,
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+        Some(())
+    }
+
+    fn fill_text(&mut self, text: &str) -> Option<String> {
+        let mut filled = String::with_capacity(text.len());
+        for part in parts(text) {
+            let piece = match part {
+                Part::Plain(plain) => plain.into(),
+                Part::Word(word) => self.find_value(word),
+            };
+            self.left = self.left.checked_sub(piece.len())?;
+            filled.push_str(&piece);
+        }
+        Some(filled)
+    }
+
+    fn find_value(&self, word: &str) -> Cow<'a, str> {
+        let context = self.context;
+        let field = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
+        match word {
+            "label" | "category" => field("label").into(),
+            "tracker" | "trackerHost" => field("trackerHost").into(),
+            "year" => year(field("addedAt")).into(),
+            "tag" => {
                 let tag = context.get("tags").and_then(|tags| tags.get(0)?.as_str());
-                filled.push_str(tag.unwrap_or_default());
+                tag.unwrap_or_default().into()
             }
-            Part::Word(word) => filled.push_str(field(word)),
+            word => field(word).into(),
         }
     }
-    filled
 }
 
 /// One name of a directory: nothing in it divides a path, says another directory, or cannot be read.
@@ -305,5 +337,21 @@ mod tests {
             filled_json(&json!("{\"a\": \"-{name}{year}{tag}-\"}"), &nothing),
             Ok(json!({ "a": "--" }))
         );
+    }
+    #[test]
+    fn a_filled_document_has_a_bound() {
+        let name = "n".repeat(16 * 1024);
+        let context = json!({ "name": name });
+        let context = context.as_object().expect("an object");
+        let names = vec!["{name}"; 8];
+        let full = json!({ "a": names, "b": names.concat() });
+        let filled = filled_json(&full, context).expect("as much as there may be");
+        assert_eq!(filled["b"].as_str().map(str::len), Some(FILLED_BYTES / 2));
+        let more = json!({ "a": names, "b": names.concat(), "c": "x" });
+        assert_eq!(
+            filled_json(&more, context),
+            Err("it would take more than 262144 bytes: use fewer placeholders".to_owned())
+        );
+        assert_eq!(unknown_in_json(&more), None, "values are known only when it runs");
     }
 }
