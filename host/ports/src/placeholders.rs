@@ -112,11 +112,19 @@ fn year(time: &str) -> String {
     time.split('-').next().unwrap_or_default().to_owned()
 }
 
-/// The JSON of a parameter: the parameter itself, or what its text says.
+/// The JSON of a parameter: the parameter itself, or what its text says. It is an object, an array or a text.
 fn document(param: &Value) -> Result<Value, String> {
-    match param {
-        Value::String(text) => serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}")),
-        other => Ok(other.clone()),
+    let document = match param {
+        Value::String(text) => {
+            serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?
+        }
+        other => other.clone(),
+    };
+    match document {
+        Value::Object(_) | Value::Array(_) | Value::String(_) => Ok(document),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Err(format!(
+            "it must be an object, an array or a text of JSON, not {document}"
+        )),
     }
 }
 
@@ -327,11 +335,16 @@ mod tests {
                 "There is no placeholder {size}: there are {label}, {name}",
             ),
             (json!("{\"text\": \"{Name}\"}"), "There is no placeholder {Name}"),
+            (json!("5"), "it must be an object, an array or a text of JSON, not 5"),
+            (json!(" true"), "it must be an object, an array or a text of JSON, not true"),
+            (json!("null"), "it must be an object, an array or a text of JSON, not null"),
+            (json!(5), "it must be an object, an array or a text of JSON, not 5"),
         ] {
             let why = unknown_in_json(&param).unwrap_or_default();
             assert!(why.starts_with(told), "{param}: {why}");
             assert_eq!(filled_json(&param, context), Err(why), "{param}");
         }
+        assert_eq!(filled_json(&json!("\"{tag}\""), context), Ok(json!("one")));
         let nothing = Map::new();
         assert_eq!(
             filled_json(&json!("{\"a\": \"-{name}{year}{tag}-\"}"), &nothing),
