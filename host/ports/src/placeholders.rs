@@ -11,17 +11,28 @@ use serde_json::{Map, Value};
 
 use crate::engine::Torrent;
 
-/// The words that may stand between braces. `category` is the label, `trackerHost` the tracker, `tag` the first tag, `year`
-/// the one in which the torrent was added (UTC).
-pub const PLACEHOLDERS: &[&str] = &[
-    "label",
-    "name",
-    "tracker",
-    "hash",
-    "category",
-    "tag",
-    "trackerHost",
-    "year",
+/// Value of a torrent that a placeholder stands for.
+#[derive(Clone, Copy)]
+enum Field {
+    Label,
+    Name,
+    TrackerHost,
+    Hash,
+    FirstTag,
+    /// Year in which it was added, in UTC.
+    Year,
+}
+
+/// Words that may stand between braces.
+const WORDS: &[(&str, Field)] = &[
+    ("label", Field::Label),
+    ("name", Field::Name),
+    ("tracker", Field::TrackerHost),
+    ("hash", Field::Hash),
+    ("category", Field::Label),
+    ("tag", Field::FirstTag),
+    ("trackerHost", Field::TrackerHost),
+    ("year", Field::Year),
 ];
 
 /// The mark of a parameter, in the schema of an action, that may have placeholders: `true` for a directory, [`JSON`] for JSON.
@@ -40,7 +51,8 @@ const FILLED_BYTES: usize = 256 * 1024;
 /// The parts of a text: what stands there as it is, and what stands between braces.
 enum Part<'a> {
     Plain(&'a str),
-    Word(&'a str),
+    /// Behind it the value it stands for, if there is such a placeholder.
+    Word(&'a str, Option<Field>),
 }
 
 fn parts(text: &str) -> Vec<Part<'_>> {
@@ -51,7 +63,8 @@ fn parts(text: &str) -> Vec<Part<'_>> {
             break;
         };
         parts.push(Part::Plain(before));
-        parts.push(Part::Word(word));
+        let known = WORDS.iter().find(|(known, _)| *known == word);
+        parts.push(Part::Word(word, known.map(|(_, field)| *field)));
         rest = behind;
     }
     parts.push(Part::Plain(rest));
@@ -61,10 +74,10 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 /// A sentence about the first placeholder that is unknown; `None`: all are known.
 pub fn unknown(text: &str) -> Option<String> {
     let unknown = parts(text).into_iter().find_map(|part| match part {
-        Part::Word(word) if !PLACEHOLDERS.contains(&word) => Some(word.to_owned()),
-        Part::Word(_) | Part::Plain(_) => None,
+        Part::Word(word, None) => Some(word.to_owned()),
+        Part::Word(_, Some(_)) | Part::Plain(_) => None,
     })?;
-    let known: Vec<String> = PLACEHOLDERS.iter().map(|word| format!("{{{word}}}")).collect();
+    let known: Vec<String> = WORDS.iter().map(|(word, _)| format!("{{{word}}}")).collect();
     let known = known.join(", ");
     Some(format!(
         "There is no placeholder {{{unknown}}}: there are {known}"
@@ -83,33 +96,31 @@ pub fn filled(text: &str, torrent: &Torrent) -> Result<String, String> {
     for part in parts(text) {
         match part {
             Part::Plain(plain) => filled.push_str(plain),
-            Part::Word(word) => filled.push_str(&safe_name(&value(word, torrent))),
+            Part::Word(_, Some(field)) => filled.push_str(&safe_name(&value(field, torrent))),
+            // Refused above.
+            Part::Word(_, None) => {}
         }
     }
     Ok(filled)
 }
 
-fn value(word: &str, torrent: &Torrent) -> String {
-    let text = match word {
-        "label" | "category" => torrent.label.as_deref().unwrap_or_default(),
-        "name" => &torrent.name,
-        "tracker" | "trackerHost" => torrent.tracker_host.as_deref().unwrap_or_default(),
-        "hash" => &torrent.hash,
-        "tag" => torrent.tags.first().map_or("", |tag| tag),
-        "year" => {
-            return torrent
-                .added_at
-                .map(|at| year(&at.to_string()))
-                .unwrap_or_default();
+fn value(field: Field, torrent: &Torrent) -> Cow<'_, str> {
+    match field {
+        Field::Label => torrent.label.as_deref().unwrap_or_default().into(),
+        Field::Name => (&*torrent.name).into(),
+        Field::TrackerHost => torrent.tracker_host.as_deref().unwrap_or_default().into(),
+        Field::Hash => (&*torrent.hash).into(),
+        Field::FirstTag => torrent.tags.first().map_or("", |tag| tag).into(),
+        Field::Year => {
+            let added = torrent.added_at.map(|at| year(&at.to_string()).to_owned());
+            added.unwrap_or_default().into()
         }
-        _ => "",
-    };
-    text.to_owned()
+    }
 }
 
 /// The year of a time in ISO 8601.
-fn year(time: &str) -> String {
-    time.split('-').next().unwrap_or_default().to_owned()
+fn year(time: &str) -> &str {
+    time.split('-').next().unwrap_or_default()
 }
 
 /// The JSON of a parameter: the parameter itself, or what its text says. It is an object, an array or a text.
@@ -188,27 +199,30 @@ impl<'a> Filler<'a> {
         let mut filled = String::with_capacity(text.len());
         for part in parts(text) {
             let piece = match part {
-                Part::Plain(plain) => plain.into(),
-                Part::Word(word) => self.find_value(word),
+                Part::Plain(plain) => plain,
+                Part::Word(_, Some(field)) => self.find_value(field),
+                // Refused before.
+                Part::Word(_, None) => "",
             };
             self.left = self.left.checked_sub(piece.len())?;
-            filled.push_str(&piece);
+            filled.push_str(piece);
         }
         Some(filled)
     }
 
-    fn find_value(&self, word: &str) -> Cow<'a, str> {
+    fn find_value(&self, field: Field) -> &'a str {
         let context = self.context;
-        let field = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
-        match word {
-            "label" | "category" => field("label").into(),
-            "tracker" | "trackerHost" => field("trackerHost").into(),
-            "year" => year(field("addedAt")).into(),
-            "tag" => {
+        let text = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
+        match field {
+            Field::Label => text("label"),
+            Field::Name => text("name"),
+            Field::TrackerHost => text("trackerHost"),
+            Field::Hash => text("hash"),
+            Field::FirstTag => {
                 let tag = context.get("tags").and_then(|tags| tags.get(0)?.as_str());
-                tag.unwrap_or_default().into()
+                tag.unwrap_or_default()
             }
-            word => field(word).into(),
+            Field::Year => year(text("addedAt")),
         }
     }
 }
