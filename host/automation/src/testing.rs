@@ -12,6 +12,7 @@ use qm_platform::outbox::{Consumer, StoredEvent};
 use qm_platform::settings::TIMEZONE;
 use qm_platform::testing::{self, Claims};
 use qm_platform::{Acting, ActingError, Actor, AuditRecord, AuditTrail};
+use qm_ports::Settling;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion, TorrentRef};
 use qm_ports::engine::{Torrent, TorrentState};
 use qm_ports::list::{Listed, TorrentList, TorrentLists};
@@ -178,6 +179,13 @@ impl Actions for FakeActions {
         ];
         kinds.retain(|kind| !gone.contains(&kind.id));
         kinds
+    }
+
+    fn settling(&self, action: &str) -> Option<Settling> {
+        self.compiles.load(Ordering::SeqCst).then(|| Settling {
+            wanted: format!("the action {action}"),
+            waits: "its plugin is being compiled".to_owned(),
+        })
     }
 
     async fn settled(&self) {

@@ -117,13 +117,24 @@ impl Catalogue {
 
     /// Kind of a rule's context, which decides about the possible actions.
     pub fn occasion_of(&self, rule: &Rule) -> Occasion {
-        let types = types_of(&rule.actions);
-        let mut used = types.into_iter().filter_map(|id| self.get(id));
-        if rule.trigger == SCHEDULE && (rule.asks_torrents() || used.any(needs_torrent)) {
+        let used = types_of(&rule.actions).into_iter();
+        if rule.trigger == SCHEDULE && self.concerns_torrents(rule.asks_torrents(), used) {
             Occasion::Torrent
         } else {
             occasion(&rule.trigger)
         }
+    }
+
+    /// True when a rule with a time table runs for each torrent whose conditions hold, and not once for each due time: it asks
+    /// for a field of torrents, or one of its actions cannot follow an event without a torrent. Nothing is known of an action
+    /// whose plugin is not loaded: a rule with it fails once, not for each torrent. While plugins are being loaded, ask later.
+    pub fn concerns_torrents<'a>(
+        &self,
+        asks_torrents: bool,
+        mut actions: impl Iterator<Item = &'a str>,
+    ) -> bool {
+        let needs_torrent = |kind: &ActionKind| !kind.occasions.contains(&Occasion::Event);
+        asks_torrents || actions.any(|id| self.get(id).is_some_and(needs_torrent))
     }
 
     /// Reason why an action cannot run after this kind of trigger; `None`: it can.
@@ -160,11 +171,6 @@ impl Catalogue {
             }
         })
     }
-}
-
-/// True when an action does something to a torrent, and so cannot follow an event without one.
-pub fn needs_torrent(kind: &ActionKind) -> bool {
-    !kind.occasions.contains(&Occasion::Event)
 }
 
 fn word(occasions: &[Occasion]) -> &'static str {

@@ -21,7 +21,7 @@ use super::backfill::UNDER_WAY;
 use super::book::Rules;
 use super::runner::PLACES;
 use crate::lanes::PASSES;
-use crate::model::action::needs_torrent;
+use crate::model::action::Catalogue;
 use crate::model::moment::Timed;
 use crate::model::rule::{ReadyRule, Rule};
 use crate::model::trigger::SCHEDULE;
@@ -112,6 +112,7 @@ impl Automation {
             rules = self.book.rules();
         }
         let (zone, now) = (self.book.zone(), self.ctx.now());
+        let catalogue = Catalogue::new(self.actions.actions(), Vec::new());
         let mut is_more = false;
         for progress in stored {
             let Some(rule) = find(&rules, &progress) else {
@@ -122,20 +123,19 @@ impl Automation {
             let Some(due) = due.filter(|due| *due <= now) else {
                 continue;
             };
-            is_more |= if self.concerns_torrents(rule) {
+            let used = rule.actions.iter().map(String::as_str);
+            let is_loading = |id: &str| catalogue.get(id).is_none() && self.actions.settling(id).is_some();
+            if used.clone().any(is_loading) {
+                // It stays due until the plugin says whether its action needs a torrent.
+                continue;
+            }
+            is_more |= if catalogue.concerns_torrents(rule.asks_torrents, used) {
                 self.decide_for_torrents(rule, progress, now).await?
             } else {
                 self.decide_once(rule, &progress, due, now).await?
             };
         }
         Ok(is_more)
-    }
-
-    /// True when the rule runs for each torrent whose conditions hold, and not once for each due time.
-    fn concerns_torrents(&self, rule: &ReadyRule) -> bool {
-        let kinds = self.actions.actions();
-        let mut used = kinds.iter().filter(|kind| rule.actions.contains(&kind.id));
-        rule.asks_torrents || used.any(needs_torrent)
     }
 
     /// Stores a run without a torrent, unless one is waiting.

@@ -1,5 +1,6 @@
 //! Tests of time tables and of conditions on the time of day, on both databases.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::backfill::{Backfill, UNDER_WAY};
 use super::schedules::OF_ONE_RULE;
+use crate::model::log::LogLine;
 use crate::model::rule::{Rule, RuleChange};
 use crate::repo;
 use crate::testing::{House, hash, torrent, until};
@@ -184,6 +186,26 @@ db_test! {
         house.scheduled("0 3 * * *", json!([]), json!([scan, { "type": "pause" }])).await;
         house.clock_to("03:00");
         assert_eq!(house.look().await, ["mark:-:scan", "mark:01:scan", "mark:02:scan", "once:-:", "pause:01:", "pause:02:"]);
+    }
+
+    async fn a_due_time_waits_for_plugins_that_are_being_loaded(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("10:00");
+        house.lists.put_all(vec![torrent(1), torrent(2)]);
+        let rule = house.scheduled("0 * * * *", json!([]), json!([{ "type": "pause" }])).await;
+        house.actions.compiles.store(true, Ordering::SeqCst);
+        house.clock_to("11:00");
+        assert!(house.look().await.is_empty());
+        assert!(house.log(&rule).await.is_empty(), "nothing was decided");
+        house.actions.compiles.store(false, Ordering::SeqCst);
+        assert_eq!(house.look().await, ["pause:01:", "pause:02:"]);
+        // A plugin that is gone says nothing; the rule fails once.
+        house.actions.unload("pause");
+        house.clock_to("12:00");
+        assert!(house.look().await.is_empty());
+        let failed = |line: &LogLine| line.status == "failed";
+        assert_eq!(house.log(&rule).await.into_iter().filter(failed).count(), 1);
     }
 
     async fn changes_and_pauses_are_not_made_up_for(db: Db) {
