@@ -124,6 +124,8 @@ pub struct ReadyRule {
     pub never_true: Vec<String>,
     /// Number of the rule in memory, for the life of the process.
     pub number: u32,
+    /// Id of the author, with whose permissions it runs.
+    pub author: Option<String>,
     /// Version of the rule: time of its last change.
     pub updated_at: Timestamp,
 }
@@ -146,6 +148,7 @@ impl ReadyRule {
                 .collect(),
             conditions,
             number,
+            author: rule.author.clone(),
             updated_at: rule.updated_at,
         }
     }

@@ -18,7 +18,7 @@ use super::{Automation, Caller};
 use crate::error::AutomationError;
 use crate::model::action::Catalogue;
 use crate::model::answers::ShownRule;
-use crate::model::rule::{Rule, type_of, types_of};
+use crate::model::rule::{ReadyRule, Rule, type_of, types_of};
 use crate::model::trigger::{SCHEDULE, Trigger};
 use crate::repo;
 
@@ -101,6 +101,20 @@ impl Automation {
         Ok(match lacked(kind, held) {
             Some(why) => Err(refusal(&why)),
             None => Ok(kind.needs.iter().copied().collect()),
+        })
+    }
+
+    /// Reason why a rule could not run now for any torrent; `None`: its author may do what it does.
+    pub(super) async fn refuse_author(
+        &self,
+        tx: &mut Tx,
+        rule: &ReadyRule,
+        catalogue: &Catalogue,
+    ) -> Result<Option<String>, DbError> {
+        let mut used = rule.actions.iter().filter_map(|id| catalogue.get(id));
+        Ok(match self.author(tx, rule.author.as_deref()).await? {
+            Err(why) => Some(refusal(why)),
+            Ok(held) => used.find_map(|kind| lacked(kind, held)).map(|why| refusal(&why)),
         })
     }
 

@@ -13,7 +13,7 @@ use qm_kernel::{BEAT, Timestamp, as_error};
 use qm_platform::Beats;
 use qm_ports::action::TorrentRef;
 use qm_ports::list::{Listed, TorrentRecord};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Automation;
@@ -22,10 +22,13 @@ use super::book::Rules;
 use super::runner::PLACES;
 use crate::lanes::PASSES;
 use crate::model::action::Catalogue;
+use crate::model::log::message;
 use crate::model::moment::Timed;
 use crate::model::rule::{ReadyRule, Rule};
+use crate::model::run::Outcome;
 use crate::model::trigger::SCHEDULE;
 use crate::repo;
+use crate::repo::logs::NewLine;
 use crate::repo::rules::Progress;
 
 /// Limit of waiting and running runs of one rule. The runs of a rule run one after the other, so a rule with a slow action would
@@ -130,6 +133,9 @@ impl Automation {
                 continue;
             }
             is_more |= if catalogue.concerns_torrents(rule.asks_torrents, used) {
+                if self.pass_over(rule, &catalogue, &progress, (due, now)).await? {
+                    continue;
+                }
                 self.decide_for_torrents(rule, progress, now).await?
             } else {
                 self.decide_once(rule, &progress, due, now).await?
@@ -146,8 +152,7 @@ impl Automation {
         due: Timestamp,
         now: Timestamp,
     ) -> Result<bool, DbError> {
-        let context = json!({ "dueAt": due, "at": now });
-        let context = context.as_object().cloned().unwrap_or_default();
+        let context = context_of(due, now);
         let zone = self.book.zone();
         let timed = Timed {
             record: &context,
@@ -160,12 +165,46 @@ impl Automation {
         }
         if rule.conditions.hold(&timed) && !repo::runs::waits(&mut tx, &rule.id).await? {
             let position = qm_platform::outbox::position(&mut tx).await?;
-            let context = serde_json::Value::Object(context).to_string();
+            let context = Value::Object(context).to_string();
             let run = self.new_run(&rule.id, SCHEDULE, None, context, position);
             self.decide(&mut tx, run).await?;
         }
         tx.commit().await?;
         Ok(false)
+    }
+
+    /// Passes over a due time of a rule whose author may not do what it does, with one line in the log: each torrent would fail
+    /// for the same reason. `false`: they may.
+    async fn pass_over(
+        &self,
+        rule: &ReadyRule,
+        catalogue: &Catalogue,
+        progress: &Progress,
+        (due, now): (Timestamp, Timestamp),
+    ) -> Result<bool, DbError> {
+        let mut tx = self.db.begin_read().await?;
+        let why = self.refuse_author(&mut tx, rule, catalogue).await?;
+        drop(tx);
+        let Some(why) = why else {
+            return Ok(false);
+        };
+        let mut tx = self.db.begin_write().await?;
+        if repo::rules::advance(&mut tx, progress, now, None).await? {
+            let outcome = Outcome::Held(message(&why));
+            let line = NewLine {
+                id: self.ctx.id(),
+                rule_id: &rule.id,
+                status: outcome.status(),
+                hash: None,
+                context: &context_of(due, now),
+                message: outcome.message(),
+                repeats: true,
+                at: now,
+            };
+            repo::logs::write(&mut tx, &line).await?;
+            tx.commit().await?;
+        }
+        Ok(true)
     }
 
     /// Stores runs for the next torrents, as many as there is room for. `true`: there are more.
@@ -263,6 +302,14 @@ impl Automation {
         let from = rule.scheduled_from.filter(|_| rule.is_scheduled())?;
         rule.cron()?.next(from, &self.book.zone())
     }
+}
+
+/// Context of a run without a torrent.
+fn context_of(due: Timestamp, now: Timestamp) -> Map<String, Value> {
+    let pair = [("dueAt", json!(due)), ("at", json!(now))];
+    pair.into_iter()
+        .map(|(name, time)| (name.to_owned(), time))
+        .collect()
 }
 
 /// The rule in memory that this is the progress of. Another version of it has other conditions, whose torrents the actions of

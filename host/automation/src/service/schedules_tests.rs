@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
-use qm_kernel::Timestamp;
+use qm_kernel::{Role, Timestamp};
 use serde_json::{Value, json};
 
 use super::backfill::{Backfill, UNDER_WAY};
@@ -12,7 +12,7 @@ use super::schedules::OF_ONE_RULE;
 use crate::model::log::LogLine;
 use crate::model::rule::{Rule, RuleChange};
 use crate::repo;
-use crate::testing::{House, hash, torrent, until};
+use crate::testing::{Account, House, hash, torrent, until};
 
 fn mark(tag: &str) -> Value {
     json!({ "type": "mark", "params": { "tag": tag } })
@@ -206,6 +206,36 @@ db_test! {
         assert!(house.look().await.is_empty());
         let failed = |line: &LogLine| line.status == "failed";
         assert_eq!(house.log(&rule).await.into_iter().filter(failed).count(), 1);
+    }
+
+    async fn a_due_time_of_an_author_without_the_right_is_one_line(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.clock_to("10:00");
+        house.lists.put_all((0..40).map(torrent).collect());
+        let rule = house.scheduled("0 * * * *", json!([]), json!([{ "type": "pause" }, { "type": "erase" }])).await;
+        house.authors.are(Account::Of(Role::PowerUser));
+        house.clock_to("11:00");
+        assert!(house.look().await.is_empty());
+        assert!(house.look().await.is_empty(), "nor later");
+        let log = house.log(&rule).await;
+        assert_eq!(log.len(), 1);
+        assert_eq!(log[0].context["dueAt"], "2031-03-30T11:00:00.000Z");
+        let told = log[0].message.as_deref().unwrap_or_default();
+        assert!(told.contains("its author may not do what \"erase\" does: torrents.delete_data is missing"), "{told}");
+        // The next due time judges anew; and they lose the right while its torrents are worked off.
+        house.authors.are(Account::Of(Role::Administrator));
+        house.clock_to("12:00");
+        assert!(house.app.decide_scheduled().await.unwrap());
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran().len(), 2 * OF_ONE_RULE);
+        house.authors.are(Account::Gone);
+        assert!(house.look().await.is_empty());
+        let log = house.log(&rule).await;
+        assert_eq!(log.iter().filter(|line| line.status == "failed").count(), 2);
+        house.clock_to("13:00");
+        house.authors.are(Account::Of(Role::Administrator));
+        assert_eq!(house.look().await.len(), 2 * 40);
     }
 
     async fn changes_and_pauses_are_not_made_up_for(db: Db) {
