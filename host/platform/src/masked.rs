@@ -54,6 +54,8 @@ const KEYS: &[&str] = &["key", "rsskey", "rss", "sid", "passkey", "pid", "k", "r
 const SHORTEST: usize = 20;
 /// The same limit beside `announce`, where passkeys stand.
 const SHORTEST_BESIDE: usize = 6;
+/// Bytes of a text that is parsed as JSON: as many as all actions of a rule take.
+const LONGEST_DOCUMENT: usize = 64 * 1024;
 
 /// Masked copy of an address or magnet link.
 pub fn url(text: &str) -> String {
@@ -101,9 +103,29 @@ pub fn value(value: &Value) -> Value {
             })
             .collect(),
         Value::Array(items) => items.iter().map(self::value).collect(),
+        Value::String(text) if text.trim_start().starts_with(['{', '[']) => document(text).into(),
         Value::String(text) if is_address(text) => url(text).into(),
         Value::String(text) => addresses(text).into(),
         other => other.clone(),
+    }
+}
+
+/// Masked copy of a text that may be a JSON object or array, e.g. the template of a body. It stays as it is written when nothing
+/// in it is masked; one that is too long to be parsed is masked as a whole.
+fn document(text: &str) -> String {
+    if text.len() > LONGEST_DOCUMENT {
+        return MASK.to_owned();
+    }
+    match serde_json::from_str::<Value>(text) {
+        Ok(parsed) => {
+            let shown = value(&parsed);
+            if shown == parsed {
+                text.to_owned()
+            } else {
+                shown.to_string()
+            }
+        }
+        Err(_) => addresses(text),
     }
 }
 
@@ -340,5 +362,30 @@ mod tests {
                 "path": "/data/x", "retryAuth": false,
             })
         );
+    }
+    #[test]
+    fn a_text_of_json_loses_what_the_value_would() {
+        let mask = MASK;
+        let inner = json!({ "apiKey": "k" }).to_string();
+        for (text, shown) in [
+            (
+                json!({ "token": "t", "text": "x" }).to_string(),
+                json!({ "token": mask, "text": "x" }).to_string(),
+            ),
+            (
+                "\n [{\"a\": {\"password\": \"p\"}}]".to_owned(),
+                json!([{ "a": { "password": mask } }]).to_string(),
+            ),
+            (
+                json!({ "inner": inner }).to_string(),
+                json!({ "inner": json!({ "apiKey": mask }).to_string() }).to_string(),
+            ),
+            // Nothing to mask, or no JSON.
+            ("{\"n\": 1.50,  \"text\": \"{name}\"}".to_owned(), "{\"n\": 1.50,  \"text\": \"{name}\"}".to_owned()),
+            ("[a] see http://a:b@h/".to_owned(), format!("[a] see http://{REDACTED}@h/")),
+            (format!("[{}]", "1,".repeat(LONGEST_DOCUMENT / 2)), mask.to_owned()),
+        ] {
+            assert_eq!(value(&json!({ "bodyTemplate": text })), json!({ "bodyTemplate": shown }), "{text:.80}");
+        }
     }
 }

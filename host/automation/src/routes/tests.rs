@@ -69,16 +69,18 @@ db_test! {
         let site = Site::new(&db).await;
         let actions = json!([{ "type": "webhook", "params": {
             "url": "https://jo:pa55word@hooks.test/in?token=t0k3n&x=1", "headers": { "X-Any": "h34der" }, "secret": "s3cret", "body": "kept",
+            "bodyTemplate": "{\"token\": \"t3mplate\", \"text\": \"{name}\"}",
         } }]);
         let new = json!({ "name": "a", "trigger": "ratio.reached", "actions": actions, "isEnabled": false });
         let (status, made) = site.admin("POST", "/rules", Some(new)).await;
         assert_eq!((status, &made["actions"]), (201, &actions), "{made}");
         let (_, seen) = site.ask("READ_ONLY", "GET", "/rules", None).await;
         let text = seen.to_string();
-        for secret in ["pa55word", "t0k3n", "h34der", "s3cret"] {
+        for secret in ["pa55word", "t0k3n", "h34der", "s3cret", "t3mplate"] {
             assert!(!text.contains(secret), "{secret}: {text}");
         }
         assert!(text.contains("@hooks.test/in") && text.contains("X-Any") && text.contains("kept"), "{text}");
+        assert!(text.contains("{name}"), "the rest of the template stays: {text}");
         let (_, whole) = site.ask("POWER_USER", "GET", "/rules", None).await;
         assert_eq!(whole[0]["actions"], actions);
     }
