@@ -33,6 +33,7 @@ impl Automation {
             hash: hash.clone(),
         };
         let is_done = repo::ledger::has(&mut tx, id, &torrent).await?;
+        self.book.read_zone(&mut tx).await?;
         drop(tx);
         let conditions = Conditions::compile(&rule.conditions);
         let zone = self.book.zone();

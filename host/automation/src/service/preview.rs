@@ -37,6 +37,7 @@ impl Automation {
         self.judge(&mut tx, caller).await?;
         self.settled(&rule.actions)?;
         let lacking = self.lacking(&mut tx, caller, &rule).await?;
+        self.book.read_zone(&mut tx).await?;
         drop(tx);
         let catalogue = self.catalogue().await?;
         let occasion = catalogue.occasion_of(&rule);

@@ -324,6 +324,21 @@ db_test! {
         assert_eq!(house.actions.ran(), ["mark:-:event"]);
     }
 
+    async fn a_preview_and_an_explanation_read_the_zone_that_is_set(db: Db) {
+        let house = House::new(&db).await;
+        house.in_zone("UTC").await;
+        house.lists.put(torrent(1));
+        house.clock_to("18:00");
+        let late = json!([{ "field": "hour", "op": "eq", "value": 23 }]);
+        let rule = house.rule("torrent.completed", 0, late.clone(), json!([mark("x")])).await;
+        let new = RuleChange { trigger: Some("torrent.completed".to_owned()), conditions: late.as_array().cloned(), ..RuleChange::default() };
+        assert_eq!(house.app.preview(house.caller(), new.clone()).await.unwrap().matched, 0);
+        house.in_zone("Asia/Kolkata").await;
+        assert_eq!(house.app.preview(house.caller(), new).await.unwrap().matched, 1);
+        house.in_zone("UTC").await;
+        assert!(!house.app.explain(&rule.id, &hash(1), None).await.unwrap().holds);
+    }
+
     async fn a_time_table_may_go_on_for_long_without_filling_memory(db: Db) {
         let house = House::new(&db).await;
         house.in_zone("UTC").await;
