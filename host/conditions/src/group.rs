@@ -150,7 +150,10 @@ impl Term {
             compared_as: group.joined.key(),
             left: held.to_string(),
             right: members.len().to_string(),
-            holds: self.holds(record),
+            holds: match group.joined {
+                Joined::All => held == members.len(),
+                Joined::Any => held > 0,
+            },
             reason: None,
             members,
         }
@@ -352,6 +355,7 @@ mod tests {
         ) {
             let conditions = Conditions::compile(std::slice::from_ref(&tree));
             prop_assert_eq!(conditions.hold(&record(now, "", None)), means(&tree, now));
+            prop_assert_eq!(conditions.explain(&record(now, "", None))[0].holds, means(&tree, now));
             let rises = means(&tree, now) && !means(&tree, before);
             prop_assert_eq!(conditions.have_risen(&record(now, "", None), "ratio", &Seen::Number(before)), rises);
         }
