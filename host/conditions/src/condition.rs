@@ -73,7 +73,7 @@ enum Ready {
 impl Condition {
     /// Compiles any JSON in a list of conditions; an invalid condition is never true.
     pub(crate) fn compile(source: &Value) -> Self {
-        let never = Self::false_because;
+        let never = |why: &'static str| Self::false_because(why);
         let Value::Object(members) = source else {
             return never("it is no object");
         };
@@ -102,7 +102,7 @@ impl Condition {
     }
 
     /// A condition that is never true, for this reason.
-    pub(crate) fn false_because(why: &'static str) -> Self {
+    pub(crate) fn false_because(why: impl Into<Cow<'static, str>>) -> Self {
         Self {
             field: String::new(),
             operator: None,

@@ -90,11 +90,7 @@ fn term(
     };
     match source.as_object().and_then(read_group) {
         None => condition(source, is_field).map(Term::Condition).map_err(refuse),
-        Some(Err(why)) => Err(refuse(why.replacen(
-            "it",
-            "must be a condition or one group: it",
-            1,
-        ))),
+        Some(Err(why)) => Err(refuse(format!("must be a condition or one group: {why}"))),
         Some(Ok(_)) if depth >= MAX_DEPTH => Err(refuse(format!(
             "is inside {depth} groups; {MAX_DEPTH} is the most"
         ))),

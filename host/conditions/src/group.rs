@@ -96,7 +96,8 @@ impl Term {
             None => Term::Condition(Condition::compile(source)),
             Some(Err(why)) => Term::Condition(Condition::false_because(why)),
             Some(Ok(_)) if depth >= MAX_DEPTH => {
-                Term::Condition(Condition::false_because("it lies in more than 5 groups"))
+                let why = format!("it lies in more than {MAX_DEPTH} groups");
+                Term::Condition(Condition::false_because(why))
             }
             Some(Ok((joined, members))) => {
                 let terms = members.iter().map(|member| Term::compile(member, depth + 1));
@@ -241,6 +242,7 @@ mod tests {
         assert!(Conditions::compile(&sources[4..5]).hold(&record(1.0, "", None)));
         assert!(!Conditions::compile(&sources[5..]).hold(&record(1.0, "", None)));
         let never = Conditions::compile(&sources).never_true();
+        assert_eq!(never[5].1, "it lies in more than 5 groups");
         let places: Vec<&str> = never.iter().map(|(place, _)| place.as_str()).collect();
         assert_eq!(
             places,
