@@ -262,7 +262,7 @@ impl Conditions {
     }
 
     /// True when the conditions are true now and were false while `field` was `before`, all else being equal.
-    /// What depends on that field comes first: if its change crossed no threshold, the rest is not evaluated.
+    /// Conditions on that field come first: if its change crossed no threshold, the others are not evaluated.
     pub fn have_risen(&self, record: &(impl Record + ?Sized), field: &str, before: &Seen<'_>) -> bool {
         let mut crossed = false;
         for term in self.0.iter().filter(|term| term.involves(field)) {

@@ -1,5 +1,5 @@
 //! Identities of places: the directory that a path really leads into, so that two spellings of one place (a link on the way, a
-//! second mount) are found to be one. What is outside the roots is not looked at, unless a link leads there from within:
+//! second mount) are found to be one. Places outside the roots are not looked at, unless a link leads there from within:
 //! two links to one place outside are one place too, which the walk below the roots would refuse to see.
 //!
 //! Paths are resolved by handles ([`qm_confined::resolve`]), and directories are opened through no link: what is told of a
@@ -28,7 +28,7 @@ pub fn sight(roots: &Roots, paths: &[String]) -> Vec<Option<Sighting>> {
         .filter(|(_, path)| within.iter().any(|root| Path::new(path).starts_with(root)))
         .filter_map(|(number, path)| Some((Path::new(path).parent()?, Path::new(path).file_name()?, number)))
         .collect();
-    // What lies in one directory is looked up while that is open.
+    // Entries of one directory are looked up while that is open.
     wanted.sort_unstable();
     let mut seen = vec![None; paths.len()];
     for group in wanted.chunk_by(|(above, ..), (next, ..)| above == next) {

@@ -3,7 +3,7 @@
 //! Invariants: no path in a request leads out of the roots, even if links are put in its way meanwhile ([`qm_confined`]); a
 //! change leaves the old state or the new one; after a crash each file is at its old place, at its new one, or in the trash
 //! with a record; the file that is streamed is the file that was checked; every operation is a job before it begins.
-//! What is done on the disk is in [`qm_file_operations`], the way of contents to players and previews in [`qm_file_contents`].
+//! Work on the disk is in [`qm_file_operations`], the way of contents to players and previews in [`qm_file_contents`].
 //! Deliberately absent: archives of folders to download, and a lock against torrents that are being seeded (the delete
 //! previews name them).
 //!

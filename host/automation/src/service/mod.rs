@@ -139,7 +139,7 @@ impl Automation {
         let position = qm_platform::outbox::position(tx).await?;
         let context = Value::Object(context.clone()).to_string();
         for rule_id in due {
-            // What the rule does may be told as what it runs for; of a torrent there is one run at a time anyway.
+            // An effect of the rule may be told as the event it runs for; of a torrent there is one run at a time anyway.
             if torrent.is_none() && repo::runs::acts(tx, rule_id, &context).await? {
                 continue;
             }
