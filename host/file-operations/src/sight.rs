@@ -4,7 +4,7 @@
 //!
 //! Paths are resolved by handles ([`qm_confined::resolve`]), and directories are opened through no link: what is told of a
 //! directory and of its entries is of one handle, whatever is swapped meanwhile. No content is opened.
-//! Bounds: two directories open at once.
+//! Bounds: two directories open at once, the one being looked at and the last one that a link led into.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -31,12 +31,13 @@ pub fn sight(roots: &Roots, paths: &[String]) -> Vec<Option<Sighting>> {
     // Entries of one directory are looked up while that is open.
     wanted.sort_unstable();
     let mut seen = vec![None; paths.len()];
+    let mut last = None;
     for group in wanted.chunk_by(|(above, ..), (next, ..)| above == next) {
         let Some(directory) = group.first().and_then(|(above, ..)| Directory::open(above)) else {
             continue;
         };
         for (_, name, number) in group {
-            seen[*number] = Some(directory.sight_entry(name));
+            seen[*number] = Some(directory.sight_entry(name, &mut last));
         }
     }
     seen
@@ -73,20 +74,25 @@ impl Directory {
 
     /// Sighting of an entry, of which nothing needs to be there. One that is a link is sighted where it leads to, as far as
     /// something is there.
-    fn sight_entry(&self, name: &OsStr) -> Sighting {
+    fn sight_entry(&self, name: &OsStr, last: &mut Option<Self>) -> Sighting {
         let own = stat(&self.handle, name);
         if own.is_some_and(|own| file_type(&own) == FileType::Symlink)
-            && let Some(target) = self.sight_target(name)
+            && let Some(target) = self.sight_target(name, last)
         {
             return target;
         }
         self.sighting(name, own.as_ref())
     }
 
-    fn sight_target(&self, link: &OsStr) -> Option<Sighting> {
+    /// Sighting of the place that a link leads to. Thousands of links lead into one directory often, so that the `last` one
+    /// stays open.
+    fn sight_target(&self, link: &OsStr, last: &mut Option<Self>) -> Option<Sighting> {
         let target = resolve(&self.real.join(link)).ok()?;
         let (above, name) = (target.parent()?, target.file_name()?);
-        let above = Self::open(above)?;
+        if last.as_ref().is_none_or(|last| last.real != above) {
+            *last = Some(Self::open(above)?);
+        }
+        let above = last.as_ref()?;
         let own = stat(&above.handle, name)?;
         Some(above.sighting(name, Some(&own)))
     }
