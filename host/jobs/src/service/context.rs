@@ -128,6 +128,11 @@ impl JobContext {
 
     /// Reports progress. Updates that come too soon after the last one are dropped, unless they report 100 %.
     pub async fn progress(&self, progress: Progress) -> Result<(), JobError> {
+        self.store_progress(progress).await.map(drop)
+    }
+
+    /// Same as [`JobContext::progress`]; `true` when it is stored, and not dropped.
+    pub(super) async fn store_progress(&self, progress: Progress) -> Result<bool, JobError> {
         let now = self.jobs.0.ctx.now();
         let percent = progress.rounded();
         let phase = {
@@ -136,7 +141,7 @@ impl JobContext {
             let is_end = percent >= Some(100) && told.percent < 100;
             if !is_end && told.at.is_some_and(|at| now.since(at) < gap) {
                 told.phase = progress.phase.or(told.phase.take());
-                return Ok(());
+                return Ok(false);
             }
             told.at = Some(now);
             told.beat_at = Some(now);
@@ -154,7 +159,8 @@ impl JobContext {
             message_key: message.as_ref().map(|(key, _)| *key),
             message_params: message.as_ref().map(|(_, params)| params),
         };
-        self.write_progress(&told).await.map_err(JobError::from)
+        self.write_progress(&told).await.map_err(JobError::from)?;
+        Ok(true)
     }
 
     async fn write_progress(&self, told: &ProgressUpdate<'_>) -> Result<(), JobsError> {

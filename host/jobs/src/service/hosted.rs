@@ -259,12 +259,17 @@ impl Jobs {
 
     /// Stores the present progress of hosted work if it has changed.
     async fn store_progress(&self, context: &JobContext) {
-        let hosted = self.0.hosted_jobs.get(context.id());
-        let Some(progress) = hosted.and_then(|hosted| hosted.take_new_progress()) else {
+        let Some(hosted) = self.0.hosted_jobs.get(context.id()) else {
             return;
         };
-        if let Err(error) = context.progress(progress).await {
-            tracing::debug!(%error, "the progress of a hosted job was not stored");
+        let Some(progress) = hosted.find_new_progress() else {
+            return;
+        };
+        match context.store_progress(progress.clone()).await {
+            Ok(true) => hosted.note_stored(progress),
+            // It is as new the next time.
+            Ok(false) => {}
+            Err(error) => tracing::debug!(%error, "the progress of a hosted job was not stored"),
         }
     }
 

@@ -34,15 +34,16 @@ impl HostedJob {
         self.progress.get().map(|source| source()).unwrap_or_default()
     }
 
-    /// Present progress if it differs from the stored one; the caller stores it.
-    pub(super) fn take_new_progress(&self) -> Option<Progress> {
+    /// Present progress if it differs from the stored one.
+    pub(super) fn find_new_progress(&self) -> Option<Progress> {
         let progress = self.progress();
-        let mut stored = lock(&self.stored);
-        if *stored == progress {
-            return None;
-        }
-        stored.clone_from(&progress);
-        Some(progress)
+        let is_new = *lock(&self.stored) != progress;
+        is_new.then_some(progress)
+    }
+
+    /// Records the progress that was stored.
+    pub(super) fn note_stored(&self, progress: Progress) {
+        *lock(&self.stored) = progress;
     }
 
     /// Sets the source of the progress, once.

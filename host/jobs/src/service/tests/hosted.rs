@@ -88,6 +88,34 @@ db_test! {
         assert_eq!(house.jobs.act(&admin, Verb::Retry, &id).await.unwrap().reason, Some("not_retryable"));
     }
 
+    async fn a_progress_that_was_not_stored_is_stored_later(db: Db) {
+        let house = House::new(&db).await.at_pace(Pace { progress_gap: Duration::from_millis(5), ..pace() });
+        let hosted = begin(&house).await;
+        let id = hosted.id().to_owned();
+        let (done, asked) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let counted = (done.clone(), asked.clone());
+        hosted.follow_progress(move || {
+            counted.1.fetch_add(1, Ordering::SeqCst);
+            Progress::from_counts(counted.0.load(Ordering::SeqCst), 4)
+        });
+        done.store(1, Ordering::SeqCst);
+        wait_for_event(&house, &id, "progress").await;
+        // The clock stands, so this comes too soon after the first, however often it is told.
+        done.store(2, Ordering::SeqCst);
+        let before = asked.load(Ordering::SeqCst);
+        until("it to be asked for twice", || asked.load(Ordering::SeqCst) > before + 2).await;
+        assert_eq!(house.job(&id).await.progress_current, Some(1));
+        house.advance(Duration::from_secs(1));
+        let waiting = async {
+            while house.job(&id).await.progress_current != Some(2) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(1), waiting).await.expect("the second is stored");
+        hosted.end(None, Ok(Done::result(json!({}))));
+        house.settled().await;
+    }
+
     async fn a_hosted_job_hears_that_it_is_cancelled_from_wherever(db: Db) {
         let house = House::new(&db).await;
         let admin = caller(Role::SuperAdmin, "u");
