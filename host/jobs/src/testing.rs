@@ -47,6 +47,7 @@ pub fn scripted(key: &'static str, permission: Option<Permission>) -> JobType {
         max_attempts: 1,
         timeout: None,
         at_once: None,
+        at_once_of_one: None,
         handler: Arc::new(Scripted),
     }
 }

@@ -536,6 +536,7 @@ impl House {
             max_attempts: 1,
             timeout: None,
             at_once: None,
+            at_once_of_one: None,
             handler: Arc::new(Nothing),
         });
         let new = NewJob::new("other.work", Value::Null);

@@ -49,6 +49,8 @@ pub fn job_type(created: &Arc<CreatedTorrents>) -> JobType {
         max_attempts: ATTEMPTS,
         timeout: None,
         at_once: Some(AT_ONCE),
+        // A second job would hold a place while it waits for its turn in the lane, which is one per user.
+        at_once_of_one: Some(1),
         handler: Arc::new(Creating(Arc::downgrade(created))),
     }
 }

@@ -34,6 +34,7 @@ pub fn job_type(room: &Arc<Identification>) -> JobType {
     JobType {
         // No disk is used, and providers have their own rate limits: a long order does not block a short one.
         at_once: Some(TOGETHER),
+        at_once_of_one: None,
         ..jobs::job_type(TYPE, "jobs.type.media.metadata_fetch", handler)
     }
 }

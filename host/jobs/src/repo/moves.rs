@@ -17,6 +17,13 @@ use crate::model::status::Status;
 sql! {
     CANDIDATES = "SELECT id, priority, queued_at FROM platform_jobs WHERE status = 'queued' AND type = $1 \
         AND (run_after IS NULL OR run_after <= $2) ORDER BY priority DESC, queued_at, id LIMIT $3";
+    /// $4: jobs of one user at once, those included that run already.
+    CANDIDATES_OF_EACH = "SELECT id, priority, queued_at FROM (SELECT id, priority, queued_at, created_by_id, \
+        ROW_NUMBER() OVER (PARTITION BY created_by_id ORDER BY priority DESC, queued_at, id) AS turn FROM platform_jobs \
+        WHERE status = 'queued' AND type = $1 AND (run_after IS NULL OR run_after <= $2)) AS waiting \
+        WHERE created_by_id IS NULL OR turn + (SELECT count(*) FROM platform_jobs AS held WHERE held.type = $1 \
+            AND held.created_by_id = waiting.created_by_id AND held.status IN ('running', 'pausing', 'cancelling')) <= $4 \
+        ORDER BY priority DESC, queued_at, id LIMIT $3";
     ANY_QUEUED = "SELECT 1 FROM platform_jobs WHERE status = 'queued' AND (run_after IS NULL OR run_after <= $1) LIMIT 1";
     NEXT_DUE = "SELECT MIN(run_after) FROM platform_jobs WHERE status = 'queued' AND run_after > $1";
     QUEUED_TYPES = "SELECT DISTINCT type FROM platform_jobs WHERE status = 'queued' AND queued_at <= $1";
@@ -150,13 +157,27 @@ struct ClaimedRow {
     last_sequence: i64,
 }
 
-/// Jobs of one type that are due: id, priority, queueing time in ms; in the order in which they begin.
+/// Jobs of one type that are due: id, priority, queueing time in ms; in the order in which they begin. `of_one`: jobs of one
+/// user at once.
 pub async fn candidates(
     tx: &mut Tx,
     type_key: &str,
     now: Timestamp,
     most: usize,
+    of_one: Option<usize>,
 ) -> Result<Vec<(String, i64, i64)>, DbError> {
+    if let Some(of_one) = of_one {
+        return qm_db::all!(
+            tx,
+            (String, i64, i64),
+            CANDIDATES_OF_EACH,
+            type_key,
+            now.ms(),
+            most as i64,
+            of_one as i64
+        )
+        .await;
+    }
     qm_db::all!(
         tx,
         (String, i64, i64),

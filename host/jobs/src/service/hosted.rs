@@ -77,6 +77,7 @@ impl JobType {
             max_attempts: 1,
             timeout: None,
             at_once: None,
+            at_once_of_one: None,
             handler: Arc::new(NotHere),
         }
     }

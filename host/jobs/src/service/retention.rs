@@ -34,6 +34,7 @@ pub(super) fn job_type() -> JobType {
         max_attempts: 1,
         timeout: None,
         at_once: Some(1),
+        at_once_of_one: None,
         handler: Arc::new(Cleanup),
     }
 }

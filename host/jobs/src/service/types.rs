@@ -40,6 +40,9 @@ pub struct JobType {
     pub timeout: Option<Duration>,
     /// Largest number of its jobs that one worker runs at once; `None`: as many as it has places.
     pub at_once: Option<usize>,
+    /// Largest number of its jobs that run at once for one user, over all workers; the others of that user wait, and take no
+    /// place meanwhile. Jobs of the service itself are not counted. `None`: no limit.
+    pub at_once_of_one: Option<usize>,
     /// The code that runs jobs of the type.
     pub handler: Arc<dyn JobHandler>,
 }

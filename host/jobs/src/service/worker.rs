@@ -3,7 +3,7 @@
 //!
 //! It looks for jobs when it is woken, when a job falls due, and, where another process may have queued one,
 //! every [`Pace::poll`](crate::Pace). Bounds: `jobs.workerPlaces` jobs at once, and per type as many as the
-//! type allows. A stopping worker claims nothing more, asks its handlers to end, and abandons the jobs that
+//! type allows, in all and of one user. A stopping worker claims nothing more, asks its handlers to end, and abandons the jobs that
 //! have not ended after [`Pace::drain`](crate::Pace).
 
 use std::panic::AssertUnwindSafe;
@@ -266,7 +266,8 @@ impl Jobs {
             });
             if room > 0 && free > 0 {
                 let most = room.min(free);
-                found.extend(repo::moves::candidates(tx, job_type.key, now, most).await?);
+                let of_one = job_type.at_once_of_one;
+                found.extend(repo::moves::candidates(tx, job_type.key, now, most, of_one).await?);
             }
         }
         found.sort_by(|(one, high, since), (other, low, later)| {

@@ -34,6 +34,7 @@ pub(super) fn job_type(servers: &Arc<Integrations>) -> JobType {
         max_attempts: 1,
         timeout: None,
         at_once: Some(AT_ONCE),
+        at_once_of_one: None,
         handler: Arc::new(Refreshing(Arc::downgrade(servers))),
     }
 }

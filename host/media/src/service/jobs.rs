@@ -121,6 +121,7 @@ pub fn job_type(key: &'static str, label_key: &'static str, handler: Arc<dyn Job
         timeout: None,
         // Two orders at once could both take the same folder.
         at_once: Some(1),
+        at_once_of_one: None,
         handler,
     }
 }

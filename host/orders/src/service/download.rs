@@ -113,6 +113,7 @@ pub fn job_type(room: &Arc<Orders>) -> JobType {
     let handler = Arc::new(Following(Arc::downgrade(room)));
     JobType {
         at_once: Some(TOGETHER),
+        at_once_of_one: None,
         ..jobs::job_type(TYPE, "jobs.type.media.post_download", handler)
     }
 }

@@ -154,6 +154,7 @@ pub fn job_type(room: &Arc<Scanner>) -> JobType {
         timeout: None,
         // One at a time: several would slow the disks down, and two of one library would disturb each other.
         at_once: Some(1),
+        at_once_of_one: None,
         handler: Arc::new(Scanning(Arc::downgrade(room))),
     }
 }

@@ -60,6 +60,7 @@ pub fn job_type(titledb: &Arc<Titledb>) -> JobType {
         max_attempts: ATTEMPTS,
         timeout: None,
         at_once: Some(1),
+        at_once_of_one: None,
         handler: Arc::new(Importing(Arc::downgrade(titledb))),
     }
 }

@@ -158,6 +158,7 @@ pub fn type_of(key: &'static str, handler: Arc<dyn JobHandler>) -> JobType {
         max_attempts: 1,
         timeout: None,
         at_once: None,
+        at_once_of_one: None,
         handler,
     }
 }

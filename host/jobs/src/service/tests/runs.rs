@@ -5,9 +5,11 @@ use std::time::Duration;
 use qm_db::{Db, db_test};
 use serde_json::json;
 
+use super::super::settle::{Ended, Outcome};
 use super::*;
 use crate::model::event::Source;
 use crate::model::status::Status;
+use crate::repo::moves::Lease;
 
 db_test! {
     async fn a_job_runs_and_tells_of_it(db: Db) {
@@ -219,6 +221,49 @@ db_test! {
             until("a place to come free", || house.jobs.0.running_jobs.len() < 3).await;
         }
         house.settled().await;
+    }
+
+    async fn the_second_job_of_a_user_takes_no_place_from_others(db: Db) {
+        let house = House::new(&db).await;
+        let house = house.at_pace(Pace { places: Some(4), ..pace() });
+        let fair = JobType {
+            at_once: Some(2),
+            at_once_of_one: Some(1),
+            ..type_of("test.fair", Arc::new(Script(house.stage.clone())))
+        };
+        house.jobs.register(fair);
+        let submit = async |name: &str, user: Option<&str>| {
+            let input = json!({ "name": name, "do": ["wait"] });
+            let created_by = user.map(str::to_owned);
+            house.jobs.submit(NewJob { created_by, ..NewJob::new("test.fair", input) }).await.unwrap();
+            house.advance(Duration::from_millis(1));
+        };
+        for (name, user) in [("u1", "u"), ("u2", "u"), ("u3", "u"), ("v1", "v"), ("v2", "v")] {
+            submit(name, Some(user)).await;
+        }
+        let begun = async || {
+            let claimed = house.claim().await.into_iter();
+            let named = claimed.map(|claimed| (claimed.input.unwrap()["name"].as_str().unwrap().to_owned(), claimed.lease));
+            named.unzip::<_, _, Vec<_>, Vec<_>>()
+        };
+        let end = async |lease: &Lease| {
+            let (lease, outcome) = (lease.clone(), Outcome::Done(Done::nothing()));
+            house.jobs.settle(Ended { lease, outcome, unstored: None }).await;
+        };
+        let (names, first) = begun().await;
+        assert_eq!(names, ["u1", "v1"], "one of each, although another of `u` has waited longer");
+        assert_eq!(begun().await.0, [""; 0], "the places that are left are of no use to them");
+        end(&first[0]).await;
+        let (names, second) = begun().await;
+        assert_eq!(names, ["u2"]);
+        end(&first[1]).await;
+        end(&second[0]).await;
+        assert_eq!(begun().await.0, ["u3", "v2"]);
+        // What the service itself began is not counted.
+        for name in ["one", "two"] {
+            submit(name, None).await;
+        }
+        assert_eq!(begun().await.0, ["one", "two"]);
     }
 
     async fn too_much_input_and_unknown_types_are_refused(db: Db) {
