@@ -132,7 +132,7 @@ pub struct Wish {
 pub struct Seeding {
     pub engine_id: String,
     pub state: SeedState,
-    /// Directory that holds the content, as the server sees it; known when the torrent is made.
+    /// Directory that holds the content, as engines are told of it; known when the torrent is made.
     pub directory: Option<String>,
     /// Info-hash under which the engine lists it.
     pub hash: Option<String>,

@@ -41,6 +41,9 @@ pub trait SeedIntake: Send + Sync {
     /// it cannot be asked.
     fn check_wish(&self, wish: &SeedWish) -> Result<Option<SeedEngine>, IntakeError>;
 
+    /// Judges a directory that an engine may be told of as the place of a torrent's content; answers how it is told.
+    async fn check_directory(&self, path: &str) -> Result<String, IntakeError>;
+
     /// Hands a torrent to its engine, which checks the data, and waits until the engine lists it. One that the engine has
     /// already stays as it is.
     async fn seed_torrent(&self, torrent: SeedTorrent) -> Result<TakenTorrent, IntakeError>;

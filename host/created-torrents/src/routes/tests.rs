@@ -70,6 +70,14 @@ impl SeedIntake for Engines {
         }
     }
 
+    async fn check_directory(&self, path: &str) -> Result<String, IntakeError> {
+        match path {
+            path if path.ends_with("/private") => Err(IntakeError::Refused(format!("{path} is not for engines"))),
+            path if path.ends_with("/asleep") => Err(IntakeError::Engine("the disk sleeps".to_owned())),
+            path => Ok(path.to_owned()),
+        }
+    }
+
     async fn seed_torrent(&self, torrent: SeedTorrent) -> Result<TakenTorrent, IntakeError> {
         let hash = Metainfo::parse(&torrent.file).unwrap().hash;
         self.taken.lock().unwrap().push(torrent);
@@ -149,7 +157,11 @@ impl Site {
         }
         tx.commit().await.unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        // The root is a link: engines know it by this name, and by no other.
+        let root = home.join("root");
+        fs::create_dir(home.join("disk")).unwrap();
+        std::os::unix::fs::symlink(home.join("disk"), &root).unwrap();
         let (jobs, background) = qm_jobs::testing::worker_of(db, Pace::default(), ctx.clone());
         let (engines, default_root) = (Arc::new(Engines::default()), Arc::new(Root::default()));
         let powers = Arc::new(Powers(Mutex::new(PermissionSet::all())));
@@ -383,6 +395,24 @@ db_test! {
         ] {
             let said = site.refusal(wish).await;
             assert!(said.starts_with(refusal), "{refusal}: {said}");
+        }
+        // A place that no engine may be told of is refused before anything is queued.
+        for folder in ["private", "asleep"] {
+            site.write(&format!("{folder}/file"), b"x");
+        }
+        for (path, refusal) in [
+            ("/", "400 bad_request.seed seed: / is a root of the files, and no engine can be told of the folder that holds it"),
+            ("/private/file", "400 bad_request.seed seed: "),
+            ("/asleep/file", "503 unavailable.engine the disk sleeps"),
+        ] {
+            let said = site.refusal(seed("e", "", "v1", path)).await;
+            assert!(said.starts_with(refusal), "{refusal}: {said}");
+            site.create(json!({ "path": path })).await;
+        }
+        assert_eq!(site.ask("GET", "", None).await.json()["total"], 3, "without an engine they may be made");
+        for created in site.ask("GET", "", None).await.json()["items"].as_array().unwrap() {
+            let path = format!("/{}", created["id"].as_str().unwrap());
+            assert_eq!(site.ask("DELETE", &path, None).await.status, 200);
         }
         // A hybrid of one file has no padding, and version 1 has none anyway.
         for wish in [seed("r", "", "hybrid", "/pack/film.mkv"), seed("r", "", "v1", "/pack"), seed("e", "", "hybrid", "/pack")] {

@@ -75,6 +75,9 @@ impl CreatedTorrents {
     ) -> Result<CreatedTorrent, CreatedError> {
         let place = self.look_up(rel).await?;
         self.check_engine(&wish, place.is_folder)?;
+        if wish.engine_id.is_some() {
+            self.check_directory(place.directory).await?;
+        }
         self.settle_user(&caller.principal.user_id).await?;
         let mut tx = self.ground.db.begin_write().await?;
         // The lock on the caller's row makes the count hold until the commit.
@@ -140,10 +143,7 @@ impl CreatedTorrents {
             tags: wish.choices.tags.clone(),
             start_paused: wish.choices.start_paused,
         };
-        let engine = self.seeds.check_wish(&asked).map_err(|error| match error {
-            IntakeError::Engine(text) => CreatedError::Engine(text),
-            other => CreatedError::Seed(other.to_string()),
-        })?;
+        let engine = self.seeds.check_wish(&asked).map_err(refuse_seed)?;
         let Some(engine) = engine else {
             return Err(CreatedError::NoSuchEngine(engine_id.clone()));
         };
@@ -268,5 +268,12 @@ impl CreatedTorrents {
         repo::close(&mut tx, &now.id, state, error.as_deref(), seeding.as_ref(), at).await?;
         tx.commit().await?;
         Ok(())
+    }
+}
+
+fn refuse_seed(error: IntakeError) -> CreatedError {
+    match error {
+        IntakeError::Engine(text) => CreatedError::Engine(text),
+        other => CreatedError::Seed(other.to_string()),
     }
 }

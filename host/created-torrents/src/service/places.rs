@@ -2,7 +2,7 @@
 
 use qm_confined::{ConfinedPath, FsError, Intent, Kind, RelPath, Roots};
 
-use super::CreatedTorrents;
+use super::{CreatedTorrents, refuse_seed};
 use crate::error::CreatedError;
 use crate::lanes::LOOKS;
 
@@ -15,6 +15,15 @@ pub(super) struct Place {
     /// The name that it has on the disk, as far as it is text.
     pub name: String,
     pub is_folder: bool,
+    /// The directory that holds it, as an engine is told of it.
+    pub directory: Result<String, CreatedError>,
+}
+
+/// A file or folder that was opened again.
+pub(super) struct Opened {
+    pub item: ConfinedPath,
+    /// The directory that holds it, as an engine is told of it.
+    pub directory: Result<String, CreatedError>,
 }
 
 impl CreatedTorrents {
@@ -35,6 +44,7 @@ impl CreatedTorrents {
                 path,
                 name: name.to_string_lossy().into_owned(),
                 is_folder: meta.is_dir(),
+                directory: find_directory(&roots, &item),
             })
         });
         Ok(looking.await??)
@@ -45,18 +55,55 @@ impl CreatedTorrents {
         &self,
         root: &str,
         path: &str,
-    ) -> Result<Option<ConfinedPath>, CreatedError> {
+    ) -> Result<Option<Opened>, CreatedError> {
         let rel = RelPath::from_raw(path)?;
         let (configured, roots) = (self.find_root().await?, self.roots.clone());
-        let opening = LOOKS.run(move |_| locate(&roots, configured.as_deref(), &rel));
-        let (item, now) = opening.await??;
-        Ok((now == root).then_some(item))
+        let opening = LOOKS.run(move |_| {
+            let (item, now) = locate(&roots, configured.as_deref(), &rel)?;
+            let directory = find_directory(&roots, &item);
+            Ok::<_, FsError>((Opened { item, directory }, now))
+        });
+        let (opened, now) = opening.await??;
+        Ok((now == root).then_some(opened))
+    }
+
+    /// Refuses a place whose content no engine can be told of.
+    pub(super) async fn check_directory(
+        &self,
+        directory: Result<String, CreatedError>,
+    ) -> Result<(), CreatedError> {
+        let judged = self.seeds.check_directory(&directory?).await;
+        judged.map_err(refuse_seed)?;
+        Ok(())
     }
 
     async fn find_root(&self) -> Result<Option<String>, CreatedError> {
         let found = self.default_root.find_default_root().await;
         found.map_err(CreatedError::Root)
     }
+}
+
+/// The directory that holds an item, by the path that its root is configured by: engines know it by that, also where it is a
+/// link.
+fn find_directory(roots: &Roots, item: &ConfinedPath) -> Result<String, CreatedError> {
+    let root_itself = || {
+        let text = format!(
+            "{} is a root of the files, and no engine can be told of the folder that holds it: name a file or folder in it, \
+             or leave seed out",
+            item.rel().text()
+        );
+        CreatedError::Seed(text)
+    };
+    let absolute = item.absolute();
+    let above = absolute.parent().ok_or_else(root_itself)?;
+    let told = roots.outward_path(above).map_err(|error| match error {
+        FsError::Outside => root_itself(),
+        other => other.into(),
+    })?;
+    told.to_str().map(str::to_owned).ok_or_else(|| {
+        let text = "the name of a folder above the content is not UTF-8, so no engine can be told of it: rename it";
+        CreatedError::Seed(text.to_owned())
+    })
 }
 
 /// A path below the root in effect, with links resolved, and that root.

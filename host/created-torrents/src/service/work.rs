@@ -8,7 +8,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use qm_confined::ConfinedPath;
 use qm_db::DbError;
 use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, Progress};
 use qm_kernel::{ErrorKind, Permission};
@@ -19,6 +18,7 @@ use qm_ports::seed::{SeedTorrent, SeedWish};
 use qm_torrent_maker::{MakeError, make_torrent};
 use serde_json::{Value, json};
 
+use super::places::Opened;
 use super::{AT_ONCE, CreatedTorrents, MODULE, NEEDED};
 use crate::error::CreatedError;
 use crate::model::{Choices, CreatedTorrent, Facts, SeedState, Seeding, State};
@@ -182,10 +182,16 @@ impl Run<'_> {
             piece_size: made.piece_size,
             pieces: made.pieces,
         };
-        let seeding = created
-            .seeding
-            .clone()
-            .map(|seeding| Seeding { directory, ..seeding });
+        let seeding = created.seeding.clone().map(|seeding| match directory {
+            Ok(directory) => Seeding {
+                directory: Some(directory),
+                ..seeding
+            },
+            Err(error) => Seeding {
+                error: Some(error.to_string()),
+                ..seeding
+            },
+        });
         let mut tx = db.begin_write().await?;
         self.job.save_in(&mut tx, &json!({ "made": true })).await?;
         let file = (&made.file[..], &facts);
@@ -209,21 +215,23 @@ impl Run<'_> {
         })
     }
 
-    /// Hashes the content in the maker's lane; also answers the directory that holds it, if that is text.
-    async fn hash(&self, created: &CreatedTorrent) -> Result<(Created, Option<String>), Stop> {
+    /// Hashes the content in the maker's lane; also answers the directory that holds it, as an engine is told of it.
+    async fn hash(
+        &self,
+        created: &CreatedTorrent,
+    ) -> Result<(Created, Result<String, CreatedError>), Stop> {
         let app = self.app;
         let now = app.ground.ctx.now();
         let options = self.choices.to_options(created.format, created.is_private, now);
         loop {
-            let item = app.open_again(&created.root, &created.path).await?;
-            let Some(item) = item else {
+            let opened = app.open_again(&created.root, &created.path).await?;
+            let Some(Opened { item, directory }) = opened else {
                 let text = format!(
                     "The root of the files is no longer {}: create the torrent again",
                     created.root
                 );
                 return Err(Stop::Refused("conflict.root_changed".to_owned(), text));
             };
-            let directory = directory_of(&item);
             let told = Arc::new(Told::default());
             let teller = told.clone();
             let making = make_torrent(item, options.clone(), move |progress| {
@@ -318,9 +326,10 @@ impl Run<'_> {
                     Err(error) => seeding.failed(error.to_string()),
                 }
             }
-            None => seeding.failed(
-                "The name of a folder above the content is not UTF-8, so no engine can be told of it: rename it",
-            ),
+            None => {
+                let why = seeding.error.clone();
+                seeding.failed(why.unwrap_or_else(|| "The place of the content is not known".to_owned()))
+            }
         };
         let mut tx = db.begin_write().await?;
         self.job.save_in(&mut tx, &json!({ "made": true })).await?;
@@ -358,10 +367,4 @@ impl Run<'_> {
 struct Told {
     done: AtomicU64,
     total: AtomicU64,
-}
-
-/// The directory that holds an item, absolute and without links.
-fn directory_of(item: &ConfinedPath) -> Option<String> {
-    let absolute = item.absolute();
-    absolute.parent()?.to_str().map(str::to_owned)
 }

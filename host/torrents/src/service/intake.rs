@@ -15,6 +15,7 @@ use qm_ports::seed::{SeedEngine, SeedIntake, SeedTorrent, SeedWish};
 
 use super::Torrents;
 use super::add::{AddInput, AddSource};
+
 #[async_trait]
 impl SeedIntake for Torrents {
     fn check_wish(&self, wish: &SeedWish) -> Result<Option<SeedEngine>, IntakeError> {
@@ -32,6 +33,11 @@ impl SeedIntake for Torrents {
             Err(TorrentsError::NoSuchEngine | TorrentsError::EngineUnavailable(_)) => Ok(None),
             Err(error) => Err(shape_error(error)),
         }
+    }
+
+    async fn check_directory(&self, path: &str) -> Result<String, IntakeError> {
+        let judged = self.data.places().judge(path, "save path").await;
+        judged.map_err(|error| shape_error(error.into()))
     }
 
     async fn seed_torrent(&self, torrent: SeedTorrent) -> Result<TakenTorrent, IntakeError> {
