@@ -28,7 +28,7 @@ use tower::ServiceExt;
 
 use super::routes;
 use crate::model::{KEPT, KEPT_FOR, MAX_ACTIVE};
-use crate::service::{CreatedTorrents, Deps};
+use crate::service::{CreatedTorrents, Deps, SEED_ATTEMPTS};
 
 qm_db::sql! {
     ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
@@ -162,7 +162,13 @@ impl Site {
         let root = home.join("root");
         fs::create_dir(home.join("disk")).unwrap();
         std::os::unix::fs::symlink(home.join("disk"), &root).unwrap();
-        let (jobs, background) = qm_jobs::testing::worker_of(db, Pace::default(), ctx.clone());
+        // The clock may be the test's, so what is due is looked for often.
+        let pace = Pace {
+            poll: Duration::from_millis(50),
+            idle_poll: Duration::from_millis(50),
+            ..Pace::default()
+        };
+        let (jobs, background) = qm_jobs::testing::worker_of(db, pace, ctx.clone());
         let (engines, default_root) = (Arc::new(Engines::default()), Arc::new(Root::default()));
         let powers = Arc::new(Powers(Mutex::new(PermissionSet::all())));
         let app = CreatedTorrents::new(Deps {
@@ -486,9 +492,10 @@ db_test! {
         assert_eq!(taken.wish, asked);
         assert_eq!(actions(&db).await[0], "torrents.created.seed");
 
-        site.engines.faults.lock().unwrap().push_back(IntakeError::Engine("it is off".to_owned()));
+        site.engines.faults.lock().unwrap().push_back(IntakeError::Refused("it is full".to_owned()));
         let kept = site.ended(&site.create(wish.clone()).await).await;
-        assert_eq!((&kept["state"], &kept["seeding"]["state"], &kept["seeding"]["error"]), (&json!("completed"), &json!("failed"), &json!("it is off")));
+        assert_eq!((&kept["state"], &kept["seeding"]["state"], &kept["seeding"]["error"]), (&json!("completed"), &json!("failed"), &json!("it is full")));
+        assert_eq!(site.engines.taken.lock().unwrap().len(), 1, "a refusal is final");
         let path = format!("/{}/file", kept["id"].as_str().unwrap());
         assert_eq!(site.ask("GET", &path, None).await.status, 200);
 
@@ -505,6 +512,39 @@ db_test! {
         tx.commit().await.unwrap();
         let kept = site.ended(&hung).await;
         assert_eq!((&kept["state"], &kept["seeding"]["error"]), (&json!("completed"), &json!("Cancelled before it was added")));
+        site.stop().await;
+    }
+
+    async fn an_engine_that_is_not_there_is_asked_again(db: Db) {
+        let hands = Hands::starting_at(START_MS);
+        let site = Site::at_time(&db, hands.ctx()).await;
+        site.write("file", b"x");
+        site.jobs.start().await.unwrap();
+        let wish = json!({ "path": "file", "seed": { "engineId": "e" } });
+        let off = |times: u64| {
+            let mut faults = site.engines.faults.lock().unwrap();
+            faults.clear();
+            faults.extend((0..times).map(|_| IntakeError::Engine("it is off".to_owned())));
+            site.engines.taken.lock().unwrap().clear();
+        };
+        for (faults, state, error) in [
+            (SEED_ATTEMPTS - 1, "added", Value::Null),
+            (SEED_ATTEMPTS, "failed", json!("it is off")),
+        ] {
+            off(faults);
+            let created = site.create(wish.clone()).await;
+            site.until(&created, |created| {
+                // The pauses between attempts pass at once.
+                hands.advance(Duration::from_secs(1));
+                !created["endedAt"].is_null()
+            })
+            .await;
+            let kept = site.ended(&created).await;
+            assert_eq!((&kept["state"], &kept["seeding"]["state"], &kept["seeding"]["error"]), (&json!("completed"), &json!(state), &error));
+            assert_eq!(site.engines.taken.lock().unwrap().len() as u64, SEED_ATTEMPTS);
+            let path = format!("/{}/file", kept["id"].as_str().unwrap());
+            assert_eq!(site.ask("GET", &path, None).await.status, 200);
+        }
         site.stop().await;
     }
 

@@ -20,6 +20,7 @@ use serde_json::json;
 use crate::error::CreatedError;
 use crate::model::{CreatedTorrent, KEPT, MAX_ACTIVE, Seeding, State, Wish, format_word};
 use crate::repo;
+pub use work::SEED_ATTEMPTS;
 
 /// Jobs that a worker runs at once.
 pub const AT_ONCE: usize = 2;

@@ -14,6 +14,7 @@ use qm_kernel::{ErrorKind, Permission};
 use qm_lanes::{LaneError, on_behalf};
 use qm_metainfo::create::Created;
 use qm_platform::{ActingError, AuditEntry};
+use qm_ports::intake::IntakeError;
 use qm_ports::seed::{SeedTorrent, SeedWish};
 use qm_torrent_maker::{MakeError, make_torrent};
 use serde_json::{Value, json};
@@ -28,6 +29,9 @@ use crate::repo;
 pub const TYPE: &str = "torrents.create";
 /// Attempts of one torrent: the server may be restarted this often meanwhile.
 const ATTEMPTS: u32 = 25;
+/// Attempts to hand one torrent to its engine, which may settle after a start or be off for some seconds: half a minute in
+/// all, for jobs wait longer before each attempt.
+pub const SEED_ATTEMPTS: u64 = 6;
 /// Interval between two reports of progress.
 const REPORTS: Duration = Duration::from_millis(500);
 /// Pause before a lane that was full is asked again.
@@ -289,7 +293,17 @@ impl Run<'_> {
         }
     }
 
-    /// Hands the file to its engine. A failure is noted, and the torrent is kept.
+    /// Counts an attempt to hand the file over, also over restarts of the server.
+    async fn count_attempt(&self) -> Result<u64, JobError> {
+        let checkpoint = self.job.checkpoint();
+        let before = checkpoint.and_then(|checkpoint| checkpoint["seedAttempts"].as_u64());
+        let attempts = before.unwrap_or_default() + 1;
+        self.job.save(&json!({ "made": true, "seedAttempts": attempts })).await?;
+        Ok(attempts)
+    }
+
+    /// Hands the file to its engine. A failure is noted, and the torrent is kept; an engine that is not there now is asked again
+    /// some times.
     async fn seed(&self, created: CreatedTorrent) -> Result<CreatedTorrent, Stop> {
         let Some(seeding) = created.seeding.clone() else {
             return Err(Stop::Gone);
@@ -323,6 +337,9 @@ impl Run<'_> {
                         existed: taken.existed,
                         ..seeding
                     },
+                    Err(IntakeError::Engine(text)) if self.count_attempt().await? < SEED_ATTEMPTS => {
+                        return Err(Stop::Later(JobError::new("unavailable.engine", text)));
+                    }
                     Err(error) => seeding.failed(error.to_string()),
                 }
             }
