@@ -22,12 +22,16 @@ CREATE TABLE created_torrents (
     size       BIGINT,
     piece_size BIGINT,
     pieces     BIGINT,
-    -- The .torrent file.
-    file       BYTEA,
     error      TEXT,
     created_at BIGINT  NOT NULL,
     ended_at   BIGINT
 );
 
 CREATE INDEX created_torrents_user ON created_torrents (user_id, created_at, id);
-CREATE INDEX created_torrents_ended ON created_torrents (ended_at);
+CREATE INDEX created_torrents_ended ON created_torrents (ended_at, id);
+
+-- The .torrent files, apart: they may have megabytes, and the rows are listed without them.
+CREATE TABLE created_torrent_files (
+    id   TEXT  NOT NULL PRIMARY KEY REFERENCES created_torrents (id) ON DELETE CASCADE,
+    file BYTEA NOT NULL
+);

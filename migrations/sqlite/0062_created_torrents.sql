@@ -22,12 +22,16 @@ CREATE TABLE created_torrents (
     size       INTEGER,
     piece_size INTEGER,
     pieces     INTEGER,
-    -- The .torrent file.
-    file       BLOB,
     error      TEXT,
     created_at INTEGER NOT NULL,
     ended_at   INTEGER
 ) STRICT;
 
 CREATE INDEX created_torrents_user ON created_torrents (user_id, created_at, id);
-CREATE INDEX created_torrents_ended ON created_torrents (ended_at);
+CREATE INDEX created_torrents_ended ON created_torrents (ended_at, id);
+
+-- The .torrent files, apart: they may have megabytes, and the rows are listed without them.
+CREATE TABLE created_torrent_files (
+    id   TEXT  NOT NULL PRIMARY KEY REFERENCES created_torrents (id) ON DELETE CASCADE,
+    file BLOB  NOT NULL
+) STRICT;

@@ -1,4 +1,4 @@
-//! Table `created_torrents`.
+//! Tables `created_torrents` and `created_torrent_files`, whose rows go with those of the first.
 
 use qm_db::{DbError, FromRow, Json, Tx, sql};
 use qm_kernel::{PageQuery, Timestamp};
@@ -18,12 +18,13 @@ sql! {
     ALL_ACTIVE = "SELECT id, user_id, job_id, state, name, root, path, format, is_private, seeding, hash_v1, hash_v2, \
         size, piece_size, pieces, error, created_at, ended_at FROM created_torrents WHERE ended_at IS NULL LIMIT $1";
     CHOICES = "SELECT choices FROM created_torrents WHERE id = $1";
-    FILE = "SELECT file FROM created_torrents WHERE id = $1";
+    FILE = "SELECT file FROM created_torrent_files WHERE id = $1";
+    ADD_FILE = "INSERT INTO created_torrent_files (id, file) VALUES ($1, $2)";
     ADD = "INSERT INTO created_torrents (id, user_id, job_id, state, name, root, path, format, is_private, choices, seeding, \
         created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     BEGIN = "UPDATE created_torrents SET state = 'hashing' WHERE id = $1 AND state IN ('queued', 'hashing')";
     STORE = "UPDATE created_torrents SET state = 'seeding', hash_v1 = $2, hash_v2 = $3, size = $4, piece_size = $5, \
-        pieces = $6, file = $7, seeding = $8 WHERE id = $1 AND state IN ('queued', 'hashing')";
+        pieces = $6, seeding = $7 WHERE id = $1 AND state IN ('queued', 'hashing')";
     CLOSE = "UPDATE created_torrents SET state = $2, error = $3, seeding = $4, ended_at = $5, choices = NULL \
         WHERE id = $1 AND ended_at IS NULL";
     REMOVE = "DELETE FROM created_torrents WHERE user_id = $1 AND id = $2";
@@ -134,8 +135,8 @@ pub async fn read_choices(tx: &mut Tx, id: &str) -> Result<Option<Choices>, DbEr
 
 /// The finished file.
 pub async fn read_file(tx: &mut Tx, id: &str) -> Result<Option<Vec<u8>>, DbError> {
-    let row = qm_db::opt!(tx, (Option<Vec<u8>>,), FILE, id).await?;
-    Ok(row.and_then(|(file,)| file))
+    let row = qm_db::opt!(tx, (Vec<u8>,), FILE, id).await?;
+    Ok(row.map(|(file,)| file))
 }
 
 pub async fn add(tx: &mut Tx, created: &CreatedTorrent, choices: &Choices) -> Result<(), DbError> {
@@ -181,10 +182,13 @@ pub async fn store_file(
         stored(facts.size),
         stored(facts.piece_size),
         stored(facts.pieces),
-        file,
         seeding.map(Json)
     );
-    Ok(done.await?.rows() > 0)
+    if done.await?.rows() == 0 {
+        return Ok(false);
+    }
+    qm_db::exec!(tx, ADD_FILE, id, file).await?.exactly(1)?;
+    Ok(true)
 }
 
 /// Ends a torrent, whose choices are forgotten. False: it is gone, or has ended already.

@@ -36,6 +36,7 @@ qm_db::sql! {
     DELETE_USER = "DELETE FROM users WHERE id = $1";
     SET_STATE = "UPDATE created_torrents SET state = $1";
     GIVE_AWAY = "UPDATE created_torrents SET user_id = 'other' WHERE id = $1";
+    COUNT_FILES = "SELECT count(*) FROM created_torrent_files";
     HIDDEN = "SELECT choices FROM created_torrents WHERE id = $1";
 }
 
@@ -351,6 +352,9 @@ db_test! {
             assert_eq!(site.ask(method, &path, None).await.status, 404);
         }
         assert_eq!(fs::read(site.root.join("pack/film.mkv")).unwrap(), vec![7; 40_000]);
+        let mut tx = db.begin_read().await.unwrap();
+        assert_eq!(qm_db::value!(&mut tx, i64, COUNT_FILES).await.unwrap(), 1, "the file of the other torrent");
+        drop(tx);
         assert_eq!(actions(&db).await, ["torrents.created.delete", "torrents.created.create", "torrents.created.create"]);
         site.stop().await;
     }
