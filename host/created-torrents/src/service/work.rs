@@ -228,24 +228,22 @@ impl Run<'_> {
         let now = app.ground.ctx.now();
         let options = self.choices.to_options(created.format, created.is_private, now);
         loop {
-            let opened = app.open_again(&created.root, &created.path).await?;
-            let Some(Opened { item, directory }) = opened else {
+            let told = Arc::new(Told::default());
+            let who = || created.user_id.as_str().into();
+            let opening = on_behalf(who(), app.open_again(&created.root, &created.path));
+            let Some(Opened { item, directory }) = self.watch(opening, &told).await?? else {
                 let text = format!(
                     "The root of the files is no longer {}: create the torrent again",
                     created.root
                 );
                 return Err(Stop::Refused("conflict.root_changed".to_owned(), text));
             };
-            let told = Arc::new(Told::default());
             let teller = told.clone();
             let making = make_torrent(item, options.clone(), move |progress| {
                 teller.total.store(progress.total, Ordering::Relaxed);
                 teller.done.store(progress.done, Ordering::Relaxed);
             });
-            let made = self
-                .watch(on_behalf(created.user_id.as_str().into(), making), &told)
-                .await?;
-            match made {
+            match self.watch(on_behalf(who(), making), &told).await? {
                 Ok(made) => return Ok((made, directory)),
                 // Another torrent of the user is being made.
                 Err(MakeError::Lane(LaneError::Full(_))) => {}
@@ -260,19 +258,15 @@ impl Run<'_> {
         }
     }
 
-    /// Waits for the maker, and reports its progress.
-    async fn watch<T>(
-        &self,
-        making: impl Future<Output = Result<T, MakeError>>,
-        told: &Told,
-    ) -> Result<Result<T, MakeError>, Stop> {
-        let mut making = pin!(making);
+    /// Waits for work in a lane, and reports its progress.
+    async fn watch<T>(&self, work: impl Future<Output = T>, told: &Told) -> Result<T, Stop> {
+        let mut work = pin!(work);
         loop {
             let pause = tokio::time::sleep(REPORTS);
             tokio::select! {
                 biased;
                 () = self.job.cancelled() => return Err(Stop::Interrupted),
-                made = &mut making => return Ok(made),
+                done = &mut work => return Ok(done),
                 () = pause => {}
             }
             let (done, total) = (
