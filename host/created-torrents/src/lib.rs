@@ -1,6 +1,7 @@
 //! Torrents created from files in the roots: a wish, the job that hashes, the finished file, and the engine that seeds it.
 //!
-//! A wish is checked and stored with its job in one transaction. The job looks again at what its user may do, opens the path
+//! A wish is checked and stored with its job in one transaction. The job looks again at what its user may do, before
+//! it reads, every minute, and before an engine gets the torrent. It opens the path
 //! through `qm_confined`, and has [`qm_torrent_maker`] read the files in its lane, on behalf of the user. After a crash it
 //! begins again, because hashes of files that may have changed are worth nothing; a file that is made is never made twice.
 //! A torrent that is to be seeded is handed to its engine through [`SeedIntake`](qm_ports::seed::SeedIntake), with the

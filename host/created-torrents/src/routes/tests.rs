@@ -104,7 +104,16 @@ impl DefaultRoot for Root {
 }
 
 /// Trusts the claims of callers; what users may later is in the test's hands.
-struct Powers(Mutex<PermissionSet>);
+struct Powers {
+    held: Mutex<PermissionSet>,
+    /// Looks after which their user has [`few_powers`].
+    looks_left: Mutex<Option<usize>>,
+}
+
+/// Without the right to see files.
+fn few_powers() -> PermissionSet {
+    [Permission::TorrentsAdd, Permission::TorrentsView].into_iter().collect()
+}
 
 #[async_trait]
 impl Acting for Powers {
@@ -113,7 +122,12 @@ impl Acting for Powers {
     }
 
     async fn powers(&self, _: &mut Tx, _: &str) -> Result<PermissionSet, ActingError> {
-        Ok(*self.0.lock().unwrap())
+        match &mut *self.looks_left.lock().unwrap() {
+            Some(0) => return Ok(few_powers()),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        Ok(*self.held.lock().unwrap())
     }
 }
 
@@ -171,7 +185,10 @@ impl Site {
         };
         let (jobs, background) = qm_jobs::testing::worker_of(db, pace, ctx.clone());
         let (engines, default_root) = (Arc::new(Engines::default()), Arc::new(Root::default()));
-        let powers = Arc::new(Powers(Mutex::new(PermissionSet::all())));
+        let powers = Arc::new(Powers {
+            held: Mutex::new(PermissionSet::all()),
+            looks_left: Mutex::default(),
+        });
         let app = CreatedTorrents::new(Deps {
             ground: testing::ground(db, &ctx, powers.clone()),
             jobs: jobs.clone(),
@@ -471,9 +488,35 @@ db_test! {
         assert_eq!(site.ended(&gone).await["state"], "failed");
         assert_eq!(site.ended(&inner).await["state"], "completed");
         // Nobody reads files for a user who may no longer see them.
-        let few = [Permission::TorrentsAdd, Permission::TorrentsView];
-        *site.powers.0.lock().unwrap() = few.into_iter().collect();
+        *site.powers.held.lock().unwrap() = few_powers();
         let denied = site.ended(&site.create(json!({ "path": "pack" })).await).await;
+        assert_eq!((&denied["state"], &denied["error"]), (&json!("failed"), &json!("Missing permission(s): files.view")));
+        site.stop().await;
+    }
+
+    async fn who_loses_a_right_meanwhile_gets_nothing_more(db: Db) {
+        let hands = Hands::starting_at(START_MS);
+        let site = Site::at_time(&db, hands.ctx()).await;
+        site.write("file", b"x");
+        fs::File::create(site.root.join("large")).unwrap().set_len(1 << 42).unwrap();
+        site.jobs.start().await.unwrap();
+        // Lost after the file was made: no engine gets it.
+        *site.powers.looks_left.lock().unwrap() = Some(1);
+        let seed = json!({ "engineId": "e" });
+        let kept = site.ended(&site.create(json!({ "path": "file", "seed": seed })).await).await;
+        assert_eq!((&kept["state"], &kept["seeding"]["error"]), (&json!("completed"), &json!("Missing permission(s): files.view")));
+        assert!(site.engines.taken.lock().unwrap().is_empty());
+        // Lost while the files are read.
+        *site.powers.looks_left.lock().unwrap() = None;
+        let reading = site.create(json!({ "path": "large" })).await;
+        site.until(&reading, |created| created["state"] == "hashing").await;
+        *site.powers.held.lock().unwrap() = few_powers();
+        site.until(&reading, |created| {
+            hands.advance(Duration::from_secs(1));
+            created["state"] != "hashing"
+        })
+        .await;
+        let denied = site.ended(&reading).await;
         assert_eq!((&denied["state"], &denied["error"]), (&json!("failed"), &json!("Missing permission(s): files.view")));
         site.stop().await;
     }

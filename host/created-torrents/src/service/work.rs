@@ -34,6 +34,8 @@ const ATTEMPTS: u32 = 25;
 pub const SEED_ATTEMPTS: u64 = 6;
 /// Interval between two reports of progress.
 const REPORTS: Duration = Duration::from_millis(500);
+/// Interval between two looks at the rights of a user for whom files are read, which may take hours.
+const RIGHTS: Duration = Duration::from_mins(1);
 /// Pause before a lane that was full is asked again.
 const FULL: Duration = Duration::from_secs(2);
 
@@ -147,7 +149,6 @@ struct Run<'a> {
 
 impl Run<'_> {
     async fn run_all(&self, mut created: CreatedTorrent) -> Result<Value, Stop> {
-        self.check_user(&created).await?;
         if created.state != State::Seeding {
             created = self.make(created).await?;
         }
@@ -228,10 +229,11 @@ impl Run<'_> {
         let now = app.ground.ctx.now();
         let options = self.choices.to_options(created.format, created.is_private, now);
         loop {
+            self.check_user(created).await?;
             let told = Arc::new(Told::default());
             let who = || created.user_id.as_str().into();
             let opening = on_behalf(who(), app.open_again(&created.root, &created.path));
-            let Some(Opened { item, directory }) = self.watch(opening, &told).await?? else {
+            let Some(Opened { item, directory }) = self.watch(created, opening, &told).await?? else {
                 let text = format!(
                     "The root of the files is no longer {}: create the torrent again",
                     created.root
@@ -243,7 +245,7 @@ impl Run<'_> {
                 teller.total.store(progress.total, Ordering::Relaxed);
                 teller.done.store(progress.done, Ordering::Relaxed);
             });
-            match self.watch(on_behalf(who(), making), &told).await? {
+            match self.watch(created, on_behalf(who(), making), &told).await? {
                 Ok(made) => return Ok((made, directory)),
                 // Another torrent of the user is being made.
                 Err(MakeError::Lane(LaneError::Full(_))) => {}
@@ -258,9 +260,16 @@ impl Run<'_> {
         }
     }
 
-    /// Waits for work in a lane, and reports its progress.
-    async fn watch<T>(&self, work: impl Future<Output = T>, told: &Told) -> Result<T, Stop> {
+    /// Waits for work in a lane, reports its progress, and ends it when its user may not have it done any more.
+    async fn watch<T>(
+        &self,
+        created: &CreatedTorrent,
+        work: impl Future<Output = T>,
+        told: &Told,
+    ) -> Result<T, Stop> {
         let mut work = pin!(work);
+        let ctx = &self.app.ground.ctx;
+        let mut checked = ctx.now();
         loop {
             let pause = tokio::time::sleep(REPORTS);
             tokio::select! {
@@ -268,6 +277,11 @@ impl Run<'_> {
                 () = self.job.cancelled() => return Err(Stop::Interrupted),
                 done = &mut work => return Ok(done),
                 () = pause => {}
+            }
+            let now = ctx.now();
+            if now.since(checked) >= RIGHTS {
+                self.check_user(created).await?;
+                checked = now;
             }
             let (done, total) = (
                 told.done.load(Ordering::Relaxed),
@@ -302,6 +316,7 @@ impl Run<'_> {
         let Some(seeding) = created.seeding.clone() else {
             return Err(Stop::Gone);
         };
+        self.check_user(&created).await?;
         let db = &self.app.ground.db;
         let mut tx = db.begin_read().await?;
         let file = repo::read_file(&mut tx, &created.id).await?.ok_or(Stop::Gone)?;
