@@ -153,11 +153,12 @@ impl Plan {
     /// behind the last file.
     pub(super) fn padding_before(&self, at: usize) -> u64 {
         let is_padded = self.is_hybrid() && self.files.get(at).is_some_and(|file| file.size > 0);
+        // Nothing is looked for where nothing is needed: many empty files would each look at all those before it.
+        if !is_padded {
+            return 0;
+        }
         let before = self.files.iter().take(at).rev().find(|file| file.size > 0);
-        match before
-            .filter(|_| is_padded)
-            .map(|file| file.size % self.piece_size)
-        {
+        match before.map(|file| file.size % self.piece_size) {
             None | Some(0) => 0,
             Some(over) => self.piece_size - over,
         }
@@ -220,5 +221,22 @@ mod tests {
         let (v1, hybrid) = (files(Format::V1), files(Format::Hybrid));
         assert_eq!((v1.piece_size(), hybrid.piece_size()), (4 * MIB, MIB));
         assert!(hybrid.padding() < hybrid.total_bytes() && v1.padding() == 0);
+    }
+
+    /// A search from each empty file back to the first one would take minutes.
+    #[test]
+    fn empty_files_cost_nothing() {
+        let last = MAX_FILES - 1;
+        let file = |n: usize| PlannedFile {
+            path: vec![format!("{n:06}")],
+            size: if n == 0 || n == last { 1 } else { 0 },
+        };
+        let options = Options {
+            format: Format::Hybrid,
+            ..Options::default()
+        };
+        let plan = Plan::of_folder("pack", (0..=last).map(file).collect(), options).expect("a plan");
+        assert_eq!(plan.padding(), MIN_PIECE_BYTES - 1);
+        assert_eq!((plan.padding_before(1), plan.padding_before(last)), (0, MIN_PIECE_BYTES - 1));
     }
 }
