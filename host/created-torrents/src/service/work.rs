@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use qm_confined::FsError;
 use qm_db::DbError;
 use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, Progress};
 use qm_kernel::{ErrorKind, Permission};
@@ -102,6 +103,10 @@ impl From<MakeError> for Stop {
     fn from(error: MakeError) -> Self {
         match error {
             MakeError::Cancelled | MakeError::Lane(LaneError::Stopped) => Stop::Interrupted,
+            // A disk that failed while it was read would be read again from the start, up to the last attempt.
+            MakeError::Disk(error @ FsError::Disk(_)) => {
+                Stop::Refused(error.code().to_owned(), error.to_string())
+            }
             MakeError::Disk(error) => CreatedError::Path(error).into(),
             MakeError::Lane(error) => CreatedError::Lane(error).into(),
             other => Stop::Refused("not_created".to_owned(), other.to_string()),
@@ -393,4 +398,23 @@ impl Run<'_> {
 struct Told {
     done: AtomicU64,
     total: AtomicU64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_pass_is_done_again() {
+        let refused = |error: MakeError| match error.into() {
+            Stop::Refused(code, text) => Some((code, text)),
+            Stop::Later(_) | Stop::Interrupted | Stop::Gone => None,
+        };
+        let (code, text) = refused(FsError::Disk("/film".to_owned()).into()).expect("a refusal");
+        assert!(code == "unavailable.disk" && text.contains("/film"), "{code} {text}");
+        assert!(refused(MakeError::Changed("/film".to_owned())).is_some());
+        assert_eq!(refused(FsError::Busy.into()), None);
+        assert_eq!(refused(LaneError::Full("lane").into()), None);
+        assert_eq!(refused(MakeError::Cancelled), None);
+    }
 }
