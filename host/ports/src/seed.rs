@@ -21,7 +21,8 @@ pub struct SeedWish {
 pub struct SeedEngine {
     /// As the operator calls it.
     pub name: String,
-    pub kind: String,
+    /// It knows torrents of version 2, and so takes the padding of a hybrid for what it is.
+    pub knows_v2: bool,
 }
 
 /// A torrent with its data.

@@ -43,7 +43,7 @@ qm_db::sql! {
 /// The longest wait for a job.
 const DEADLINE: Duration = Duration::from_mins(2);
 
-/// Engines in memory: `e` of a kind that knows padding, `r` of one that does not.
+/// Engines in memory: `e` knows version 2 and its padding, `r` does not.
 #[derive(Default)]
 struct Engines {
     taken: Mutex<Vec<SeedTorrent>>,
@@ -59,13 +59,13 @@ impl SeedIntake for Engines {
         if wish.category.as_deref() == Some("bad") {
             return Err(IntakeError::Refused("category has a quote in it".to_owned()));
         }
-        let engine = |name: &str, kind: &str| SeedEngine {
+        let engine = |name: &str, knows_v2: bool| SeedEngine {
             name: name.to_owned(),
-            kind: kind.to_owned(),
+            knows_v2,
         };
         match &*wish.engine_id {
-            "e" => Ok(Some(engine("the box", "webapi_client"))),
-            "r" => Ok(Some(engine("the old box", "scgi_client"))),
+            "e" => Ok(Some(engine("the box", true))),
+            "r" => Ok(Some(engine("the old box", false))),
             "down" => Err(IntakeError::Engine("it starts".to_owned())),
             _ => Ok(None),
         }

@@ -29,8 +29,6 @@ pub const NEEDED: &[Permission] = &[Permission::TorrentsAdd, Permission::FilesVi
 /// Module of the jobs.
 const MODULE: &str = "torrents";
 const OBJECT: &str = "created_torrent";
-/// Engine kinds whose clients take the padding of a hybrid for files: rTorrent.
-const KNOW_NO_PADDING: &[&str] = &["scgi_client"];
 /// Rows that a clean-up deletes at once.
 const AT_A_TIME: usize = 200;
 
@@ -149,7 +147,7 @@ impl CreatedTorrents {
             return Err(CreatedError::NoSuchEngine(engine_id.clone()));
         };
         let has_padding = is_folder && wish.format == Format::Hybrid;
-        if has_padding && KNOW_NO_PADDING.contains(&&*engine.kind) {
+        if has_padding && !engine.knows_v2 {
             return Err(CreatedError::HybridFolder(engine.name));
         }
         Ok(())

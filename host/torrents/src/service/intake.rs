@@ -9,7 +9,7 @@ use qm_metainfo::magnet::is_magnet;
 use qm_net::GuardError;
 use qm_ports::Removal;
 use qm_ports::action::TorrentRef;
-use qm_ports::engine::{AddOptions, EngineError};
+use qm_ports::engine::{AddOptions, EngineError, capability};
 use qm_ports::intake::{HashJudge, IntakeError, NewTorrent, TakenTorrent, TorrentIntake};
 use qm_ports::seed::{SeedEngine, SeedIntake, SeedTorrent, SeedWish};
 
@@ -28,7 +28,7 @@ impl SeedIntake for Torrents {
         match self.resolve(Some(&wish.engine_id)) {
             Ok(engine) => Ok(Some(SeedEngine {
                 name: engine.name().to_string(),
-                kind: engine.kind.clone(),
+                knows_v2: engine.driver.has(capability::V2),
             })),
             Err(TorrentsError::NoSuchEngine | TorrentsError::EngineUnavailable(_)) => Ok(None),
             Err(error) => Err(shape_error(error)),
