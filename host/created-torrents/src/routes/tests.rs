@@ -36,6 +36,9 @@ qm_db::sql! {
     DELETE_USER = "DELETE FROM users WHERE id = $1";
     SET_STATE = "UPDATE created_torrents SET state = $1";
     GIVE_AWAY = "UPDATE created_torrents SET user_id = 'other' WHERE id = $1";
+    ADD_ENDED = "INSERT INTO created_torrents (id, user_id, job_id, state, name, root, path, format, is_private, created_at, \
+        ended_at) SELECT $1, user_id, job_id, state, name, root, path, format, is_private, 0, CAST($2 AS BIGINT) FROM created_torrents \
+        WHERE created_at > 0 LIMIT 1";
     COUNT_FILES = "SELECT count(*) FROM created_torrent_files";
     HIDDEN = "SELECT choices FROM created_torrents WHERE id = $1";
 }
@@ -674,6 +677,17 @@ db_test! {
         assert_eq!(list["total"], json!(KEPT), "{list}");
         let oldest = format!("/{}", active[1]["id"].as_str().unwrap());
         assert_eq!(site.ask("GET", &oldest, None).await.status, 404);
+
+        // More than one transaction deletes are forgotten too, as after a change of the bound.
+        let ended = hands.ctx().now();
+        let mut tx = db.begin_write().await.unwrap();
+        for n in 0..25 {
+            qm_db::exec!(&mut tx, ADD_ENDED, &format!("old {n}"), ended.ms()).await.unwrap().exactly(1).unwrap();
+        }
+        tx.commit().await.unwrap();
+        let one_more = site.create(json!({ "path": "file" })).await;
+        assert_eq!(site.ended(&one_more).await["state"], "completed");
+        assert_eq!(site.ask("GET", "", None).await.json()["total"], json!(KEPT));
 
         site.app.forget_old().await.unwrap();
         assert_eq!(site.ask("GET", "", None).await.json()["total"], json!(KEPT));

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use qm_confined::{RelPath, Roots};
+use qm_db::DbError;
 use qm_jobs::{Ending, Jobs, JobsError, NewJob, Standing, Visibility};
-use qm_kernel::{Caller, PageQuery, Permission, Principal};
+use qm_kernel::{Caller, PageQuery, Permission, Principal, as_error};
 use qm_metainfo::create::Format;
 use qm_platform::{AuditEntry, Ground};
 use qm_ports::DefaultRoot;
@@ -29,8 +30,8 @@ pub const NEEDED: &[Permission] = &[Permission::TorrentsAdd, Permission::FilesVi
 /// Module of the jobs.
 const MODULE: &str = "torrents";
 const OBJECT: &str = "created_torrent";
-/// Rows that a clean-up deletes at once.
-const AT_A_TIME: usize = 200;
+/// Rows that a clean-up deletes at once: each may have a file of many megabytes.
+const AT_A_TIME: usize = 10;
 
 /// The parts of the server that this area works with.
 pub struct Deps {
@@ -88,7 +89,7 @@ impl CreatedTorrents {
         if repo::count_active(&mut tx, actor.user_id()).await? >= MAX_ACTIVE {
             return Err(CreatedError::TooMany);
         }
-        repo::prune_user(&mut tx, actor.user_id(), KEPT - 1, AT_A_TIME).await?;
+        let pruned = repo::prune_user(&mut tx, actor.user_id(), KEPT - 1, AT_A_TIME).await?;
         let id = self.ground.ctx.ordered_id();
         let name = wish.name.unwrap_or(place.name);
         let job = NewJob {
@@ -128,7 +129,31 @@ impl CreatedTorrents {
         self.ground.audit.record(&mut tx, entry).await?;
         tx.commit().await?;
         self.jobs.announce(&enqueued);
+        if pruned == AT_A_TIME as u64 {
+            self.prune_user(&created.user_id).await;
+        }
         Ok(created)
+    }
+
+    /// Deletes what is left of the oldest torrents of a user. What fails is left to the next time.
+    async fn prune_user(&self, user_id: &str) {
+        let prune_some = async || {
+            let mut tx = self.ground.db.begin_write().await?;
+            let pruned = repo::prune_user(&mut tx, user_id, KEPT - 1, AT_A_TIME).await?;
+            tx.commit().await?;
+            Ok::<_, DbError>(pruned)
+        };
+        loop {
+            match prune_some().await {
+                Ok(pruned) if pruned == AT_A_TIME as u64 => {}
+                Ok(_) => return,
+                Err(error) => {
+                    let error = as_error(&error);
+                    tracing::warn!(error, "the oldest created torrents of a user cannot be forgotten");
+                    return;
+                }
+            }
+        }
     }
 
     /// Refuses a wish that its engine would refuse.
