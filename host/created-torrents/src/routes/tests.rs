@@ -24,6 +24,7 @@ use qm_ports::seed::{SeedEngine, SeedIntake, SeedTorrent, SeedWish};
 use qm_test_base::{Hands, RoleTokens, START_MS, principal};
 use qm_web::{Docs, WebConfig};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tower::ServiceExt;
 
 use super::routes;
@@ -33,6 +34,7 @@ use crate::service::{CreatedTorrents, Deps, SEED_ATTEMPTS};
 qm_db::sql! {
     ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
         VALUES ($1, $1, $1, '', 0, 0)";
+    DELETE_ALL = "DELETE FROM created_torrents";
     DELETE_USER = "DELETE FROM users WHERE id = $1";
     SET_STATE = "UPDATE created_torrents SET state = $1";
     GIVE_AWAY = "UPDATE created_torrents SET user_id = 'other' WHERE id = $1";
@@ -52,8 +54,9 @@ struct Engines {
     taken: Mutex<Vec<SeedTorrent>>,
     /// Answers of the next adds.
     faults: Mutex<VecDeque<IntakeError>>,
-    /// True when an add never ends.
+    /// True when an add ends only after `go`.
     hangs: Mutex<bool>,
+    go: Notify,
 }
 
 #[async_trait]
@@ -86,7 +89,7 @@ impl SeedIntake for Engines {
         let hash = Metainfo::parse(&torrent.file).unwrap().hash;
         self.taken.lock().unwrap().push(torrent);
         if *self.hangs.lock().unwrap() {
-            std::future::pending::<()>().await;
+            self.go.notified().await;
         }
         match self.faults.lock().unwrap().pop_front() {
             Some(fault) => Err(fault),
@@ -561,7 +564,23 @@ db_test! {
         assert!(site.jobs.cancel_of(&mut tx, caller, "torrents", job).await.unwrap());
         tx.commit().await.unwrap();
         let kept = site.ended(&hung).await;
-        assert_eq!((&kept["state"], &kept["seeding"]["error"]), (&json!("completed"), &json!("Cancelled before it was added")));
+        assert_eq!((&kept["state"], &kept["seeding"]["error"]), (&json!("completed"), &json!("Cancelled while it was being added: look whether the engine lists it")));
+        site.stop().await;
+    }
+
+    async fn what_an_engine_took_is_written_down_when_the_torrent_is_deleted_meanwhile(db: Db) {
+        let site = Site::started(&db).await;
+        site.write("file", b"x");
+        *site.engines.hangs.lock().unwrap() = true;
+        let created = site.create(json!({ "path": "file", "seed": { "engineId": "e" } })).await;
+        site.until(&created, |_| !site.engines.taken.lock().unwrap().is_empty()).await;
+        let mut tx = db.begin_write().await.unwrap();
+        qm_db::exec!(&mut tx, DELETE_ALL).await.unwrap().exactly(1).unwrap();
+        tx.commit().await.unwrap();
+        site.engines.go.notify_one();
+        let ended = site.jobs.ended(created["jobId"].as_str().unwrap());
+        assert_eq!(tokio::time::timeout(DEADLINE, ended).await.unwrap().unwrap(), Ending::Completed);
+        assert_eq!(actions(&db).await, ["torrents.created.seed", "torrents.created.create"]);
         site.stop().await;
     }
 

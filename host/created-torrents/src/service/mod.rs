@@ -279,9 +279,11 @@ impl CreatedTorrents {
         let Some(now) = repo::find(&mut tx, id).await? else {
             return Ok(());
         };
-        let text = why
-            .clone()
-            .unwrap_or_else(|| "Cancelled before it was added".to_owned());
+        let cancelled = match now.state {
+            State::Seeding => "Cancelled while it was being added: look whether the engine lists it",
+            _ => "Cancelled before it was added",
+        };
+        let text = why.clone().unwrap_or_else(|| cancelled.to_owned());
         let seeding = now.seeding.map(|seeding| seeding.failed(text));
         let (state, error) = match (now.state, why) {
             (State::Seeding, _) => (State::Completed, None),

@@ -341,8 +341,9 @@ impl Run<'_> {
                 let adding = self.app.seeds.seed_torrent(torrent);
                 let added = tokio::select! {
                     biased;
-                    () = self.job.cancelled() => return Err(Stop::Interrupted),
+                    // What the engine has taken is written down, cancelled or not.
                     added = adding => added,
+                    () = self.job.cancelled() => return Err(Stop::Interrupted),
                 };
                 match added {
                     Ok(taken) => Seeding {
@@ -365,9 +366,7 @@ impl Run<'_> {
         let mut tx = db.begin_write().await?;
         self.job.save_in(&mut tx, &json!({ "made": true })).await?;
         let (at, id) = (self.app.ground.ctx.now(), &created.id);
-        if !repo::close(&mut tx, id, State::Completed, None, Some(&seeding), at).await? {
-            return Err(Stop::Gone);
-        }
+        let is_there = repo::close(&mut tx, id, State::Completed, None, Some(&seeding), at).await?;
         if let (SeedState::Added, Some(hash)) = (seeding.state, &seeding.hash) {
             let entry = AuditEntry {
                 user_id: Some(created.user_id.clone()),
@@ -380,6 +379,9 @@ impl Run<'_> {
             self.app.ground.audit.record(&mut tx, entry).await?;
         }
         tx.commit().await?;
+        if !is_there {
+            return Err(Stop::Gone);
+        }
         if let Some(error) = &seeding.error {
             self.job
                 .warning(&format!("The torrent was made, but not added: {error}"))
