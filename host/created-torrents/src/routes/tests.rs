@@ -41,6 +41,7 @@ qm_db::sql! {
     ADD_ENDED = "INSERT INTO created_torrents (id, user_id, job_id, state, name, root, path, format, is_private, created_at, \
         ended_at) SELECT $1, user_id, job_id, state, name, root, path, format, is_private, 0, CAST($2 AS BIGINT) FROM created_torrents \
         WHERE created_at > 0 LIMIT 1";
+    RESULT = "SELECT result_summary FROM platform_jobs WHERE id = $1";
     COUNT_FILES = "SELECT count(*) FROM created_torrent_files";
     HIDDEN = "SELECT choices FROM created_torrents WHERE id = $1";
 }
@@ -358,6 +359,12 @@ db_test! {
         for part in ["one.example/secret", "two.example", "three.example", "made\nhere", "HERE", "Quartermaster"] {
             assert!(text.contains(part), "{part}");
         }
+        // Masked members would tell nothing.
+        let mut tx = db.begin_read().await.unwrap();
+        let result = qm_db::value!(&mut tx, String, RESULT, made["jobId"].as_str().unwrap()).await.unwrap();
+        let result: Value = serde_json::from_str(&result).unwrap();
+        assert_eq!(result, json!({ "createdId": made["id"], "size": 40_005, "seeding": null }));
+        drop(tx);
         // The wish is forgotten, and its addresses are shown nowhere.
         let mut tx = db.begin_read().await.unwrap();
         let hidden: Option<String> = qm_db::value!(&mut tx, Option<String>, HIDDEN, made["id"].as_str().unwrap()).await.unwrap();
