@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use qm_confined::FsError;
 use qm_db::DbError;
 use qm_jobs::{Capabilities, Done, JobContext, JobError, JobHandler, JobType, Progress};
-use qm_kernel::{ErrorKind, Permission};
+use qm_kernel::{ErrorKind, Permission, Timestamp};
 use qm_lanes::{LaneError, on_behalf};
 use qm_metainfo::create::Created;
 use qm_platform::{ActingError, AuditEntry};
@@ -33,8 +33,10 @@ const ATTEMPTS: u32 = 25;
 /// Attempts to hand one torrent to its engine, which may settle after a start or be off for some seconds: half a minute in
 /// all, for jobs wait longer before each attempt.
 pub const SEED_ATTEMPTS: u64 = 6;
-/// Interval between two reports of progress.
+/// Interval between two looks at the progress.
 const REPORTS: Duration = Duration::from_millis(500);
+/// Interval between two reports of the same percentage.
+const SAME_REPORTS: Duration = Duration::from_secs(10);
 /// Interval between two looks at the rights of a user for whom files are read, which may take hours.
 const RIGHTS: Duration = Duration::from_mins(1);
 /// Pause before a lane that was full is asked again.
@@ -274,7 +276,7 @@ impl Run<'_> {
     ) -> Result<T, Stop> {
         let mut work = pin!(work);
         let ctx = &self.app.ground.ctx;
-        let mut checked = ctx.now();
+        let (mut checked, mut reports) = (ctx.now(), Reports::default());
         loop {
             let pause = tokio::time::sleep(REPORTS);
             tokio::select! {
@@ -288,21 +290,10 @@ impl Run<'_> {
                 self.check_user(created).await?;
                 checked = now;
             }
-            let (done, total) = (
-                told.done.load(Ordering::Relaxed),
-                told.total.load(Ordering::Relaxed),
-            );
-            if total == 0 {
-                self.job.heartbeat().await?;
-                continue;
+            match told.percent().filter(|percent| reports.is_due(*percent, now)) {
+                Some(percent) => self.job.progress(told.to_progress(percent)).await?,
+                None => self.job.heartbeat().await?,
             }
-            let progress = Progress {
-                // 100 is told by the end.
-                percent: Some((done as f64 * 100.0 / total as f64).min(99.0)),
-                unit: Some("bytes"),
-                ..Progress::from_counts(done, total)
-            };
-            self.job.progress(progress).await?;
         }
     }
 
@@ -402,9 +393,65 @@ struct Told {
     total: AtomicU64,
 }
 
+impl Told {
+    /// Whole percents, once the maker knows how much there is. The end of the job tells 100.
+    fn percent(&self) -> Option<u64> {
+        let total = self.total.load(Ordering::Relaxed);
+        let done = u128::from(self.done.load(Ordering::Relaxed));
+        let percent = (done * 100).checked_div(u128::from(total))?;
+        Some(u64::try_from(percent).map_or(99, |percent| percent.min(99)))
+    }
+
+    fn to_progress(&self, percent: u64) -> Progress {
+        let (done, total) = (
+            self.done.load(Ordering::Relaxed),
+            self.total.load(Ordering::Relaxed),
+        );
+        Progress {
+            percent: Some(percent as f64),
+            unit: Some("bytes"),
+            ..Progress::from_counts(done, total)
+        }
+    }
+}
+
+/// The last report of progress, each of which is stored as a row.
+#[derive(Default)]
+struct Reports(Option<(u64, Timestamp)>);
+
+impl Reports {
+    /// Counts a report if it tells enough that is new.
+    fn is_due(&mut self, percent: u64, now: Timestamp) -> bool {
+        let is_due = self
+            .0
+            .is_none_or(|(told, at)| told != percent || now.since(at) >= SAME_REPORTS);
+        if is_due {
+            self.0 = Some((percent, now));
+        }
+        is_due
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn progress_is_reported_when_a_percent_is_done_or_some_seconds_passed() {
+        let told = Told::default();
+        assert_eq!(told.percent(), None);
+        let mut reports = Reports::default();
+        told.total.store(1000, Ordering::Relaxed);
+        let mut reported = Vec::new();
+        for (second, done) in [0, 4, 9, 10, 19, 19, 19, 19, 19, 19, 19, 19, 19, 19, 1000].into_iter().enumerate() {
+            told.done.store(done, Ordering::Relaxed);
+            let percent = told.percent().expect("a percentage");
+            if reports.is_due(percent, Timestamp::from_ms(second as i64 * 1000)) {
+                reported.push((second, percent));
+            }
+        }
+        assert_eq!(reported, [(0, 0), (3, 1), (13, 1), (14, 99)]);
+    }
 
     #[test]
     fn only_what_may_pass_is_done_again() {
