@@ -16,7 +16,7 @@ sql! {
     ACTIVE = "SELECT id, user_id, job_id, state, name, root, path, format, is_private, seeding, hash_v1, hash_v2, size, \
         piece_size, pieces, error, created_at, ended_at FROM created_torrents WHERE user_id = $1 AND ended_at IS NULL";
     ALL_ACTIVE = "SELECT id, user_id, job_id, state, name, root, path, format, is_private, seeding, hash_v1, hash_v2, \
-        size, piece_size, pieces, error, created_at, ended_at FROM created_torrents WHERE ended_at IS NULL LIMIT $1";
+        size, piece_size, pieces, error, created_at, ended_at FROM created_torrents WHERE ended_at IS NULL AND id > $1 ORDER BY id LIMIT $2";
     CHOICES = "SELECT choices FROM created_torrents WHERE id = $1";
     FILE = "SELECT file FROM created_torrent_files WHERE id = $1";
     ADD_FILE = "INSERT INTO created_torrent_files (id, file) VALUES ($1, $2)";
@@ -121,9 +121,9 @@ pub async fn list_active(tx: &mut Tx, user_id: &str) -> Result<Vec<CreatedTorren
     Ok(rows.into_iter().map(CreatedTorrent::from).collect())
 }
 
-/// Torrents that have not ended, of all users.
-pub async fn list_all_active(tx: &mut Tx, most: usize) -> Result<Vec<CreatedTorrent>, DbError> {
-    let rows = qm_db::all!(tx, Row, ALL_ACTIVE, most as i64).await?;
+/// Torrents that have not ended, of all users, by their ids behind one.
+pub async fn list_all_active(tx: &mut Tx, after: &str, most: usize) -> Result<Vec<CreatedTorrent>, DbError> {
+    let rows = qm_db::all!(tx, Row, ALL_ACTIVE, after, most as i64).await?;
     Ok(rows.into_iter().map(CreatedTorrent::from).collect())
 }
 

@@ -38,6 +38,10 @@ qm_db::sql! {
     DELETE_USER = "DELETE FROM users WHERE id = $1";
     SET_STATE = "UPDATE created_torrents SET state = $1";
     GIVE_AWAY = "UPDATE created_torrents SET user_id = 'other' WHERE id = $1";
+    ADD_LEFT = "INSERT INTO created_torrents (id, user_id, job_id, state, name, root, path, format, is_private, created_at) \
+        SELECT $1, 'other', 'gone', 'hashing', name, root, path, format, is_private, 0 FROM created_torrents \
+        WHERE created_at > 0 LIMIT 1";
+    COUNT_LEFT = "SELECT count(*) FROM created_torrents WHERE ended_at IS NULL";
     ADD_ENDED = "INSERT INTO created_torrents (id, user_id, job_id, state, name, root, path, format, is_private, created_at, \
         ended_at) SELECT $1, user_id, job_id, state, name, root, path, format, is_private, 0, CAST($2 AS BIGINT) FROM created_torrents \
         WHERE created_at > 0 LIMIT 1";
@@ -703,6 +707,18 @@ db_test! {
         assert_eq!(list["total"], json!(KEPT), "{list}");
         let oldest = format!("/{}", active[1]["id"].as_str().unwrap());
         assert_eq!(site.ask("GET", &oldest, None).await.status, 404);
+
+        // Torrents whose jobs are gone are ended, on whatever page they stand.
+        let mut tx = db.begin_write().await.unwrap();
+        for n in 0..101 {
+            let id = format!("left {n}");
+            qm_db::exec!(&mut tx, ADD_LEFT, &id).await.unwrap().exactly(1).unwrap();
+        }
+        tx.commit().await.unwrap();
+        site.app.forget_old().await.unwrap();
+        let mut tx = db.begin_read().await.unwrap();
+        assert_eq!(qm_db::value!(&mut tx, i64, COUNT_LEFT).await.unwrap(), 0);
+        drop(tx);
 
         // More than one transaction deletes are forgotten too, as after a change of the bound.
         let ended = hands.ctx().now();

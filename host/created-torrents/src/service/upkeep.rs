@@ -11,6 +11,8 @@ use crate::error::CreatedError;
 use crate::model::KEPT_FOR;
 use crate::repo;
 
+/// Torrents that are looked at together.
+const PAGE: usize = 100;
 const INTERVAL: Duration = Duration::from_hours(1);
 
 impl CreatedTorrents {
@@ -33,8 +35,15 @@ impl CreatedTorrents {
 
     /// Ends what its job left open, and deletes what ended long ago.
     pub async fn forget_old(&self) -> Result<(), CreatedError> {
-        let active = repo::list_all_active(&mut self.ground.db.begin_read().await?, AT_A_TIME).await?;
-        self.settle(active).await?;
+        let mut after = String::new();
+        loop {
+            let mut tx = self.ground.db.begin_read().await?;
+            let active = repo::list_all_active(&mut tx, &after, PAGE).await?;
+            drop(tx);
+            let Some(last) = active.last() else { break };
+            after.clone_from(&last.id);
+            self.settle(active).await?;
+        }
         let before = self.ground.ctx.now().minus(KEPT_FOR);
         loop {
             let mut tx = self.ground.db.begin_write().await?;
