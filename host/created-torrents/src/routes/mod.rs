@@ -82,7 +82,7 @@ pub fn routes() -> Routes<Arc<CreatedTorrents>> {
         .add(routes!(create_torrent).need_all(&[P::TorrentsAdd, P::FilesView]))
         .add(routes!(show_created).need(P::TorrentsView))
         .add(routes!(download_created).need(P::TorrentsView))
-        .add(routes!(remove_created).need(P::TorrentsAdd))
+        .add(routes!(remove_created).need(P::TorrentsView))
 }
 
 /// Lists the torrents that the caller created, also those that are still being created.

@@ -380,8 +380,10 @@ db_test! {
         assert_eq!((&list["total"], &list["items"]), (&json!(2), &json!([second])));
         assert_eq!((&second["name"], &second["format"], &second["infoHashV2"]), (&json!("film.mkv"), &json!("v1"), &Value::Null));
 
+        // Who may add no more may still delete.
         let path = format!("/{}", made["id"].as_str().unwrap());
-        assert_eq!(site.ask("DELETE", &path, None).await.status, 200);
+        assert_eq!(site.send("READ_ONLY", "POST", "", Some(json!({ "path": "pack" }))).await.status, 403);
+        assert_eq!(site.send("READ_ONLY", "DELETE", &path, None).await.status, 200);
         for method in ["GET", "DELETE"] {
             assert_eq!(site.ask(method, &path, None).await.status, 404);
         }

@@ -217,7 +217,13 @@ impl CreatedTorrents {
     /// Deletes a torrent of the caller and stops its job; returns what it was.
     pub async fn remove_created(&self, caller: Caller<'_>, id: &str) -> Result<CreatedTorrent, CreatedError> {
         let mut tx = self.ground.db.begin_write().await?;
-        let actor = self.ground.acting.judge(&mut tx, caller.principal, &[]).await?;
+        // Who may add torrents no more may still delete theirs.
+        let needed = &[Permission::TorrentsView];
+        let actor = self
+            .ground
+            .acting
+            .judge(&mut tx, caller.principal, needed)
+            .await?;
         let created = repo::find(&mut tx, id).await?;
         let created = created
             .filter(|created| created.user_id == actor.user_id())
