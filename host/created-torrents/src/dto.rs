@@ -118,6 +118,14 @@ fn read_trackers(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<Vec<Strin
         ));
         return None;
     }
+    // Counted before anything is copied.
+    let count: usize = tiers.iter().filter_map(Value::as_array).map(Vec::len).sum();
+    if count > MAX_ADDRESSES {
+        f.broken(format!(
+            "{name}: {count} addresses, at most {MAX_ADDRESSES} are possible"
+        ));
+        return None;
+    }
     let read = tiers.into_iter().map(|tier| match tier {
         Value::Array(tier) => tier.into_iter().map(text_of).collect(),
         _ => None,

@@ -52,7 +52,7 @@ pub enum CreateError {
     TooManyFiles,
     #[error("The files are larger than 2^63 bytes in all")]
     TooMuch,
-    #[error("A piece of {0} bytes: it must be a power of two from 16384 (16 KiB) to 67108864 (64 MiB)")]
+    #[error("pieceSize: {0} is no power of two from 16384 (16 KiB) to 67108864 (64 MiB)")]
     PieceSize(u64),
     /// Bytes of the finished file, at least.
     #[error(
@@ -65,7 +65,7 @@ pub enum CreateError {
          smaller pieces, or version 1"
     )]
     TooMuchPadding { padding: u64, content: u64 },
-    /// An option and its fault.
+    /// An option, by its name in the API, and its fault.
     #[error("{option}: {fault}")]
     Option { option: String, fault: String },
     /// Bytes given to the hasher beyond those of the plan, or fewer than it has.

@@ -60,13 +60,13 @@ impl Options {
             return Err(CreateError::PieceSize(size));
         }
         check_text("source", self.source.as_deref(), MAX_LABEL_BYTES)?;
-        check_text("created by", self.created_by.as_deref(), MAX_LABEL_BYTES)?;
+        check_text("createdBy", self.created_by.as_deref(), MAX_LABEL_BYTES)?;
         check_text("comment", self.comment.as_deref(), MAX_COMMENT_BYTES)?;
         if self.created_at.is_some_and(|seconds| seconds < 0) {
-            return Err(refused("creation date", "it lies before 1970"));
+            return Err(refused("createdAt", "it lies before 1970"));
         }
         let trackers = self.trackers.iter().map(Vec::len).sum::<usize>();
-        for (option, given) in [("trackers", trackers), ("web seeds", self.web_seeds.len())] {
+        for (option, given) in [("trackers", trackers), ("webSeeds", self.web_seeds.len())] {
             if given > MAX_ADDRESSES {
                 let fault = format!("{given} addresses, at most {MAX_ADDRESSES} are possible");
                 return Err(refused(option, fault));
@@ -76,13 +76,13 @@ impl Options {
             for (at, tracker) in trackers.iter().enumerate() {
                 let fault = fault_of_address(tracker, &["http", "https", "udp", "ws", "wss"]);
                 if let Some(fault) = fault {
-                    return Err(refused(format!("tracker {} of tier {}", at + 1, tier + 1), fault));
+                    return Err(refused(format!("trackers[{tier}][{at}]"), fault));
                 }
             }
         }
         for (at, seed) in self.web_seeds.iter().enumerate() {
             if let Some(fault) = fault_of_address(seed, &["http", "https", "ftp"]) {
-                return Err(refused(format!("web seed {}", at + 1), fault));
+                return Err(refused(format!("webSeeds[{at}]"), fault));
             }
         }
         Ok(())

@@ -126,9 +126,7 @@ fn what_no_client_can_use_is_refused_before_anything_is_read() {
         let message = fault(vec![file(&["a"], 1)], with(size));
         assert_eq!(
             message,
-            format!(
-                "A piece of {size} bytes: it must be a power of two from 16384 (16 KiB) to 67108864 (64 MiB)"
-            )
+            format!("pieceSize: {size} is no power of two from 16384 (16 KiB) to 67108864 (64 MiB)")
         );
     }
     for size in [MIN_PIECE_BYTES, MAX_PIECE_BYTES] {
@@ -198,28 +196,28 @@ fn options_are_checked_and_addresses_never_quoted() {
             "none".into(),
         ),
         (tracker("http://[::1]:80/announce"), "none".into()),
-        (tracker("key"), format!("tracker 1 of tier 2: {schemes}")),
-        (tracker("file:///key"), format!("tracker 1 of tier 2: {schemes}")),
+        (tracker("key"), format!("trackers[1][0]: {schemes}")),
+        (tracker("file:///key"), format!("trackers[1][0]: {schemes}")),
         (
             tracker("http://:80/key"),
-            "tracker 1 of tier 2: it names no host".into(),
+            "trackers[1][0]: it names no host".into(),
         ),
         (
             tracker("http://user:key@/x"),
-            "tracker 1 of tier 2: it names no host".into(),
+            "trackers[1][0]: it names no host".into(),
         ),
         (
             tracker("http://one.example/\nkey"),
-            format!("tracker 1 of tier 2: {blank}"),
+            format!("trackers[1][0]: {blank}"),
         ),
         (
             tracker(&format!("http://one.example/{}", "k".repeat(2048))),
-            "tracker 1 of tier 2: 2067 bytes, at most 2048 are possible".into(),
+            "trackers[1][0]: 2067 bytes, at most 2048 are possible".into(),
         ),
         (seed("ftp://one.example/pack"), "none".into()),
         (
             seed("udp://one.example/key"),
-            "web seed 1: it must begin with one of http://, https://, ftp://".into(),
+            "webSeeds[0]: it must begin with one of http://, https://, ftp://".into(),
         ),
         (text("TAG"), "none".into()),
         (text(""), "source: it is empty: leave it out instead".into()),
@@ -238,14 +236,14 @@ fn options_are_checked_and_addresses_never_quoted() {
                 created_at: Some(-1),
                 ..Options::default()
             },
-            "creation date: it lies before 1970".into(),
+            "createdAt: it lies before 1970".into(),
         ),
         (
             Options {
                 web_seeds: vec!["http://a.example".into(); MAX_ADDRESSES + 1],
                 ..Options::default()
             },
-            "web seeds: 101 addresses, at most 100 are possible".into(),
+            "webSeeds: 101 addresses, at most 100 are possible".into(),
         ),
         (
             Options {
