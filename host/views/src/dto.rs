@@ -4,7 +4,7 @@ use qm_conditions::{Filter, FilterError};
 use qm_kernel::Timestamp;
 use qm_ports::engine::TorrentState;
 use qm_ports::list::{FIELDS, SORT_FIELDS};
-use qm_web::{Fields, FromBody};
+use qm_web::{Fields, FromBody, is_printable};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -45,16 +45,12 @@ pub struct ViewInput {
     /// Field by which the list is sorted.
     #[field(one_of = SORT_FIELDS)]
     pub sort_by: Option<String>,
-    /// `asc` or `desc`, which is the default.
+    /// `asc` or `desc`; without it the list decides.
     #[field(one_of = DIRECTIONS)]
     pub sort_dir: Option<String>,
     /// Columns in their order, by names that the client chooses.
     #[field(max_items = MAX_COLUMNS, each_max = MAX_COLUMN, default)]
     pub columns: Vec<String>,
-}
-
-fn is_printable(text: &str) -> bool {
-    !text.chars().any(char::is_control)
 }
 
 /// Refuses a filter that the list would refuse, with the same words.
@@ -67,10 +63,11 @@ fn check_filter(input: &ViewInput, f: &mut Fields<'_>) {
     }
 }
 
-impl From<ViewInput> for Settings {
-    fn from(input: ViewInput) -> Self {
-        Self {
-            name: input.name,
+impl ViewInput {
+    /// The name, and the rest.
+    pub fn into_parts(self) -> (String, Settings) {
+        let input = self;
+        let settings = Settings {
             engine_id: input.engine_id,
             state: input.state,
             category: input.category,
@@ -78,9 +75,10 @@ impl From<ViewInput> for Settings {
             search: input.search,
             filter: input.filter,
             sort_by: input.sort_by,
-            is_descending: input.sort_dir.as_deref() != Some("asc"),
+            sort_dir: input.sort_dir,
             columns: input.columns,
-        }
+        };
+        (input.name, settings)
     }
 }
 
@@ -100,8 +98,8 @@ pub struct ViewView {
     #[schema(value_type = Option<Value>)]
     pub filter: Option<Value>,
     pub sort_by: Option<String>,
-    /// `asc` or `desc`
-    pub sort_dir: &'static str,
+    /// `asc` or `desc`; null where none was saved.
+    pub sort_dir: Option<String>,
     pub columns: Vec<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -114,7 +112,7 @@ impl From<View> for ViewView {
         let settings = view.settings;
         Self {
             id: view.id,
-            name: settings.name,
+            name: view.name,
             engine_id: settings.engine_id,
             state: settings.state,
             category: settings.category,
@@ -122,7 +120,7 @@ impl From<View> for ViewView {
             search: settings.search,
             filter: settings.filter,
             sort_by: settings.sort_by,
-            sort_dir: if settings.is_descending { "desc" } else { "asc" },
+            sort_dir: settings.sort_dir,
             columns: settings.columns,
             created_at: view.created_at,
             updated_at: view.updated_at,

@@ -1,15 +1,16 @@
 //! Saved views. Pure.
 
 use qm_kernel::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Largest number of views of a user.
 pub const MAX_VIEWS: u64 = 100;
 
-/// Settings of a view, as a user chose them. Names of categories, tags and engines need not exist.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Settings of a view, as a user chose them and as they are stored. Names of categories, tags and engines need not exist.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Settings {
-    pub name: String,
     /// An engine's id, or `all`.
     pub engine_id: Option<String>,
     pub state: Option<String>,
@@ -19,7 +20,8 @@ pub struct Settings {
     /// Conditions, as the parameter `filter` of the list takes them.
     pub filter: Option<Value>,
     pub sort_by: Option<String>,
-    pub is_descending: bool,
+    /// `asc` or `desc`.
+    pub sort_dir: Option<String>,
     /// Columns in their order, by names that the client chose.
     pub columns: Vec<String>,
 }
@@ -28,6 +30,7 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     pub id: String,
+    pub name: String,
     pub settings: Settings,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

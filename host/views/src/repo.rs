@@ -2,7 +2,6 @@
 
 use qm_db::{DbError, FromRow, Json, Tx, sql};
 use qm_kernel::Timestamp;
-use serde_json::Value;
 
 use crate::model::{Settings, View};
 
@@ -15,64 +14,21 @@ sql! {
     REMOVE = "DELETE FROM torrent_views WHERE user_id = $1 AND id = $2";
 }
 
-/// Settings but for the name, as they are stored.
-#[derive(serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Stored {
-    engine_id: Option<String>,
-    state: Option<String>,
-    category: Option<String>,
-    tag: Option<String>,
-    search: Option<String>,
-    filter: Option<Value>,
-    sort_by: Option<String>,
-    is_descending: bool,
-    columns: Vec<String>,
-}
-
-impl From<&Settings> for Stored {
-    fn from(settings: &Settings) -> Self {
-        let settings = settings.clone();
-        Self {
-            engine_id: settings.engine_id,
-            state: settings.state,
-            category: settings.category,
-            tag: settings.tag,
-            search: settings.search,
-            filter: settings.filter,
-            sort_by: settings.sort_by,
-            is_descending: settings.is_descending,
-            columns: settings.columns,
-        }
-    }
-}
-
 #[derive(FromRow)]
 struct Row {
     id: String,
     name: String,
-    settings: Json<Stored>,
+    settings: Json<Settings>,
     created_at: i64,
     updated_at: i64,
 }
 
 impl From<Row> for View {
     fn from(row: Row) -> Self {
-        let stored = row.settings.0;
         Self {
             id: row.id,
-            settings: Settings {
-                name: row.name,
-                engine_id: stored.engine_id,
-                state: stored.state,
-                category: stored.category,
-                tag: stored.tag,
-                search: stored.search,
-                filter: stored.filter,
-                sort_by: stored.sort_by,
-                is_descending: stored.is_descending,
-                columns: stored.columns,
-            },
+            name: row.name,
+            settings: row.settings.0,
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
         }
@@ -97,7 +53,7 @@ pub async fn count(tx: &mut Tx, user_id: &str) -> Result<u64, DbError> {
 }
 
 pub async fn add(tx: &mut Tx, user_id: &str, view: &View) -> Result<(), DbError> {
-    let (id, name, settings) = (&view.id, &view.settings.name, Json(Stored::from(&view.settings)));
+    let (id, name, settings) = (&view.id, &view.name, Json(&view.settings));
     let (created_at, updated_at) = (view.created_at.ms(), view.updated_at.ms());
     qm_db::exec!(tx, ADD, id, user_id, name, settings, created_at, updated_at)
         .await?
@@ -105,7 +61,7 @@ pub async fn add(tx: &mut Tx, user_id: &str, view: &View) -> Result<(), DbError>
 }
 
 pub async fn change(tx: &mut Tx, user_id: &str, view: &View) -> Result<(), DbError> {
-    let (id, name, settings) = (&view.id, &view.settings.name, Json(Stored::from(&view.settings)));
+    let (id, name, settings) = (&view.id, &view.name, Json(&view.settings));
     let updated_at = view.updated_at.ms();
     qm_db::exec!(tx, CHANGE, user_id, id, name, settings, updated_at)
         .await?

@@ -46,7 +46,8 @@ async fn add_view(
     By(requester): By,
     Body(input): Body<ViewInput>,
 ) -> ApiResult<Created<ViewView>> {
-    let view = app.add_view(requester.caller(), input.into()).await?;
+    let (name, settings) = input.into_parts();
+    let view = app.add_view(requester.caller(), name, settings).await?;
     Ok(Created(view.into()))
 }
 
@@ -61,7 +62,10 @@ async fn change_view(
     Path(id): Path<String>,
     Body(input): Body<ViewInput>,
 ) -> ApiResult<Json<ViewView>> {
-    let view = app.change_view(requester.caller(), &id, input.into()).await?;
+    let (name, settings) = input.into_parts();
+    let view = app
+        .change_view(requester.caller(), &id, name, settings)
+        .await?;
     Ok(Json(view.into()))
 }
 

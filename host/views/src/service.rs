@@ -27,10 +27,16 @@ impl Views {
     }
 
     /// Saves a view of the caller.
-    pub async fn add_view(&self, caller: Caller<'_>, settings: Settings) -> Result<View, ViewsError> {
+    pub async fn add_view(
+        &self,
+        caller: Caller<'_>,
+        name: String,
+        settings: Settings,
+    ) -> Result<View, ViewsError> {
         let now = self.ground.ctx.now();
         let view = View {
             id: self.ground.ctx.ordered_id(),
+            name,
             settings,
             created_at: now,
             updated_at: now,
@@ -48,11 +54,12 @@ impl Views {
         Ok(view)
     }
 
-    /// Replaces the settings of a view of the caller.
+    /// Replaces the name and the settings of a view of the caller.
     pub async fn change_view(
         &self,
         caller: Caller<'_>,
         id: &str,
+        name: String,
         settings: Settings,
     ) -> Result<View, ViewsError> {
         let mut tx = self.ground.db.begin_write().await?;
@@ -61,6 +68,7 @@ impl Views {
             .await?
             .ok_or(ViewsError::NoSuchView)?;
         let view = View {
+            name,
             settings,
             updated_at: self.ground.ctx.now(),
             ..known
@@ -107,7 +115,7 @@ impl Views {
 /// The name is the only thing that may be taken.
 fn name_taken(error: DbError, view: &View) -> ViewsError {
     if error.is_unique_violation() {
-        ViewsError::NameTaken(view.settings.name.clone())
+        ViewsError::NameTaken(view.name.clone())
     } else {
         error.into()
     }
@@ -129,13 +137,20 @@ mod tests {
         DELETE_USER = "DELETE FROM users WHERE id = $1";
     }
 
-    fn named(name: &str) -> Settings {
+    fn settings() -> Settings {
         Settings {
-            name: name.to_owned(),
             filter: Some(json!([{ "field": "ratio", "op": "gte", "value": 2 }])),
             columns: vec!["name".to_owned(), "ratio".to_owned()],
             ..Settings::default()
         }
+    }
+
+    #[test]
+    fn settings_of_an_older_release_are_read() {
+        let stored = json!({ "sortBy": "ratio", "isDescending": true });
+        let settings: Settings = serde_json::from_value(stored).unwrap();
+        let expected = Settings { sort_by: Some("ratio".to_owned()), ..Settings::default() };
+        assert_eq!(settings, expected);
     }
 
     qm_db::db_test! {
@@ -151,27 +166,27 @@ mod tests {
             let mut theirs = mine.clone();
             theirs.user_id = "other".into();
             let (me, they) = (Caller { principal: &mine, client: &client }, Caller { principal: &theirs, client: &client });
-            let seeded = views.add_view(me, named("Seeded")).await.unwrap();
-            let alone = views.add_view(me, Settings { filter: None, ..named("Alone") }).await.unwrap();
+            let seeded = views.add_view(me, "Seeded".to_owned(), settings()).await.unwrap();
+            let alone = views.add_view(me, "Alone".to_owned(), Settings { filter: None, ..settings() }).await.unwrap();
             assert_eq!(views.list_views(&mine).await.unwrap(), [alone.clone(), seeded.clone()]);
             assert_eq!(views.list_views(&theirs).await.unwrap(), []);
 
             // The same name is refused for one user, and free for another.
-            let again = views.add_view(me, named("Seeded")).await.unwrap_err();
+            let again = views.add_view(me, "Seeded".to_owned(), settings()).await.unwrap_err();
             assert!(matches!(&again, ViewsError::NameTaken(name) if name == "Seeded"), "{again}");
-            let renamed = views.change_view(me, &alone.id, named("Seeded")).await.unwrap_err();
+            let renamed = views.change_view(me, &alone.id, "Seeded".to_owned(), settings()).await.unwrap_err();
             assert!(matches!(renamed, ViewsError::NameTaken(_)), "{renamed}");
-            let _ = views.add_view(they, named("Seeded")).await.unwrap();
+            let _ = views.add_view(they, "Seeded".to_owned(), settings()).await.unwrap();
 
             // A view of another user is as if it did not exist.
             for error in [
-                views.change_view(they, &alone.id, named("Taken")).await.unwrap_err(),
+                views.change_view(they, &alone.id, "Taken".to_owned(), settings()).await.unwrap_err(),
                 views.remove_view(they, &alone.id).await.unwrap_err(),
             ] {
                 assert!(matches!(error, ViewsError::NoSuchView), "{error}");
             }
-            let changed = views.change_view(me, &alone.id, Settings { is_descending: true, ..named("B") }).await.unwrap();
-            assert_eq!((&changed.settings.name, changed.settings.is_descending, &changed.id), (&"B".to_owned(), true, &alone.id));
+            let changed = views.change_view(me, &alone.id, "B".to_owned(), Settings { sort_dir: Some("asc".to_owned()), ..settings() }).await.unwrap();
+            assert_eq!((&*changed.name, changed.settings.sort_dir.as_deref(), &changed.id), ("B", Some("asc"), &alone.id));
             assert_eq!(views.remove_view(me, &alone.id).await.unwrap(), changed);
             assert_eq!(views.list_views(&mine).await.unwrap(), [seeded]);
         }
@@ -184,9 +199,9 @@ mod tests {
             let (mine, client) = (principal(Role::User), client());
             let me = Caller { principal: &mine, client: &client };
             for n in 0..MAX_VIEWS {
-                let _ = views.add_view(me, named(&n.to_string())).await.unwrap();
+                let _ = views.add_view(me, n.to_string(), settings()).await.unwrap();
             }
-            assert!(matches!(views.add_view(me, named("one more")).await, Err(ViewsError::TooMany)));
+            assert!(matches!(views.add_view(me, "one more".to_owned(), settings()).await, Err(ViewsError::TooMany)));
             let mut tx = db.begin_write().await.unwrap();
             qm_db::exec!(&mut tx, DELETE_USER, "u").await.unwrap().exactly(1).unwrap();
             tx.commit().await.unwrap();
