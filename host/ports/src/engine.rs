@@ -260,7 +260,10 @@ pub struct GlobalStats {
 /// The audience for the answer of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// Somebody looks at the list: every change is told.
+    /// Something is decided by the list: every change is told, at whatever cost.
+    Exact,
+    /// Somebody looks at the list: changes of moving and of fresh torrents are told at once; a client that must work for each
+    /// torrent may tell other changes up to 10 s later.
     Watched,
     /// Nobody looks: changes of moving torrents are told as ever, other changes may be told up to 10 s later.
     Quiet,

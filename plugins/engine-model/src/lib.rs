@@ -32,10 +32,13 @@ impl State {
     }
 }
 
-/// Urgency of a poll: some user is looking at the torrents, or nobody is.
+/// Urgency of a poll: something is decided by the list, some user is looking at it, or nobody is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// The answer holds every change.
+    /// The answer holds every change, at whatever cost.
+    Exact,
+    /// The answer holds every change, but for torrents at rest where asking for them all is dear: theirs may come up to 10 s
+    /// late.
     Watched,
     /// The answer holds every torrent that transfers data or is checked; other changes may come up to 10 s late.
     Quiet,

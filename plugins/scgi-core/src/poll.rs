@@ -122,6 +122,7 @@ impl Poller {
         }
         let now = client.clock.monotonic_ms();
         let full_read_every = match attention {
+            Attention::Exact => 0,
             Attention::Watched => FULL_READ_EVERY_MS,
             Attention::Quiet => QUIET_FULL_READ_EVERY_MS,
         };
@@ -129,7 +130,7 @@ impl Poller {
             (self.read_everything(client, tell)?, true)
         } else {
             match attention {
-                Attention::Watched => (self.read_what_moves(client, now, tell)?, true),
+                Attention::Exact | Attention::Watched => (self.read_what_moves(client, now, tell)?, true),
                 Attention::Quiet => self.read_quietly(client, now, tell)?,
             }
         };

@@ -8,7 +8,7 @@
 
 mod support;
 
-use engine_model::{Standing, State};
+use engine_model::{Attention, Standing, State};
 use proptest::prelude::*;
 use scgi_core::Error;
 use support::world::{Fake, Host};
@@ -230,6 +230,18 @@ fn a_new_label_is_told_within_ten_seconds() {
         }
         host.assert_known();
     }
+}
+
+#[test]
+fn an_exact_poll_tells_everything_at_once() {
+    let mut host = Host::new((1..=5).map(Fake::new));
+    for _ in 0..3 {
+        host.poll().unwrap();
+    }
+    host.change(|torrents| torrents[2].label = "tv".to_owned());
+    host.poll_for(Attention::Exact).unwrap();
+    assert_eq!(host.asked(), ["full"]);
+    host.assert_known();
 }
 
 #[test]

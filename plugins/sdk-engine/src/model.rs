@@ -11,6 +11,7 @@ use crate::{
 impl From<Attention> for engine_model::Attention {
     fn from(attention: Attention) -> Self {
         match attention {
+            Attention::Exact => Self::Exact,
             Attention::Watched => Self::Watched,
             Attention::Quiet => Self::Quiet,
         }

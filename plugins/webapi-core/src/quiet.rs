@@ -10,7 +10,8 @@
 //! * every 8 s, the torrents that are checked, and for each category those that we know in another one: mostly none;
 //! * some of all others, in turn: what no filter and no line tells (a new name) shows only so.
 //!
-//! While somebody looks the whole list is read too, every [`WHOLE_EVERY_MS`], and at once when somebody comes to look.
+//! While somebody looks the whole list is read too, every [`WHOLE_EVERY_MS`], and at once when somebody comes to look. For an exact poll
+//! it is read in any case.
 //!
 //! A client that tells differences by itself (5.x) is asked for them as ever: that costs it nothing.
 //! Bounds: 100 torrents of the turn in a poll, 50,000 hashes of the comparison of categories in a poll, 64 MiB an answer.
@@ -67,13 +68,17 @@ impl Quiet {
         self.busy = None;
     }
 
-    /// True when the whole list is due for somebody who looks.
+    /// True when the whole list is due for somebody who looks, or for something that is decided by it.
     pub(crate) fn is_whole_due(&mut self, attention: Attention, now: u64) -> bool {
         let unwatched = std::mem::replace(&mut self.unwatched, attention == Attention::Quiet);
         let is_old = self
             .read_ms
             .is_none_or(|read| now.saturating_sub(read) >= WHOLE_EVERY_MS);
-        attention == Attention::Watched && (unwatched || is_old)
+        match attention {
+            Attention::Exact => true,
+            Attention::Watched => unwatched || is_old,
+            Attention::Quiet => false,
+        }
     }
 
     fn next_of_turn(&mut self, kept: &Kept) -> Vec<Id> {

@@ -545,3 +545,19 @@ fn a_fresh_torrent_that_the_client_no_longer_has_is_told_as_removed() {
     assert_eq!(delta.removed, [hash(3)]);
     host.assert_known();
 }
+
+#[test]
+fn an_exact_poll_tells_everything_at_once() {
+    let mut host = Host::new(5000);
+    for attention in [Attention::Watched, Attention::Quiet] {
+        host.poll(attention);
+        host.poll(attention);
+        host.change(|world| {
+            let name = world.row(4000).name.clone();
+            world.row(4000).name = name + "x";
+        });
+        host.poll(Attention::Exact);
+        assert_eq!(host.asked(), ["/sync/maindata"], "after {attention:?}");
+        host.assert_known();
+    }
+}

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::pulse::Pulse;
 use crate::model::intake::Intakes;
 
-/// Time after a request for the list in which the list is kept exact.
+/// Time after a request for the list in which the list is read as for somebody who looks.
 const WATCHED_AFTER_REQUEST: Duration = Duration::from_secs(30);
 
 /// Time for which reads tell a torrent as it is after a command: clients carry some out later.
@@ -50,6 +50,8 @@ pub struct EngineStatus {
 #[derive(Clone, Debug, Default)]
 struct Reads {
     finished: u64,
+    /// Demands for an exact read that were served by it, or failed with it.
+    served: u64,
     error: Option<EngineError>,
 }
 
@@ -60,8 +62,12 @@ struct Interest {
     asked: AtomicU64,
     /// The request that ended the last quiet time, plus one.
     woken: AtomicU64,
-    /// The next read has to tell everything, whoever looks.
+    /// The next read is for somebody who looks.
     demanded: AtomicBool,
+    /// Demands for an exact read so far.
+    exact: AtomicU64,
+    /// Demands of those that the read under way serves.
+    serving: AtomicU64,
     /// The last read was a quiet one: the list may be some seconds behind.
     quiet: AtomicBool,
     /// Torrents that reads up to this moment tell as they are.
@@ -75,6 +81,8 @@ impl Interest {
             asked: AtomicU64::new(0),
             woken: AtomicU64::new(0),
             demanded: AtomicBool::new(false),
+            exact: AtomicU64::new(0),
+            serving: AtomicU64::new(0),
             quiet: AtomicBool::new(false),
             fresh: Mutex::default(),
         }
@@ -251,6 +259,7 @@ impl Engine {
     pub(super) fn end_read(&self, number: u64, error: Option<EngineError>) {
         self.reads.send_replace(Reads {
             finished: number,
+            served: self.interest.serving.load(Ordering::SeqCst),
             error,
         });
     }
@@ -265,12 +274,20 @@ impl Engine {
         }
     }
 
-    /// When the whole list was last confirmed by the client.
+    /// Instant of the last answer of the client to an exact read, or to one for somebody who looks: there a client that must work for
+    /// each torrent may leave out up to 10 s of what happened to torrents at rest.
     pub fn confirmed_at(&self) -> Option<Timestamp> {
         self.confirmed_at.load().as_deref().copied()
     }
 
-    /// True if somebody asked for the list lately, or for an exact read; that request is then served by the coming
+    /// True if somebody demanded an exact read, which the coming read then has to be.
+    pub(super) fn is_exact_wanted(&self) -> bool {
+        let demands = self.interest.exact.load(Ordering::SeqCst);
+        self.interest.serving.store(demands, Ordering::SeqCst);
+        demands > self.reads.borrow().served
+    }
+
+    /// True if somebody asked for the list lately, or for a read at once; that request is then served by the coming
     /// read.
     pub(super) fn is_wanted(&self) -> bool {
         let demanded = self.interest.demanded.swap(false, Ordering::SeqCst);
@@ -306,7 +323,7 @@ impl Engine {
         self.end_read(self.started.load(Ordering::SeqCst), Some(error));
     }
 
-    /// Asks for an exact read now instead of at the next tick.
+    /// Asks for a read now instead of at the next tick, as for somebody who looks.
     pub fn poke(&self) {
         self.interest.demanded.store(true, Ordering::SeqCst);
         self.wake.notify_one();
@@ -325,7 +342,24 @@ impl Engine {
         let _ = tokio::time::timeout(patience, reads.wait_for(|reads| reads.finished >= next)).await;
     }
 
-    /// The last snapshot, exact from now on for a while. After a quiet time it waits for a fresh read, but not long.
+    /// Has the client tell its whole list as it is now, and waits until that is shown; an error when it could not, or not within
+    /// `patience`.
+    pub async fn refresh_exactly(&self, patience: Duration) -> Result<(), EngineError> {
+        let demand = self.interest.exact.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut reads = self.reads.subscribe();
+        self.poke();
+        let read = tokio::time::timeout(patience, reads.wait_for(|reads| reads.served >= demand)).await;
+        match read {
+            Ok(Ok(reads)) => reads.error.clone().map_or(Ok(()), Err),
+            Ok(Err(_)) => Err(EngineError::Unreachable("it is being reloaded".into())),
+            Err(_) => {
+                let text = format!("its list could not be read within {} s", patience.as_secs());
+                Err(EngineError::Timeout(text))
+            }
+        }
+    }
+
+    /// The last snapshot, kept up for somebody who looks from now on for a while. After a quiet time it waits for a fresh read, but not long.
     /// Before the first snapshot: waits for the read under way and says why there is none.
     pub async fn listed(&self) -> Result<Arc<Snapshot>, EngineError> {
         let patience = self.interest.note_request();

@@ -194,7 +194,7 @@ impl SyncLoop {
                 Some(error)
             }
         };
-        if attention == Attention::Watched && error.is_none() {
+        if attention != Attention::Quiet && error.is_none() {
             self.last_exact = begun;
         }
         let told_at = error.is_none().then_some(at);
@@ -206,9 +206,11 @@ impl SyncLoop {
     }
 
     fn attention(&self) -> Attention {
-        // Asked first: a demand is granted by any exact read.
+        // Asked first: a demand is granted by any read that is not quiet.
         let wanted = self.engine.is_wanted();
-        if wanted
+        if self.engine.is_exact_wanted() {
+            Attention::Exact
+        } else if wanted
             || self.cursor.is_none()
             || self.last_exact.elapsed() >= EXACT_EVERY
             || self.deps.hub.has_audience(&AUDIENCE)

@@ -383,6 +383,28 @@ db_test! {
         assert_eq!(bench.attention(), [Attention::Watched, Attention::Watched], "and it stays exact for a while");
     }
 
+    async fn a_list_that_decides_is_read_exactly(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        bench.client.put(torrent_with(0.5, 500));
+        bench.work.tick().await;
+        bench.attention();
+        let engine = bench.engine.clone();
+        let minute = Duration::from_mins(1);
+        for error in [None, Some(EngineError::Timeout("silent".into()))] {
+            bench.client.fail(error.clone());
+            let work = &mut bench.work;
+            let loop_once = async {
+                engine.poked().await;
+                work.tick().await;
+            };
+            let (read, ()) = tokio::join!(engine.refresh_exactly(minute), loop_once);
+            assert_eq!(read.err(), error, "whoever decides by a list is told that it could not be read");
+        }
+        bench.client.fail(None);
+        bench.work.tick().await;
+        assert_eq!(bench.attention(), [Attention::Exact, Attention::Exact, Attention::Watched], "a demand is served once");
+    }
+
     async fn an_engine_deleted_under_the_loop_does_no_harm(db: Db) {
         let mut bench = Bench::new(&db).await;
         bench.client.put(torrent_with(0.5, 500));

@@ -1,6 +1,6 @@
 //! The guard of data: who else uses what a removal or a move would take.
 //!
-//! Asked before any client is: over the last lists of all engines, those of engines that are away too. TorrentData meet where their
+//! Asked before any client is: over the last lists of all engines, those of engines that are away too. Torrents meet where their
 //! content is one path or lies in one another, by the paths that clients tell and by what the file system says. A second link
 //! to a file is data of its own. Of torrents that meet, the lists of files decide where both are known whole: two seasons in
 //! one folder are nobody's shared data. What is not known counts as shared.
@@ -33,15 +33,15 @@ use crate::model::places::{Meeting, Place, Places, is_garbled};
 const FRESH: Duration = Duration::from_secs(3);
 /// Other torrents that are asked about; of more than those all count.
 const ASKED: usize = 16;
-/// TorrentData whose files are compared with those of one; of more than those all count.
+/// Torrents whose files are compared with those of one; of more than those all count.
 const COMPARED: usize = 64;
-/// TorrentData of one order that their clients are asked for one by one; of more the lists are read again.
+/// Torrents of one order that their clients are asked for one by one; of more the lists are read again, exactly.
 const ONE_BY_ONE: usize = 20;
 /// Questions to clients at the same time.
 const AT_ONCE: usize = 8;
 /// Files of a list that is compared.
 const FILES: usize = 100_000;
-/// TorrentData that an error names.
+/// Torrents that an error names.
 const NAMED: usize = 3;
 
 /// A torrent of an engine.
@@ -216,15 +216,20 @@ impl TorrentData {
         let reading = engines.iter().map(|engine| {
             let is_asked = is_long && subjects.iter().any(|(asked, _)| asked.id == engine.id);
             async move {
-                if is_asked {
-                    engine.refresh(FRESH).await;
-                }
+                // What a list says decides on data here: one that is some seconds old is no proof.
+                let unread = match is_asked {
+                    true => engine.refresh_exactly(FRESH).await.err(),
+                    false => None,
+                };
                 let _ = tokio::time::timeout(FRESH, engine.listed()).await;
+                Some((engine.id.clone(), unread?))
             }
         });
-        join_all(reading).await;
+        let unread: HashMap<Arc<str>, EngineError> =
+            join_all(reading).await.into_iter().flatten().collect();
         let fresh: Vec<Result<Option<Torrent>, EngineError>> = if is_long {
-            subjects.iter().map(|_| Ok(None)).collect()
+            let told = |(engine, _): &Subject| unread.get(&engine.id).cloned().map_or(Ok(None), Err);
+            subjects.iter().map(told).collect()
         } else {
             let asking: Vec<_> = subjects
                 .iter()

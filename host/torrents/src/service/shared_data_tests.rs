@@ -5,7 +5,7 @@ use std::sync::Arc;
 use qm_db::{Db, db_test};
 use qm_engines::TorrentsError;
 use qm_ports::action::{TorrentHands, TorrentRef};
-use qm_ports::engine::{Command, EngineError, File, Torrent, capability};
+use qm_ports::engine::{Attention, Command, EngineError, File, Torrent, capability};
 use qm_ports::intake::{IntakeError, TorrentIntake};
 use qm_ports::{Removal, TorrentPayload, TorrentPayloads as _};
 use qm_test_base::blank::{hash, torrent};
@@ -184,6 +184,21 @@ db_test! {
         let told = removals(&site.a);
         assert_eq!(told[0], (hashes[0].clone(), false), "what lies in the other's goes first, and leaves the data");
         assert!(told.contains(&(hashes[1].clone(), true)) && told.contains(&(hashes[2].clone(), true)));
+        site.house.torrents.shutdown().await;
+    }
+
+    async fn many_go_by_a_list_that_is_exact(db: Db) {
+        let site = Site::new(&db).await;
+        let numbers = 1..=21_u8;
+        for n in numbers.clone() {
+            site.put(&site.a, placed(n, &format!("/downloads/{n}"))).await;
+        }
+        let hashes: Vec<String> = numbers.map(|n| hash(n).to_string()).collect();
+        let bulk = site.house.torrents.bulk(site.house.caller(), Some(&site.first), BulkAction::RemoveData, &hashes, false);
+        let outcome = bulk.await.unwrap();
+        assert_eq!((outcome.succeeded, outcome.failed), (21, 0), "{outcome:?}");
+        let asked = site.a.attention.lock().unwrap().clone();
+        assert!(asked.contains(&Attention::Exact), "{asked:?}");
         site.house.torrents.shutdown().await;
     }
 

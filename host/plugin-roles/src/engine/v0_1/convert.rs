@@ -9,7 +9,8 @@ use crate::engine::{errors, sanitize};
 
 pub(super) fn attention(attention: kernel::Attention) -> wit::Attention {
     match attention {
-        kernel::Attention::Watched => wit::Attention::Watched,
+        // There, a watched poll tells every change.
+        kernel::Attention::Exact | kernel::Attention::Watched => wit::Attention::Watched,
         kernel::Attention::Quiet => wit::Attention::Quiet,
     }
 }

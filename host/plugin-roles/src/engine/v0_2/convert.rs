@@ -13,6 +13,7 @@ const OBJECT: usize = 1 << 20;
 
 pub(super) fn attention(attention: kernel::Attention) -> wit::Attention {
     match attention {
+        kernel::Attention::Exact => wit::Attention::Exact,
         kernel::Attention::Watched => wit::Attention::Watched,
         kernel::Attention::Quiet => wit::Attention::Quiet,
     }
