@@ -3,7 +3,7 @@
 use qm_confined::{FsError, RelPath};
 use qm_kernel::{PageQuery, Timestamp};
 use qm_metainfo::create::{Format, MAX_ADDRESSES};
-use qm_web::{Fields, FromBody, FromQuery};
+use qm_web::{Fields, FromBody, FromQuery, is_printable};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -101,10 +101,6 @@ fn read_path(f: &mut Fields<'_>, name: &'static str) -> WirePath {
         }
         None => WirePath::Text(f.string(name).required().get()),
     }
-}
-
-fn is_printable(text: &str) -> bool {
-    !text.chars().any(char::is_control)
 }
 
 fn read_trackers(f: &mut Fields<'_>, name: &'static str) -> Option<Vec<Vec<String>>> {

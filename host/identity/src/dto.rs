@@ -5,7 +5,7 @@ pub mod api_keys;
 pub mod auth;
 pub mod users;
 
-use qm_web::Fields;
+use qm_web::{Fields, is_printable};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -52,8 +52,4 @@ fn display_name(f: &mut Fields<'_>, name: &'static str) -> Option<String> {
         .max(MAX_DISPLAY_NAME)
         .check(is_printable, "must not contain control characters")
         .optional()
-}
-
-fn is_printable(text: &str) -> bool {
-    !text.chars().any(char::is_control)
 }

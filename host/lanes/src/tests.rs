@@ -203,9 +203,16 @@ async fn a_panic_is_a_value() {
             panic!("nobody took it");
         }
     }
-    // Its result is not taken, and panics when dropped.
-    let work = lane.start(|_| Bad).expect("a place");
+    // Its result is not taken, and panics when dropped: by the lane, for it ends after the caller has gone.
+    let (go, gone) = std::sync::mpsc::channel::<()>();
+    let work = lane
+        .start(move |_| {
+            let _ = gone.recv();
+            Bad
+        })
+        .expect("a place");
     drop(work);
+    drop(go);
     until("the place is free", || lane.count().running == 0).await;
     assert_eq!(lane.run(|_| 4).await, Ok(4), "the lane goes on");
 }

@@ -3,7 +3,7 @@
 use qm_kernel::Secret;
 use qm_kernel::secret::keeps;
 use qm_net::{CERTIFICATE_RULE, MAX_CERTIFICATE, is_certificate, is_host, is_mail_address};
-use qm_web::FromBody;
+use qm_web::{FromBody, is_printable};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -77,14 +77,14 @@ pub struct MailServerPatch {
     pub port: Option<u16>,
     pub secure: Option<bool>,
     pub auth: Option<bool>,
-    #[field(trim, max = MAX_USER, check(is_line, "must be one line"))]
+    #[field(trim, max = MAX_USER, check(is_printable, "must be one line"))]
     pub user: Option<String>,
     /// Blank, or bullets alone: the one that is stored stays, as long as host, port and `secure` do.
-    #[field(max = MAX_PASSWORD, check(is_line, "must be one line"))]
+    #[field(max = MAX_PASSWORD, check(is_printable, "must be one line"))]
     #[schema(value_type = Option<String>)]
     pub password: Option<Secret>,
     /// Blank: the name of the service.
-    #[field(trim, max = MAX_NAME, check(is_line, "must be one line"))]
+    #[field(trim, max = MAX_NAME, check(is_printable, "must be one line"))]
     pub from_name: Option<String>,
     #[field(trim, max = MAX_ADDRESS, check(is_address_or_blank, ADDRESS_RULE))]
     pub from_address: Option<String>,
@@ -92,10 +92,6 @@ pub struct MailServerPatch {
     /// this machine trusts.
     #[field(trim, max = MAX_CERTIFICATE, check(is_certificate, CERTIFICATE_RULE))]
     pub tls_certificate: Option<String>,
-}
-
-fn is_line(text: &str) -> bool {
-    !text.contains(char::is_control)
 }
 
 fn is_host_or_blank(text: &str) -> bool {

@@ -381,11 +381,24 @@ mod tests {
                 json!({ "inner": json!({ "apiKey": mask }).to_string() }).to_string(),
             ),
             // Nothing to mask, or no JSON.
-            ("{\"n\": 1.50,  \"text\": \"{name}\"}".to_owned(), "{\"n\": 1.50,  \"text\": \"{name}\"}".to_owned()),
-            ("[a] see http://a:b@h/".to_owned(), format!("[a] see http://{REDACTED}@h/")),
-            (format!("[{}]", "1,".repeat(LONGEST_DOCUMENT / 2)), mask.to_owned()),
+            (
+                "{\"n\": 1.50,  \"text\": \"{name}\"}".to_owned(),
+                "{\"n\": 1.50,  \"text\": \"{name}\"}".to_owned(),
+            ),
+            (
+                "[a] see http://a:b@h/".to_owned(),
+                format!("[a] see http://{REDACTED}@h/"),
+            ),
+            (
+                format!("[{}]", "1,".repeat(LONGEST_DOCUMENT / 2)),
+                mask.to_owned(),
+            ),
         ] {
-            assert_eq!(value(&json!({ "bodyTemplate": text })), json!({ "bodyTemplate": shown }), "{text:.80}");
+            assert_eq!(
+                value(&json!({ "bodyTemplate": text })),
+                json!({ "bodyTemplate": shown }),
+                "{text:.80}"
+            );
         }
     }
 }

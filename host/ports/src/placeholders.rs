@@ -349,10 +349,22 @@ mod tests {
                 "There is no placeholder {size}: there are {label}, {name}",
             ),
             (json!("{\"text\": \"{Name}\"}"), "There is no placeholder {Name}"),
-            (json!("5"), "it must be an object, an array or a text of JSON, not 5"),
-            (json!(" true"), "it must be an object, an array or a text of JSON, not true"),
-            (json!("null"), "it must be an object, an array or a text of JSON, not null"),
-            (json!(5), "it must be an object, an array or a text of JSON, not 5"),
+            (
+                json!("5"),
+                "it must be an object, an array or a text of JSON, not 5",
+            ),
+            (
+                json!(" true"),
+                "it must be an object, an array or a text of JSON, not true",
+            ),
+            (
+                json!("null"),
+                "it must be an object, an array or a text of JSON, not null",
+            ),
+            (
+                json!(5),
+                "it must be an object, an array or a text of JSON, not 5",
+            ),
         ] {
             let why = unknown_in_json(&param).unwrap_or_default();
             assert!(why.starts_with(told), "{param}: {why}");

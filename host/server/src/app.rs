@@ -167,7 +167,7 @@ impl App {
         let mut ports = Ports::default();
         made.offer(&mut ports, &hub, &net);
         offer_config(&mut ports, &config, &secrets)?;
-        ports.offer(areas::notifications());
+        ports.offer(crate::areas::notifications());
         offer_plugins(
             &mut ports,
             &plugins,

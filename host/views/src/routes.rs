@@ -63,9 +63,7 @@ async fn change_view(
     Body(input): Body<ViewInput>,
 ) -> ApiResult<Json<ViewView>> {
     let (name, settings) = input.into_parts();
-    let view = app
-        .change_view(requester.caller(), &id, name, settings)
-        .await?;
+    let view = app.change_view(requester.caller(), &id, name, settings).await?;
     Ok(Json(view.into()))
 }
 

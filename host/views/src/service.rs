@@ -149,7 +149,10 @@ mod tests {
     fn settings_of_an_older_release_are_read() {
         let stored = json!({ "sortBy": "ratio", "isDescending": true });
         let settings: Settings = serde_json::from_value(stored).unwrap();
-        let expected = Settings { sort_by: Some("ratio".to_owned()), ..Settings::default() };
+        let expected = Settings {
+            sort_by: Some("ratio".to_owned()),
+            ..Settings::default()
+        };
         assert_eq!(settings, expected);
     }
 

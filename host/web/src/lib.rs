@@ -72,7 +72,7 @@ pub use disposition::disposition;
 pub use error::{ApiError, ApiResult};
 pub use fields::{
     AnyField, Fields, FlagField, FloatField, FromBody, FromQuery, IntegerField, ListField, ObjectField, Rows,
-    TextField,
+    TextField, is_printable,
 };
 pub use guard::{Auth, By};
 pub use lanes::{lane_code, lane_kind};

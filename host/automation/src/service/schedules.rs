@@ -270,7 +270,8 @@ impl Automation {
                 let listed = (0..list.len()).map_while(|position| list.entry_at(position));
                 let places = listed.map(|listed| (list.engine_id(), &*listed.torrent.hash, listed));
                 after.extend(
-                    places.filter(|(engine_id, hash, _)| cursor.is_none_or(|last| (*engine_id, *hash) > last)),
+                    places
+                        .filter(|(engine_id, hash, _)| cursor.is_none_or(|last| (*engine_id, *hash) > last)),
                 );
             }
             after.sort_unstable_by_key(|(engine_id, hash, _)| (*engine_id, *hash));

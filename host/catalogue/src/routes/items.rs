@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use qm_media::LibraryError;
 use qm_media::dto::items::ItemView;
-use qm_web::{ApiResult, Auth, By, Json, Params, Path};
+use qm_web::{ApiResult, By, Json, Params, Path};
 
 use super::{App, faults};
 use crate::dto::items::{AlphabetQuery, IssuesQuery, ItemsQuery};

@@ -84,7 +84,9 @@ impl SeedIntake for Engines {
 
     async fn check_directory(&self, path: &str) -> Result<String, IntakeError> {
         match path {
-            path if path.ends_with("/private") => Err(IntakeError::Refused(format!("{path} is not for engines"))),
+            path if path.ends_with("/private") => {
+                Err(IntakeError::Refused(format!("{path} is not for engines")))
+            }
             path if path.ends_with("/asleep") => Err(IntakeError::Engine("the disk sleeps".to_owned())),
             path => Ok(path.to_owned()),
         }
@@ -123,7 +125,9 @@ struct Powers {
 
 /// Without the right to see files.
 fn few_powers() -> PermissionSet {
-    [Permission::TorrentsAdd, Permission::TorrentsView].into_iter().collect()
+    [Permission::TorrentsAdd, Permission::TorrentsView]
+        .into_iter()
+        .collect()
 }
 
 #[async_trait]

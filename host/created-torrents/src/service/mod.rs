@@ -21,6 +21,7 @@ use serde_json::json;
 use crate::error::CreatedError;
 use crate::model::{CreatedTorrent, KEPT, MAX_ACTIVE, Seeding, State, Wish, format_word};
 use crate::repo;
+#[cfg(test)]
 pub use work::SEED_ATTEMPTS;
 
 /// Jobs that a worker runs at once.

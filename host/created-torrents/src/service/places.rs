@@ -51,11 +51,7 @@ impl CreatedTorrents {
     }
 
     /// Opens a file or folder that was found before, unless the root is another one by now; none: it is.
-    pub(super) async fn open_again(
-        &self,
-        root: &str,
-        path: &str,
-    ) -> Result<Option<Opened>, CreatedError> {
+    pub(super) async fn open_again(&self, root: &str, path: &str) -> Result<Option<Opened>, CreatedError> {
         let rel = RelPath::from_raw(path)?;
         let (configured, roots) = (self.find_root().await?, self.roots.clone());
         let opening = LOOKS.run(move |_| {
@@ -101,7 +97,8 @@ fn find_directory(roots: &Roots, item: &ConfinedPath) -> Result<String, CreatedE
         other => other.into(),
     })?;
     told.to_str().map(str::to_owned).ok_or_else(|| {
-        let text = "the name of a folder above the content is not UTF-8, so no engine can be told of it: rename it";
+        let text =
+            "the name of a folder above the content is not UTF-8, so no engine can be told of it: rename it";
         CreatedError::Seed(text.to_owned())
     })
 }

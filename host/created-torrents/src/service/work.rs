@@ -228,10 +228,7 @@ impl Run<'_> {
     }
 
     /// Hashes the content in the maker's lane; also answers the directory that holds it, as an engine is told of it.
-    async fn hash(
-        &self,
-        created: &CreatedTorrent,
-    ) -> Result<(Created, Result<String, CreatedError>), Stop> {
+    async fn hash(&self, created: &CreatedTorrent) -> Result<(Created, Result<String, CreatedError>), Stop> {
         let app = self.app;
         let now = app.ground.ctx.now();
         let options = self.choices.to_options(created.format, created.is_private, now);
@@ -302,7 +299,9 @@ impl Run<'_> {
         let checkpoint = self.job.checkpoint();
         let before = checkpoint.and_then(|checkpoint| checkpoint["seedAttempts"].as_u64());
         let attempts = before.unwrap_or_default() + 1;
-        self.job.save(&json!({ "made": true, "seedAttempts": attempts })).await?;
+        self.job
+            .save(&json!({ "made": true, "seedAttempts": attempts }))
+            .await?;
         Ok(attempts)
     }
 
@@ -443,7 +442,10 @@ mod tests {
         let mut reports = Reports::default();
         told.total.store(1000, Ordering::Relaxed);
         let mut reported = Vec::new();
-        for (second, done) in [0, 4, 9, 10, 19, 19, 19, 19, 19, 19, 19, 19, 19, 19, 1000].into_iter().enumerate() {
+        for (second, done) in [0, 4, 9, 10, 19, 19, 19, 19, 19, 19, 19, 19, 19, 19, 1000]
+            .into_iter()
+            .enumerate()
+        {
             told.done.store(done, Ordering::Relaxed);
             let percent = told.percent().expect("a percentage");
             if reports.is_due(percent, Timestamp::from_ms(second as i64 * 1000)) {
@@ -460,7 +462,10 @@ mod tests {
             Stop::Later(_) | Stop::Interrupted | Stop::Gone => None,
         };
         let (code, text) = refused(FsError::Disk("/film".to_owned()).into()).expect("a refusal");
-        assert!(code == "unavailable.disk" && text.contains("/film"), "{code} {text}");
+        assert!(
+            code == "unavailable.disk" && text.contains("/film"),
+            "{code} {text}"
+        );
         assert!(refused(MakeError::Changed("/film".to_owned())).is_some());
         assert_eq!(refused(FsError::Busy.into()), None);
         assert_eq!(refused(LaneError::Full("lane").into()), None);

@@ -3,7 +3,7 @@
 use qm_kernel::secret::{MASK, keeps};
 use qm_kernel::{Secret, Timestamp};
 use qm_net::{CERTIFICATE_RULE, MAX_CERTIFICATE, is_certificate};
-use qm_web::FromBody;
+use qm_web::{FromBody, is_printable};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -76,17 +76,13 @@ pub struct ChangedLink {
     #[field(max = MAX_URL)]
     pub public_url: Option<String>,
     /// Blank, or bullets alone: the one that is stored stays. Null takes it away.
-    #[field(max = MAX_KEY, check(is_line, "must be one line"), and_then = entered)]
+    #[field(max = MAX_KEY, check(is_printable, "must be one line"), and_then = entered)]
     #[schema(value_type = Option<String>)]
     pub api_key: Option<Option<Secret>>,
     /// SHA-256 of its certificate, as a test shows it, or its authority in PEM; no other one is trusted then. Blank: what this
     /// machine trusts.
     #[field(trim, max = MAX_CERTIFICATE, check(is_certificate, CERTIFICATE_RULE))]
     pub tls_certificate: Option<String>,
-}
-
-fn is_line(text: &str) -> bool {
-    !text.contains(char::is_control)
 }
 
 /// A key that was entered, not the mask of the stored one.
@@ -114,7 +110,7 @@ pub struct LinkTrial {
     #[field(max = MAX_URL)]
     pub internal_url: Option<String>,
     /// Blank, or bullets alone: the one that is stored.
-    #[field(max = MAX_KEY, check(is_line, "must be one line"), and_then = entered)]
+    #[field(max = MAX_KEY, check(is_printable, "must be one line"), and_then = entered)]
     #[schema(value_type = Option<String>)]
     pub api_key: Option<Secret>,
     /// SHA-256 of its certificate, or its authority in PEM. Blank: what this machine trusts.

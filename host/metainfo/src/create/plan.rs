@@ -237,6 +237,9 @@ mod tests {
         };
         let plan = Plan::of_folder("pack", (0..=last).map(file).collect(), options).expect("a plan");
         assert_eq!(plan.padding(), MIN_PIECE_BYTES - 1);
-        assert_eq!((plan.padding_before(1), plan.padding_before(last)), (0, MIN_PIECE_BYTES - 1));
+        assert_eq!(
+            (plan.padding_before(1), plan.padding_before(last)),
+            (0, MIN_PIECE_BYTES - 1)
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use qm_platform::{EnvEntry, PlatformError, Writer};
-use qm_web::{ApiResult, Auth, Body, By, Fields, FromBody, Json, Path};
+use qm_web::{ApiResult, Body, By, Fields, FromBody, Json, Path};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

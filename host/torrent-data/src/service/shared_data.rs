@@ -225,8 +225,7 @@ impl TorrentData {
                 Some((engine.id.clone(), unread?))
             }
         });
-        let unread: HashMap<Arc<str>, EngineError> =
-            join_all(reading).await.into_iter().flatten().collect();
+        let unread: HashMap<Arc<str>, EngineError> = join_all(reading).await.into_iter().flatten().collect();
         let fresh: Vec<Result<Option<Torrent>, EngineError>> = if is_long {
             let told = |(engine, _): &Subject| unread.get(&engine.id).cloned().map_or(Ok(None), Err);
             subjects.iter().map(told).collect()

@@ -24,7 +24,7 @@ pub use json::Rows;
 pub use list::ListField;
 pub use number::{FloatField, IntegerField};
 pub(crate) use outline::{Kind, Outline, Property};
-pub use text::TextField;
+pub use text::{TextField, is_printable};
 
 pub(crate) use json::{MAX_PROPERTIES, Properties};
 

@@ -144,3 +144,8 @@ fn is_email(text: &str) -> bool {
         .is_some_and(|top| top.len() >= 2 && !top.bytes().all(|b| b.is_ascii_digit()));
     local_ok && domain.len() <= 253 && labels.len() >= 2 && top_ok && labels.into_iter().all(label_ok)
 }
+
+/// True for a text without control characters, which is one line as well.
+pub fn is_printable(text: &str) -> bool {
+    !text.chars().any(char::is_control)
+}

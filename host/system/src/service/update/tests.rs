@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use qm_db::{Db, all, db_test};
-use qm_kernel::{Ctx, PermissionSet, Role};
+use qm_kernel::{ClientInfo, Ctx, PermissionSet, Principal, Requester, Role};
 use qm_net::NetConfig;
 use qm_platform::testing::{self, Claims};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -61,7 +61,7 @@ async fn checked(db: &Db, answer: Vec<u8>) -> Standing {
     updates.check().await.unwrap()
 }
 
-fn someone() -> (Principal, ClientInfo) {
+fn someone() -> Requester {
     let principal = Principal {
         user_id: "u".into(),
         username: "u".into(),
@@ -75,7 +75,7 @@ fn someone() -> (Principal, ClientInfo) {
         user_agent: None,
         request_id: String::new(),
     };
-    (principal, client)
+    Requester { principal, client }
 }
 
 #[test]
@@ -235,24 +235,24 @@ db_test! {
             (standing.enabled, standing.latest, standing.error, standing.checked_at),
             (false, None, None, None)
         );
-        let (principal, client) = someone();
-        let switched = updates.switch(true, &principal, &client).await.unwrap();
+        let requester = someone();
+        let switched = updates.switch(true, requester.caller()).await.unwrap();
         assert!(!switched.enabled);
         assert!(switched.error.is_some_and(|why| why.contains("UPDATE_CHECK_URL is not set")));
-        assert_eq!(updates.switch(false, &principal, &client).await.unwrap().error, None);
+        assert_eq!(updates.switch(false, requester.caller()).await.unwrap().error, None);
     }
 
     async fn it_looks_at_the_start_and_when_it_is_switched_on_and_not_while_it_is_off(db: Db) {
         let (address, mut asked) = repository(answer("200 OK", r#"[{"name":"v2.0.0"}]"#)).await;
         let updates = updates(&db, Some(format!("http://{address}/")));
-        let (principal, client) = someone();
-        assert!(!updates.switch(false, &principal, &client).await.unwrap().enabled);
+        let requester = someone();
+        assert!(!updates.switch(false, requester.caller()).await.unwrap().enabled);
 
         let background = Background::new(&prometheus::Registry::new()).unwrap();
         updates.start(&background);
         let first = tokio::time::timeout(Duration::from_millis(300), asked.recv()).await;
         assert!(first.is_err(), "it is switched off");
-        assert!(updates.switch(true, &principal, &client).await.unwrap().enabled);
+        assert!(updates.switch(true, requester.caller()).await.unwrap().enabled);
         tokio::time::timeout(PATIENCE, asked.recv()).await.expect("it looks at once").unwrap();
         background.shutdown().await;
 
