@@ -4,7 +4,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
-use qm_platform::outbox::Consumer;
 use qm_ports::action::TorrentRef;
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, RuleWatch};
