@@ -229,7 +229,7 @@ mod tests {
         let last = MAX_FILES - 1;
         let file = |n: usize| PlannedFile {
             path: vec![format!("{n:06}")],
-            size: if n == 0 || n == last { 1 } else { 0 },
+            size: u64::from(n == 0 || n == last),
         };
         let options = Options {
             format: Format::Hybrid,

@@ -217,9 +217,10 @@ impl TorrentData {
             let is_asked = is_long && subjects.iter().any(|(asked, _)| asked.id == engine.id);
             async move {
                 // What a list says decides on data here: one that is some seconds old is no proof.
-                let unread = match is_asked {
-                    true => engine.refresh_exactly(FRESH).await.err(),
-                    false => None,
+                let unread = if is_asked {
+                    engine.refresh_exactly(FRESH).await.err()
+                } else {
+                    None
                 };
                 let _ = tokio::time::timeout(FRESH, engine.listed()).await;
                 Some((engine.id.clone(), unread?))
