@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use qm_db::{Db, Tx, all, sql};
-use qm_kernel::{ClientInfo, Ctx, Permission, PermissionSet, Principal, Role, Timestamp};
+use qm_kernel::{Caller, ClientInfo, Ctx, Permission, PermissionSet, Principal, Role, Timestamp};
 use qm_matching::CandidateDraft;
 use qm_platform::testing::{self, Claims};
 use qm_platform::{Acting, ActingError, Actor};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::model::feed::Feed;
 use crate::model::history::HistoryItem;
 use crate::model::rule::{Rule, RuleChange};
-use crate::service::{Caller, Rss, RssDeps};
+use crate::service::{Rss, RssDeps};
 
 sql! {
     AUDITED = "SELECT COALESCE(metadata, 'null') FROM audit_logs WHERE action = $1 ORDER BY created_at, id";

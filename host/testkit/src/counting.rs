@@ -4,7 +4,7 @@
 //! It outlives the servers that ask it, as a real client would.
 
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_lanes::IgnorePoison;
@@ -77,12 +77,12 @@ impl CountingClient {
 
     /// Starts (`true`) or stops the growth of the counters.
     pub fn grow(&self, grows: bool) {
-        lock(&self.counts).grows = grows;
+        self.counts.lock().ignore_poison().grows = grows;
     }
 
     /// Everything that it has counted so far.
     pub fn moved(&self) -> Moved {
-        total(&lock(&self.counts))
+        total(&self.counts.lock().ignore_poison())
     }
 
     /// Waits until `more` further lists have been answered.
@@ -102,10 +102,6 @@ impl Drop for CountingClient {
     }
 }
 
-fn lock(counts: &Mutex<Counts>) -> MutexGuard<'_, Counts> {
-    counts.lock().ignore_poison()
-}
-
 fn total(counts: &Counts) -> Moved {
     counts
         .torrents
@@ -120,7 +116,7 @@ async fn grow(counts: Arc<Mutex<Counts>>) {
     let mut steps = tokio::time::interval(STEP);
     loop {
         steps.tick().await;
-        let mut counts = lock(&counts);
+        let mut counts = counts.lock().ignore_poison();
         if !counts.grows {
             continue;
         }
@@ -151,7 +147,9 @@ async fn answer(
         return Ok(());
     };
     let is_list = asked["method"] == "torrent-get";
-    let reply = json!({ "result": "success", "arguments": arguments(&asked, &mut lock(counts)) }).to_string();
+    let reply =
+        json!({ "result": "success", "arguments": arguments(&asked, &mut counts.lock().ignore_poison()) })
+            .to_string();
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         reply.len()

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_lanes::IgnorePoison;
@@ -67,7 +67,7 @@ impl Repairs {
             let round = async {
                 for hash in due {
                     let plan = repair(&engine, &hash).await;
-                    lock(&plans).insert(hash, plan);
+                    plans.lock().ignore_poison().insert(hash, plan);
                 }
             };
             stop.run_until_cancelled(round).await;
@@ -76,7 +76,7 @@ impl Repairs {
     }
 
     fn plan(&self, changes: &Changes) -> Vec<Arc<str>> {
-        let mut plans = lock(&self.plans);
+        let mut plans = self.plans.lock().ignore_poison();
         for entry in &changes.removed {
             plans.remove(&entry.torrent.hash);
         }
@@ -99,10 +99,6 @@ impl Repairs {
             .take(PER_ROUND)
             .collect()
     }
-}
-
-fn lock(plans: &Mutex<HashMap<Arc<str>, Plan>>) -> MutexGuard<'_, HashMap<Arc<str>, Plan>> {
-    plans.lock().ignore_poison()
 }
 
 async fn repair(engine: &Engine, hash: &str) -> Plan {

@@ -6,11 +6,12 @@ use super::delete::Manner;
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
 use super::transfer::How;
-use super::{Caller, Files, check_torrent_action};
+use super::{Files, check_torrent_action};
 use crate::dto::answers::{BatchItem, BatchResult};
 use crate::dto::requests::{Bulk, BulkOperation, TransferKind, WirePath};
 use crate::error::FilesError;
 use qm_confined::FsError;
+use qm_kernel::Requester;
 
 impl BulkOperation {
     const fn audited_as(self) -> &'static str {
@@ -24,7 +25,7 @@ impl BulkOperation {
 }
 
 impl Files {
-    pub async fn bulk(&self, caller: &Caller, body: Bulk) -> Result<BatchResult, FilesError> {
+    pub async fn bulk(&self, caller: &Requester, body: Bulk) -> Result<BatchResult, FilesError> {
         let needed = body.operation.permission();
         if !caller.principal.has_permission(needed) {
             return Err(FilesError::MissingPermission(needed.key()));
@@ -65,7 +66,7 @@ impl Files {
 
     async fn bulk_item(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         body: &Bulk,
         path: &WirePath,
         operation: &Operation,

@@ -3,12 +3,12 @@
 use std::io::Read;
 use std::time::UNIX_EPOCH;
 
-use qm_kernel::Timestamp;
+use qm_kernel::{Requester, Timestamp};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::tell::Fact;
-use super::{Caller, Files, Looker};
+use super::{Files, Looker};
 use crate::dto::answers::{EntryView, InspectionView, Listing, Properties};
 use crate::dto::requests::{ListQuery, PathQuery};
 use crate::error::FilesError;
@@ -78,7 +78,7 @@ impl Files {
     }
 
     /// Makes a directory, given by its absolute path, and those above it that are missing.
-    pub async fn ensure_dir(&self, caller: &Caller, path: String) -> Result<InspectionView, FilesError> {
+    pub async fn ensure_dir(&self, caller: &Requester, path: String) -> Result<InspectionView, FilesError> {
         if path.trim().is_empty() {
             return Err(FilesError::NoPath);
         }

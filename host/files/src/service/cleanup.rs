@@ -11,7 +11,7 @@ use super::browse::sha256;
 use super::delete::{Deleted, Manner};
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
-use super::{Caller, Files, Looker};
+use super::{Files, Looker};
 use crate::dto::choices::{CleanupRun, CleanupScan};
 use crate::dto::requests::WirePath;
 use crate::dto::reviews::{CleanupGroup, CleanupItem, CleanupPreview, CleanupResult};
@@ -19,6 +19,7 @@ use crate::error::FilesError;
 use crate::model::cleanup::{Category, after_duplicates, before_duplicates, is_video};
 use qm_confined::{Base, Component, ConfinedPath, FsError, Intent, Kind, RelPath};
 use qm_file_operations::{self as ops, Control, Lane, Visit};
+use qm_kernel::Requester;
 
 const MAX_ENTRIES: usize = 1_000_000;
 /// Deeper than honest trees are; what lies below stays, and so do the folders above it.
@@ -55,7 +56,7 @@ impl Files {
         .await
     }
 
-    pub async fn cleanup(&self, caller: &Caller, body: CleanupRun) -> Result<CleanupResult, FilesError> {
+    pub async fn cleanup(&self, caller: &Requester, body: CleanupRun) -> Result<CleanupResult, FilesError> {
         let rel = body.path.rel()?;
         let shown = rel.text();
         let within = self
@@ -121,7 +122,7 @@ impl Files {
 
     async fn clean(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         path: &WirePath,
         within: &std::path::Path,
         permanent: bool,

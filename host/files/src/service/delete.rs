@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
-use super::{Caller, Files, check_torrent_action, lane_of};
+use super::{Files, check_torrent_action, lane_of};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{Delete, TorrentAction, WirePath};
 use crate::error::FilesError;
@@ -21,7 +21,7 @@ use crate::repo;
 use crate::repo::trash::TrashRecord;
 use qm_confined::{Component, ConfinedPath, FsError, Intent, RelPath};
 use qm_file_operations::{self as ops, Lane, TrashPlace, Usage};
-use qm_kernel::as_error;
+use qm_kernel::{Requester, as_error};
 
 const OPERATION: &str = "delete";
 const ACTION: &str = "file.deleted";
@@ -57,7 +57,7 @@ struct Doomed {
 
 impl Files {
     /// Deletes an item. With `background` the answer comes at once.
-    pub async fn delete(self: &Arc<Self>, caller: Caller, body: Delete) -> Result<OpResult, FilesError> {
+    pub async fn delete(self: &Arc<Self>, caller: Requester, body: Delete) -> Result<OpResult, FilesError> {
         check_torrent_action(&caller, body.torrent_action)?;
         let subject = Subject {
             operation: OPERATION,
@@ -81,7 +81,7 @@ impl Files {
 
     async fn delete_now(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         body: &Delete,
         operation: Operation,
     ) -> Result<OpResult, FilesError> {
@@ -120,7 +120,7 @@ impl Files {
     /// to act on those.
     pub(super) async fn delete_item(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         path: &WirePath,
         manner: Manner,
         operation: &Operation,
@@ -139,7 +139,7 @@ impl Files {
     /// Deletes an item that is resolved already, as [`Files::delete_item`] does.
     pub(super) async fn delete_resolved(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         item: ConfinedPath,
         manner: Manner,
         operation: &Operation,
@@ -150,7 +150,7 @@ impl Files {
 
     async fn delete_doomed(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         doomed: Doomed,
         manner: Manner,
         operation: &Operation,
@@ -202,7 +202,7 @@ impl Files {
 
     async fn remove_for_good(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         doomed: Doomed,
         manner: Manner,
         operation: &Operation,
@@ -238,7 +238,7 @@ impl Files {
 
     async fn move_to_trash(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         doomed: Doomed,
         manner: Manner,
         operation: &Operation,
@@ -318,7 +318,7 @@ impl Files {
     }
 
     /// Removes torrents from their engines. The files are gone already: a failure is only logged.
-    async fn end_torrents(&self, caller: &Caller, torrents: &[TorrentPayload], manner: Manner) {
+    async fn end_torrents(&self, caller: &Requester, torrents: &[TorrentPayload], manner: Manner) {
         let along: Vec<TorrentRef> = torrents.iter().map(TorrentPayload::torrent).collect();
         let removal = Removal {
             with_data: manner.torrents == TorrentAction::StopAndDelete,

@@ -30,8 +30,7 @@ use std::sync::{Arc, Mutex};
 use qm_db::Db;
 use qm_jobs::Jobs;
 /// User who makes a change, and the client it comes from; operations keep it.
-pub use qm_kernel::Requester as Caller;
-use qm_kernel::{Ctx, Secret};
+use qm_kernel::{Ctx, Requester, Secret};
 use qm_platform::{Acting, Audit, Ground, Settings};
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
@@ -224,7 +223,7 @@ fn lane_of(is_directory: bool) -> Lane<'static> {
 }
 
 /// Checks that the caller has the permission for the torrent action of a delete.
-fn check_torrent_action(caller: &Caller, action: TorrentAction) -> Result<(), FilesError> {
+fn check_torrent_action(caller: &Requester, action: TorrentAction) -> Result<(), FilesError> {
     if action
         .permission()
         .is_none_or(|needed| caller.principal.has_permission(needed))

@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use qm_jobs::{Hosted, Jobs};
-use qm_kernel::{Ctx, Permission, Timestamp};
+use qm_kernel::{Ctx, Permission, Requester, Timestamp};
 use qm_lanes::IgnorePoison;
 use qm_realtime::{Hub, Room};
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::{Caller, Files, work};
+use super::{Files, work};
 use crate::dto::answers::OperationView;
 use crate::error::FilesError;
 use qm_file_operations::{Control, Notes, Progress};
@@ -121,7 +121,11 @@ impl Operations {
     }
 
     /// Registers an operation that `caller` waits for, and tells that it has started.
-    pub async fn begin(self: &Arc<Self>, caller: &Caller, subject: Subject) -> Result<Operation, FilesError> {
+    pub async fn begin(
+        self: &Arc<Self>,
+        caller: &Requester,
+        subject: Subject,
+    ) -> Result<Operation, FilesError> {
         self.begin_as(None, false, Some(caller), subject).await
     }
 
@@ -130,7 +134,7 @@ impl Operations {
     pub async fn begin_apart(
         self: &Arc<Self>,
         id: Option<String>,
-        caller: Option<&Caller>,
+        caller: Option<&Requester>,
         subject: Subject,
     ) -> Result<Operation, FilesError> {
         self.begin_as(id, true, caller, subject).await
@@ -140,7 +144,7 @@ impl Operations {
         self: &Arc<Self>,
         id: Option<String>,
         apart: bool,
-        caller: Option<&Caller>,
+        caller: Option<&Requester>,
         subject: Subject,
     ) -> Result<Operation, FilesError> {
         let place = Arc::clone(&self.places).try_acquire_owned();
@@ -324,7 +328,7 @@ impl Files {
 
     /// Tells an operation to stop; it leaves its old state or its new one. Somebody else's needs the permission to delete
     /// files. One of another server hears of it when that next prolongs its lease.
-    pub async fn cancel_operation(&self, caller: &Caller, id: &str) -> Result<(), FilesError> {
+    pub async fn cancel_operation(&self, caller: &Requester, id: &str) -> Result<(), FilesError> {
         let jobs = &self.operations.jobs;
         let found = jobs
             .find_hosted(work::MODULE, |job| work::operation_id(job) == id)
@@ -366,8 +370,8 @@ mod tests {
         Operations::new(jobs, Ctx::system(), hub, Arc::new(Nowhere))
     }
 
-    fn caller() -> Caller {
-        Caller {
+    fn caller() -> Requester {
+        Requester {
             principal: principal(Role::User),
             client: client(),
         }

@@ -10,12 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::json;
 
+use super::Files;
 use super::conflicts::destination;
 use super::delete::{Deleted, Manner};
 use super::operations::{Operation, Subject};
 use super::tell::Fact;
 use super::transfer::How;
-use super::{Caller, Files};
 use crate::dto::answers::{BatchItem, BatchResult};
 use crate::dto::choices::{ResolveConflicts, ResolveItem};
 use crate::dto::requests::{TransferKind, WirePath};
@@ -23,6 +23,7 @@ use crate::error::FilesError;
 use crate::model::conflict::{Resolution, free_names};
 use qm_confined::{Component, FsError, Intent, RelPath};
 use qm_file_operations::{Lane, Staged};
+use qm_kernel::Requester;
 
 const REASON: &str = "conflict_resolution";
 
@@ -38,7 +39,7 @@ impl TransferKind {
 impl Files {
     pub async fn resolve_conflicts(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         body: ResolveConflicts,
     ) -> Result<BatchResult, FilesError> {
         let directory = body.destination.rel()?;
@@ -80,7 +81,7 @@ impl Files {
     /// Resolves one conflict; returns a sentence that tells the result.
     async fn resolve_item(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         body: &ResolveConflicts,
         directory: &RelPath,
         item: &ResolveItem,
@@ -118,7 +119,7 @@ impl Files {
 
     async fn replace(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         body: &ResolveConflicts,
         directory: &RelPath,
         (source, target): (&WirePath, &WirePath),
@@ -197,7 +198,7 @@ impl Files {
     }
 
     /// After a replacement that failed. If it cannot come back either, it stays in the trash.
-    async fn put_back(&self, caller: &Caller, id: &str) {
+    async fn put_back(&self, caller: &Requester, id: &str) {
         if let Err(error) = self.restore_record(caller, id, false).await {
             tracing::warn!(id, %error, "a file that was not replaced after all stays in the trash");
             self.trash_changed("added", id);
@@ -207,7 +208,7 @@ impl Files {
     /// Transfers under the first name that is free; answers it.
     async fn keep_both(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         body: &ResolveConflicts,
         source: &WirePath,
         operation: &Operation,

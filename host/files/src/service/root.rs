@@ -1,13 +1,13 @@
 //! The Default Root Path: where browsing begins, within the hard roots.
 
 use async_trait::async_trait;
-use qm_kernel::Permission;
+use qm_kernel::{Permission, Requester};
 use qm_platform::judge_alone;
 use qm_ports::DefaultRoot;
 use serde_json::json;
 
+use super::Files;
 use super::tell::Fact;
-use super::{Caller, Files};
 use crate::dto::answers::RootInfo;
 use crate::dto::requests::shorten;
 use crate::error::FilesError;
@@ -43,7 +43,7 @@ impl Files {
     }
 
     /// Sets the Default Root Path to a directory within the hard roots.
-    pub async fn set_root(&self, caller: &Caller, path: &str) -> Result<RootInfo, FilesError> {
+    pub async fn set_root(&self, caller: &Requester, path: &str) -> Result<RootInfo, FilesError> {
         let needed = [Permission::SettingsManageRootPath];
         judge_alone(&*self.acting, &self.db, &caller.principal, &needed).await?;
         let checked = self.check_root(path.trim()).await;

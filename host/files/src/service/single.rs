@@ -2,17 +2,22 @@
 
 use serde_json::{Value, json};
 
+use super::Files;
 use super::operations::{Outcome, Subject};
 use super::tell::Fact;
-use super::{Caller, Files};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{CreateFolder, Rename};
 use crate::error::FilesError;
 use qm_confined::{Component, Intent, RelPath};
 use qm_file_operations::{self as ops, Lane};
+use qm_kernel::Requester;
 
 impl Files {
-    pub async fn create_folder(&self, caller: &Caller, body: CreateFolder) -> Result<OpResult, FilesError> {
+    pub async fn create_folder(
+        &self,
+        caller: &Requester,
+        body: CreateFolder,
+    ) -> Result<OpResult, FilesError> {
         let (parent, name) = (body.path.rel()?, Component::folder(&body.name)?);
         let wanted = parent.join(&name).text();
         let subject = Subject {
@@ -44,7 +49,7 @@ impl Files {
         Ok(done("create_folder", &made?))
     }
 
-    pub async fn rename(&self, caller: &Caller, body: Rename) -> Result<OpResult, FilesError> {
+    pub async fn rename(&self, caller: &Requester, body: Rename) -> Result<OpResult, FilesError> {
         let (rel, name) = (body.path.rel()?, Component::file(&body.new_name)?);
         let source = rel.text();
         let destination = rel.parent().unwrap_or_default().join(&name).text();

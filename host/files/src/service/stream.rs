@@ -1,10 +1,10 @@
 //! Permission checks for reading the content of a file: tickets, streams, downloads, previews.
 
 use qm_confined::{FsError, Intent, RelPath};
-use qm_kernel::Permission;
+use qm_kernel::{Permission, Requester};
 
+use super::Files;
 use super::preview::preview;
-use super::{Caller, Files};
 use crate::dto::answers::{Preview, TicketView};
 use crate::dto::requests::{PathQuery, PreviewQuery, StreamQuery, WirePath};
 use crate::error::FilesError;
@@ -13,7 +13,7 @@ use qm_file_operations::Lane;
 
 impl Files {
     /// A ticket for a file that is there.
-    pub async fn issue_ticket(&self, caller: &Caller, path: &WirePath) -> Result<TicketView, FilesError> {
+    pub async fn issue_ticket(&self, caller: &Requester, path: &WirePath) -> Result<TicketView, FilesError> {
         let rel = path.rel()?;
         // A ticket for what cannot be streamed would be of no use.
         let media = self.open(rel.clone(), FilesError::StreamsDirectory).await?;

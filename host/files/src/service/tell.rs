@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use qm_db::Tx;
-use qm_kernel::Timestamp;
 use qm_kernel::event::{Cause, DomainEvent, Event, EventSpec};
+use qm_kernel::{Requester, Timestamp};
 use qm_platform::{AuditEntry, AuditResult};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::Files;
 use super::operations::emit;
-use super::{Caller, Files};
 use crate::dto::reviews::CleanupResult;
 use crate::error::FilesError;
 
@@ -82,7 +82,7 @@ impl Fact {
         self
     }
 
-    fn entry(self, caller: Option<&Caller>) -> AuditEntry<'_> {
+    fn entry(self, caller: Option<&Requester>) -> AuditEntry<'_> {
         AuditEntry {
             user_id: caller.map(|caller| caller.principal.user_id.to_string()),
             action: self.action,
@@ -119,7 +119,7 @@ impl Files {
     pub(super) async fn audit_in(
         &self,
         tx: &mut Tx,
-        caller: Option<&Caller>,
+        caller: Option<&Requester>,
         fact: Fact,
     ) -> Result<(), FilesError> {
         Ok(self.audit.record(tx, fact.entry(caller)).await?)
@@ -127,7 +127,7 @@ impl Files {
 
     /// Audits what changed no row of ours, and publishes what others have to know of it. The change has happened: whatever
     /// the database says, the event goes out.
-    pub(super) async fn audit_alone(&self, caller: &Caller, fact: Fact, event: Option<DomainEvent>) {
+    pub(super) async fn audit_alone(&self, caller: &Requester, fact: Fact, event: Option<DomainEvent>) {
         let entry = fact.entry(Some(caller));
         match event {
             Some(event) => self.audit.record_and_tell(&self.db, entry, event).await,
@@ -135,7 +135,7 @@ impl Files {
         }
     }
 
-    pub(super) fn moved(&self, caller: Option<&Caller>, from: &Path, to: &Path) -> DomainEvent {
+    pub(super) fn moved(&self, caller: Option<&Requester>, from: &Path, to: &Path) -> DomainEvent {
         let payload = FileMoved {
             from: from.to_string_lossy().into_owned(),
             to: to.to_string_lossy().into_owned(),
@@ -143,14 +143,14 @@ impl Files {
         self.event(caller, to, &payload)
     }
 
-    pub(super) fn deleted(&self, caller: Option<&Caller>, path: &Path) -> DomainEvent {
+    pub(super) fn deleted(&self, caller: Option<&Requester>, path: &Path) -> DomainEvent {
         let payload = FileDeleted {
             path: path.to_string_lossy().into_owned(),
         };
         self.event(caller, path, &payload)
     }
 
-    fn event<E: Event>(&self, caller: Option<&Caller>, path: &Path, payload: &E) -> DomainEvent {
+    fn event<E: Event>(&self, caller: Option<&Requester>, path: &Path, payload: &E) -> DomainEvent {
         let cause = caller.map_or(Cause::NONE, |caller| Cause::request(&caller.client));
         DomainEvent::new(&self.ctx, cause, path.to_string_lossy(), payload)
             .by(caller.map(|caller| &*caller.principal.user_id))

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::Files;
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
-use super::{Caller, Files};
 use crate::dto::answers::OpResult;
 use crate::dto::requests::{Transfer, TransferKind, WirePath};
 use crate::error::FilesError;
 use qm_confined::{Component, ConfinedPath, Destination, Intent, Kind};
 use qm_file_operations::{self as ops, Lane, Staged, Transferred};
+use qm_kernel::Requester;
 
 /// A copy no larger than this does not wait for a place among the long operations.
 const SMALL: u64 = 16 * 1024 * 1024;
@@ -45,7 +46,7 @@ impl Files {
     /// Moves or copies an item into a directory. With `background` the answer comes at once.
     pub async fn transfer(
         self: &Arc<Self>,
-        caller: Caller,
+        caller: Requester,
         kind: TransferKind,
         body: Transfer,
     ) -> Result<OpResult, FilesError> {
@@ -71,7 +72,7 @@ impl Files {
 
     async fn transfer_now(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         kind: TransferKind,
         body: &Transfer,
         operation: Operation,
@@ -104,7 +105,7 @@ impl Files {
     /// Transfers one item; the change is audited and published.
     pub(super) async fn transfer_item(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         kind: TransferKind,
         source: &WirePath,
         destination: &WirePath,
@@ -141,7 +142,7 @@ impl Files {
     /// Copies the item beside the entry that it will replace, when a rename cannot reach it.
     pub(super) async fn stage(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         kind: TransferKind,
         source: &WirePath,
         destination: &WirePath,
@@ -174,7 +175,7 @@ impl Files {
     /// Puts an item into place that [`stage`](Self::stage) prepared.
     pub(super) async fn put_staged(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         kind: TransferKind,
         staged: Staged,
         operation: &Operation,
@@ -190,7 +191,7 @@ impl Files {
 
     async fn tell_transfer(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         kind: TransferKind,
         (shown, place): (&str, &str),
         done: &Result<Transferred, FilesError>,

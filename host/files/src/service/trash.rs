@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use qm_kernel::{Timestamp, as_error};
+use qm_kernel::{Requester, Timestamp, as_error};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
-use super::{Caller, Files, lane_of};
+use super::{Files, lane_of};
 use crate::dto::answers::{Removed, Restored, TrashItem};
 use crate::dto::requests::Restore;
 use crate::error::FilesError;
@@ -77,7 +77,7 @@ impl Files {
         Ok(items)
     }
 
-    pub async fn restore(&self, caller: &Caller, body: &Restore) -> Result<Restored, FilesError> {
+    pub async fn restore(&self, caller: &Requester, body: &Restore) -> Result<Restored, FilesError> {
         let rel = self.restore_record(caller, &body.id, body.overwrite).await?;
         self.trash_changed("restored", &body.id);
         Ok(Restored {
@@ -89,7 +89,7 @@ impl Files {
     /// Puts an item back; answers its place below its storage root.
     pub(super) async fn restore_record(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         id: &str,
         overwrite: bool,
     ) -> Result<RelPath, FilesError> {
@@ -129,7 +129,7 @@ impl Files {
         Ok(restored.rel)
     }
 
-    pub async fn purge(&self, caller: &Caller, id: &str) -> Result<(), FilesError> {
+    pub async fn purge(&self, caller: &Requester, id: &str) -> Result<(), FilesError> {
         self.purge_record(caller, id, None).await?;
         self.trash_changed("purged", id);
         Ok(())
@@ -138,7 +138,7 @@ impl Files {
     /// Removes an item of the trash for good.
     pub(super) async fn purge_record(
         &self,
-        caller: &Caller,
+        caller: &Requester,
         id: &str,
         reason: Option<&'static str>,
     ) -> Result<(), FilesError> {
@@ -168,7 +168,7 @@ impl Files {
     }
 
     /// Removes everybody's items for good. What cannot be removed keeps its record.
-    pub async fn empty_trash(&self, caller: &Caller) -> Result<Removed, FilesError> {
+    pub async fn empty_trash(&self, caller: &Requester) -> Result<Removed, FilesError> {
         let mut tx = self.db.begin_read().await?;
         let records = repo::trash::list(&mut tx).await?;
         drop(tx);

@@ -4,10 +4,10 @@ use qm_jobs::{Done, HostedView, JobError, JobType, Jobs, NewJob, Progress as Rep
 use qm_kernel::Permission as P;
 use serde_json::{Value, json};
 
-use super::Caller;
 use super::operations::{Outcome, Subject};
 use crate::dto::answers::OperationView;
 use qm_file_operations::Progress;
+use qm_kernel::Requester;
 
 /// The module of these jobs.
 pub const MODULE: &str = "files";
@@ -44,7 +44,7 @@ pub fn register(jobs: &Jobs) {
 
 /// The job of an operation. Whoever asked for it sees it, if anybody did, and who may see all jobs: others see operations in the list of
 /// those, which takes a permission of files.
-pub fn job_of(caller: Option<&Caller>, subject: &Subject, carried: Option<&str>) -> NewJob {
+pub fn job_of(caller: Option<&Requester>, subject: &Subject, carried: Option<&str>) -> NewJob {
     let operation = ALL.iter().find(|(name, ..)| *name == subject.operation);
     // Of an operation that is not in the list there is no type, and the jobs say so.
     let key = operation.map_or(subject.operation, |(_, key, ..)| key);

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -134,7 +134,7 @@ impl Passwords {
 
     /// Takes a place of the address's share; dropping it releases the place.
     fn share_of(&self, block: AddressBlock) -> Result<Share<'_>, IdentityError> {
-        let mut shares = lock(&self.shares);
+        let mut shares = self.shares.lock().ignore_poison();
         let taken = shares.entry(block).or_default();
         if *taken >= SHARE {
             return Err(IdentityError::Busy);
@@ -181,7 +181,7 @@ struct Share<'a> {
 
 impl Drop for Share<'_> {
     fn drop(&mut self) {
-        let mut shares = lock(self.shares);
+        let mut shares = self.shares.lock().ignore_poison();
         if let Some(taken) = shares.get_mut(&self.block) {
             *taken -= 1;
             if *taken == 0 {
@@ -189,10 +189,6 @@ impl Drop for Share<'_> {
             }
         }
     }
-}
-
-fn lock(shares: &Shares) -> MutexGuard<'_, HashMap<AddressBlock, usize>> {
-    shares.lock().ignore_poison()
 }
 
 #[cfg(test)]
@@ -308,6 +304,6 @@ mod tests {
         for task in flood {
             assert!(matches!(task.await.expect("joined"), Ok(false)));
         }
-        assert!(lock(&passwords.shares).is_empty());
+        assert!(passwords.shares.lock().ignore_poison().is_empty());
     }
 }

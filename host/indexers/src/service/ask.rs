@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use qm_db::DbError;
-use qm_kernel::{Permission, as_error};
+use qm_kernel::{Caller, Permission, as_error};
 use qm_platform::origins::{complaint, take_wanted};
 use qm_platform::{AuditResult, judge_alone};
 use qm_ports::indexer::{Found, IndexerConfig, IndexerError, Protocols, Query};
 use serde_json::{Map, Value, json};
 
+use super::Indexers;
 use super::notes::{Note, Outcome as NoteOutcome};
-use super::{Caller, Indexers};
 use crate::error::IndexerAreaError;
 use crate::model::change::Outcome;
 use crate::model::indexer::Indexer;

@@ -7,14 +7,14 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use qm_db::Tx;
-use qm_kernel::{Permission, Secret};
+use qm_kernel::{Caller, Permission, Secret};
 use qm_net::CERTIFICATE;
 use qm_platform::{Actor, judge_alone};
 use serde_json::{Value, json};
 
+use super::Indexers;
 use super::keep::whole;
 use super::link::{entry_of, keyless};
-use super::{Caller, Indexers};
 use crate::error::IndexerAreaError;
 use crate::model::health::Health;
 use crate::model::import::{Gone, Listed, asked_at, follow, follows_url, lose, place};

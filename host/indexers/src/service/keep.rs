@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use qm_db::Tx;
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_platform::Actor;
 use qm_platform::config_schema::broken_or_unknown;
 use qm_platform::origins::{self, Places, put_wanted, take_wanted};
 use serde_json::{Map, Value, json};
 
-use super::{Caller, Indexers};
+use super::Indexers;
 use crate::error::IndexerAreaError;
 use crate::model::change::{Change, Shown};
 use crate::model::config::{OWN, changed, shown};

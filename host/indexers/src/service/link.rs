@@ -1,12 +1,12 @@
 //! Settings of the link to the aggregator, and its status.
 
-use qm_kernel::{Permission, Secret};
+use qm_kernel::{Caller, Permission, Secret};
 use qm_platform::origins::{complaint, is_same_origin};
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use serde_json::{Value, json};
 
+use super::Indexers;
 use super::aggregator::{Aggregator, LIST_PATIENCE, PATIENCE};
-use super::{Caller, Indexers};
 use crate::error::IndexerAreaError;
 use crate::model::indexer::Status;
 use crate::model::proxy::{Checked, Link, LinkChange, tidy_url, url_fault};

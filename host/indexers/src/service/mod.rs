@@ -16,8 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Db, Tx};
-pub use qm_kernel::Caller;
-use qm_kernel::{Ctx, Permission, Timestamp};
+use qm_kernel::{Caller, Ctx, Permission, Timestamp};
 use qm_net::Net;
 use qm_platform::{Acting, Actor, Audit, Cipher, Ground, Settings};
 use qm_ports::indexer::{ProtocolKind, Protocols};

@@ -131,8 +131,8 @@ mod tests {
     use qm_test_base::{client, principal};
 
     use crate::model::change::Change;
-    use crate::service::Caller;
     use crate::testing::House;
+    use qm_kernel::Caller;
 
     db_test! {
         async fn what_ends_at_the_same_time_is_one_transaction(db: Db) {

@@ -1,10 +1,10 @@
 //! Admission of private addresses that users name and the server then contacts.
 
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_platform::origins::{is_same_origin, origin};
 use serde_json::Value;
 
-use super::{Caller, Indexers};
+use super::Indexers;
 use crate::error::IndexerAreaError;
 use crate::model::change::Change;
 use crate::model::tries::MOST;

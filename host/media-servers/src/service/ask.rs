@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use qm_db::DbError;
-use qm_kernel::Timestamp;
+use qm_kernel::{Caller, Timestamp};
 use qm_platform::origins::{complaint, take_wanted};
 use qm_platform::{AuditResult, judge_alone};
 use qm_ports::media_server::{
@@ -12,7 +12,7 @@ use qm_ports::media_server::{
 };
 use serde_json::json;
 
-use super::{Caller, Integrations, NEEDED};
+use super::{Integrations, NEEDED};
 use crate::error::MediaServersError;
 use crate::model::{Integration, Outcome, Status, TIMEOUT_MS, handed_on};
 use crate::repo;

@@ -9,13 +9,14 @@ use qm_platform::origins::{self, Places, put_wanted, take_wanted};
 use qm_ports::media_server::MediaServerKind;
 use serde_json::{Map, Value, json};
 
-use super::{Caller, Integrations};
+use super::Integrations;
 use crate::error::MediaServersError;
 use crate::model::{
     Change, Integration, MAX_INTEGRATIONS, PLAIN, SECRETS, Shown, Status, changed, handed_on, names_somebody,
     shown,
 };
 use crate::repo;
+use qm_kernel::Caller;
 
 /// Property names of the address; the second is an older one.
 const ADDRESSES: [&str; 2] = ["baseUrl", "url"];

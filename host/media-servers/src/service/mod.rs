@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use qm_db::{Db, Tx};
 use qm_jobs::Jobs;
-pub use qm_kernel::Caller;
-use qm_kernel::{Ctx, Permission};
+use qm_kernel::{Caller, Ctx, Permission};
 use qm_platform::{Acting, Actor, Audit, Cipher, Ground};
 use qm_ports::media_server::MediaServerKinds;
 use tokio::sync::Semaphore;

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use qm_feeds::Item;
 use serde_json::json;
 
+use super::Rss;
 use super::items::{chunk_of, judge_all};
 use super::rules::OBJECT;
-use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::model::evaluation::Tally;
 use crate::model::history::{HistoryItem, newest_first};
 use crate::repo;
+use qm_kernel::Caller;
 
 const MOST: usize = 500;
 

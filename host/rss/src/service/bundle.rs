@@ -10,14 +10,15 @@ use qm_matching::{Candidate, CandidateDraft, DraftError, check_list_length};
 use qm_platform::Actor;
 use serde_json::{Map, Value, json};
 
+use super::Rss;
 use super::candidates::next_order;
 use super::rules::{Place, complete};
-use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::model::bundle::{self, Imported, Mode, Problem};
 use crate::model::feed::{self, DEFAULT_INTERVAL, Feed, MAX_FEEDS, MAX_INTERVAL, MIN_INTERVAL};
 use crate::model::rule::{self, ImportMode, MAX_RULES, Rule};
 use crate::repo;
+use qm_kernel::Caller;
 
 /// Rows per transaction.
 const ROWS: usize = 50;

@@ -9,13 +9,14 @@ use qm_platform::Actor;
 use serde_json::{Value, json};
 
 use super::rules::OBJECT;
-use super::{Caller, Rss, lookups};
+use super::{Rss, lookups};
 use crate::error::RssError;
 use crate::model::candidate::StoredCandidate;
 use crate::model::evaluation::Tally;
 use crate::model::rule::Rule;
 use crate::repo;
 use crate::repo::templates::Template;
+use qm_kernel::Caller;
 
 /// Suggestions that a user takes over.
 pub struct Suggestion {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::PageQuery;
+use qm_kernel::{Caller, PageQuery};
 use qm_platform::masked;
 use serde_json::json;
 
 use super::rules::{rules_with_targets, targets_of};
-use super::{Caller, Rss, lookups};
+use super::{Rss, lookups};
 use crate::error::RssError;
 use crate::model::feed::{Feed, FeedChange, MAX_FEEDS, host_of};
 use crate::model::history::{Counts, HistoryFilter, HistoryItem};

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_lanes::LaneError;
 use qm_platform::judge_alone;
 use serde_json::json;
 
+use super::Rss;
 use super::backfill::ShownNow;
 use super::grabs::Settled;
-use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::model::history::HistoryItem;
 use crate::repo;

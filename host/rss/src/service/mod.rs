@@ -26,8 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use qm_db::{Db, DbError, Tx};
-pub use qm_kernel::Caller;
-use qm_kernel::{Ctx, Permission};
+use qm_kernel::{Caller, Ctx, Permission};
 use qm_lanes::IgnorePoison;
 use qm_platform::{Acting, Actor, Audit, Ground, Settings, judge_alone};
 use qm_ports::feed::FeedSource;

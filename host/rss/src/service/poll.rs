@@ -10,14 +10,14 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use qm_feeds::{Document, Item};
-use qm_kernel::{Timestamp, as_error};
+use qm_kernel::{Caller, Timestamp, as_error};
 use qm_lanes::IgnorePoison;
 use qm_ports::feed::{Fetched, Validators};
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use super::items::{chunk_of, judge_all};
-use super::{Caller, Rss, lookups};
+use super::{Rss, lookups};
 use crate::error::RssError;
 use crate::lanes::READS;
 use crate::model::feed::{Feed, seconds};

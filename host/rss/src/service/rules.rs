@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use qm_db::{DbError, Tx};
-use qm_kernel::PageQuery;
+use qm_kernel::{Caller, PageQuery};
 use qm_ports::shows::ShowSnapshot;
 use serde_json::json;
 
-use super::{Caller, Rss, lookups};
+use super::{Rss, lookups};
 use crate::error::RssError;
 use crate::model::evaluation::Evaluation;
 use crate::model::live::targets;

@@ -7,15 +7,15 @@
 use async_trait::async_trait;
 use qm_db::{DbError, Tx};
 use qm_kernel::event::{Cause, DomainEvent, Event};
-use qm_kernel::{Permission, Timestamp};
+use qm_kernel::{Caller, Permission, Timestamp};
 use qm_platform::ActingError;
 use qm_ports::shows::{AiringStatus, Gate, ShowError, ShowRules, ShowSnapshot};
 use qm_realtime::Room;
 use serde::Serialize;
 use serde_json::json;
 
+use super::Rss;
 use super::rules::OBJECT;
-use super::{Caller, Rss};
 use crate::error::RssError;
 use crate::events::RuleOfInactiveShow;
 use crate::model::rule::{Rule, TO_INSIST};

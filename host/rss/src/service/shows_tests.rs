@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use qm_db::{Db, db_test};
-use qm_kernel::{Permission, PermissionSet, Role};
+use qm_kernel::{Caller, Permission, PermissionSet, Role};
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, HOUSE, HouseFirst, Occasion};
 use qm_ports::shows::{AiringStatus, ShowRules};
 use qm_test_base::{client, principal};
 use serde_json::{Value, json};
 
-use super::Caller;
 use crate::error::RssError;
 use crate::model::rule::{Rule, RuleChange, ShowSnapshot};
 use crate::testing::{House, hash, item};

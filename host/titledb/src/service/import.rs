@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use qm_db::Tx;
 use qm_jobs::{Enqueued, NewJob, Source, Standing};
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_platform::{Actor, AuditEntry, AuditResult, judge_alone};
 use serde_json::{Value, json};
 
+use super::Titledb;
 use super::work::{TYPE, Task};
-use super::{Caller, Titledb};
 use crate::error::TitledbError;
 use crate::lanes::VALIDATIONS;
 use crate::model::import::Import;

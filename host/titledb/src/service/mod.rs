@@ -21,7 +21,6 @@ use std::sync::Arc;
 
 use qm_db::Db;
 use qm_jobs::Jobs;
-pub use qm_kernel::Caller;
 use qm_kernel::{Ctx, Permission};
 use qm_net::Net;
 use qm_platform::{Acting, Audit, Cipher, Ground, Settings};

@@ -1,12 +1,12 @@
 //! Reading and changing the settings of the area.
 
 use qm_db::DbError;
-use qm_kernel::Permission;
+use qm_kernel::{Caller, Permission};
 use qm_platform::origins::{self, Places};
 use qm_platform::{AuditEntry, judge_alone};
 use serde_json::{Map, Value, json};
 
-use super::{Caller, Titledb};
+use super::Titledb;
 use crate::error::TitledbError;
 use crate::model::options::Options;
 use crate::settings::TITLEDB;

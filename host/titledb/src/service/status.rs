@@ -2,12 +2,13 @@
 
 use qm_platform::{AuditEntry, AuditResult, judge_alone, origins};
 
+use super::Titledb;
 use super::options::NEEDED;
-use super::{Caller, Titledb};
 use crate::error::TitledbError;
 use crate::model::options::{Mode, Options};
 use crate::model::status::Status;
 use crate::repo;
+use qm_kernel::Caller;
 
 fn has_api(options: &Options) -> bool {
     options.api_base_url.is_some() && options.sealed_key.is_some()

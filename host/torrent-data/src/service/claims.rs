@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use qm_lanes::IgnorePoison;
@@ -29,10 +29,6 @@ struct Shared {
 pub struct Claim {
     keys: Vec<String>,
     shared: Arc<Shared>,
-}
-
-fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
-    held.lock().ignore_poison()
 }
 
 impl Claims {
@@ -60,7 +56,7 @@ impl Claims {
     }
 
     fn hold(&self, keys: &[String]) -> bool {
-        let mut held = lock(&self.0.held);
+        let mut held = self.0.held.lock().ignore_poison();
         if keys.iter().any(|key| is_touched(&held, key)) {
             return false;
         }
@@ -87,7 +83,7 @@ fn is_touched(held: &Held, key: &str) -> bool {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let mut held = lock(&self.shared.held);
+        let mut held = self.shared.held.lock().ignore_poison();
         for key in &self.keys {
             if let Some(count) = held.get_mut(key) {
                 *count -= 1;
@@ -136,6 +132,6 @@ mod tests {
         tokio::task::yield_now().await;
         drop(held);
         assert!(waiting.await.expect("no panic"), "who waits is let in");
-        assert!(is_free(&claims, "/d/Show").await && lock(&claims.0.held).is_empty());
+        assert!(is_free(&claims, "/d/Show").await && claims.0.held.lock().ignore_poison().is_empty());
     }
 }
