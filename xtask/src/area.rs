@@ -160,7 +160,7 @@ fn touched(copy: &Path) -> Result<BTreeSet<String>, String> {
         for entry in std::fs::read_dir(copy.join(&folder)).map_err(failed)? {
             let name = folder.join(entry.map_err(failed)?.file_name());
             let path = copy.join(&name);
-            if path.is_dir() {
+            if path.is_dir() && !path.is_symlink() {
                 open.push(name);
             } else if std::fs::read(&path).ok() != std::fs::read(paths::root().join(&name)).ok() {
                 touched.insert(name.to_string_lossy().into_owned());
@@ -188,6 +188,13 @@ fn copy_checkout(copy: &Path) -> Result<(), String> {
     {
         let (from, to) = (paths::root().join(name), copy.join(name));
         let failed = |error: std::io::Error| format!("cannot copy {}: {error}", from.display());
+        if from.is_symlink() {
+            // Interfaces find the one they are based on by a link to its folder.
+            std::fs::create_dir_all(to.parent().unwrap_or(copy)).map_err(failed)?;
+            let target = std::fs::read_link(&from).map_err(failed)?;
+            std::os::unix::fs::symlink(target, &to).map_err(failed)?;
+            continue;
+        }
         if !from.is_file() {
             continue;
         }
