@@ -247,7 +247,7 @@ impl Torrents {
 
     async fn hand_over(
         &self,
-        engine: &Engine,
+        engine: &Arc<Engine>,
         torrent: Prepared,
         mut options: AddOptions,
     ) -> Result<(String, bool), TorrentsError> {
@@ -257,6 +257,8 @@ impl Torrents {
         let outcome = match listed_as(engine, &hashes).await {
             Ok(Some(hash)) => {
                 self.note_private(engine, &hash, torrent.is_private).await?;
+                // Another program may have added it a moment ago.
+                self.loaded(engine).note_added(std::slice::from_ref(&hash));
                 Ok((hash, true))
             }
             Ok(None) => {
@@ -277,7 +279,11 @@ impl Torrents {
                     source: torrent.source,
                     options,
                 };
-                self.add_new(engine, request, &hashes).await
+                engine.note_added(&hashes);
+                let outcome = self.add_new(engine, request, &hashes).await;
+                // Once more, for this may have taken long; also after an error, for the client may have taken it all the same.
+                self.loaded(engine).note_added(&hashes);
+                outcome
             }
             Err(error) => Err(error),
         };
@@ -287,8 +293,13 @@ impl Torrents {
             }
             TorrentsError::blame_engine(&engine.name())(error)
         });
-        show(engine, outcome.is_ok()).await;
+        show(&self.loaded(engine), outcome.is_ok()).await;
         outcome
+    }
+
+    /// The engine as it is loaded now: it may have been reloaded while its client took a torrent, and only the new one is read on.
+    fn loaded(&self, engine: &Arc<Engine>) -> Arc<Engine> {
+        self.engines.get(&engine.id).unwrap_or_else(|| engine.clone())
     }
 
     /// Stores the facts that the client may not tell before the client gets the torrent, so that nothing is lost

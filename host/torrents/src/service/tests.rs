@@ -417,6 +417,8 @@ db_test! {
         let added = new.hash;
         assert_eq!(client.added.lock().unwrap()[0].options.save_path.as_deref(), Some("/downloads/tv"));
         assert!(house.torrents.find(None, &added).await.is_ok(), "shown at once");
+        let asked = client.fresh.lock().unwrap().last().cloned().unwrap();
+        assert_eq!(asked, [added.clone()], "the read that shows it asks for it, for a sparing one tells no others");
         // A client may refuse what it has already.
         *client.add_refusal.lock().unwrap() = Some(EngineError::Rejected("Fails.".into()));
         let again = house.torrents.add(house.caller(), input(file())).await.unwrap();
@@ -519,6 +521,11 @@ db_test! {
         let lost = add(AddSource::File(bytes::Bytes::from_static(METAINFO))).await.unwrap_err();
         assert!(lost.to_string().starts_with("seedbox refused it: it took the torrent and never listed it"), "{lost}");
         assert_eq!(ApiError::from(lost).status().as_u16(), 400);
+        let polls = client.polls.load(Ordering::SeqCst);
+        house.torrents.resolve(None).unwrap().poke();
+        eventually("it is read again", || client.polls.load(Ordering::SeqCst) > polls).await;
+        let asked = client.fresh.lock().unwrap().last().cloned().unwrap();
+        assert!(asked.len() > 1, "a client may list it later, and is asked for it: {asked:?}");
         house.torrents.shutdown().await;
     }
 
