@@ -78,7 +78,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         let before = self.given.take();
         let spared = if known { Some((attention, fresh)) } else { None };
         let mut merged = self.read(spared).inspect_err(|_| self.rid = 0)?;
-        for id in merged.due() {
+        for id in self.kept.take_stirred() {
             self.turn.put(id);
         }
         let heard = self.ask_about_trackers();

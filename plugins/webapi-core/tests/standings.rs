@@ -197,3 +197,12 @@ fn a_stopped_torrent_is_not_asked_about_soon() {
     host.change(|world| world.state = "stalledUP");
     assert_eq!(host.wait(8), [2, 6], "until it is started");
 }
+
+#[test]
+fn a_list_that_broke_off_loses_no_question() {
+    let mut host = Host::new(true);
+    host.change(|world| (world.breaks_off, world.status) = (true, 2));
+    host.poll().expect_err("the list broke off");
+    host.poll().expect("the whole list");
+    assert_eq!(host.standing(), Some(Standing::Working));
+}
