@@ -1,7 +1,7 @@
 //! The list as it is kept between polls. An answer of `sync/maindata` is merged piece by piece; sums are kept along, so
 //! that a tick in which nothing happened touches no torrent at all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -129,7 +129,15 @@ impl Kept {
 
     /// Names by which the client lists these torrents; those that are not listed keep the name given.
     pub(crate) fn natives(&self, hashes: &[Id]) -> Vec<Id> {
-        let (mut known, strange): (Vec<Id>, Vec<Id>) = hashes.iter().copied().partition(|id| self.has(*id));
+        let mut known = Vec::with_capacity(hashes.len());
+        let mut strange: HashSet<Id> = HashSet::new();
+        for id in hashes {
+            if self.has(*id) {
+                known.push(*id);
+            } else {
+                strange.insert(*id);
+            }
+        }
         if !strange.is_empty() {
             let hybrids = self.rows.values().filter(|row| strange.contains(&row.hash()));
             known.extend(hybrids.map(|row| row.id));
