@@ -58,12 +58,9 @@ const fn preference(
 }
 
 const ENCRYPTION: Shape = Shape::Choice(&[("allowed", 0), ("required", 1), ("off", 2)]);
-const AT_LIMIT: Shape = Shape::Choice(&[
-    ("stop", 0),
-    ("remove", 1),
-    ("super-seed", 2),
-    ("remove-with-data", 3),
-]);
+/// Action at a limit of sharing that is told and never set: the client does not look whether other torrents use the data.
+const TAKES_DATA: &str = "remove-with-data";
+const AT_LIMIT: Shape = Shape::Choice(&[("stop", 0), ("remove", 1), ("super-seed", 2), (TAKES_DATA, 3)]);
 
 const ALL: &[Preference] = &[
     preference(
@@ -396,6 +393,11 @@ impl<H: Http, C: Clock> Session<H, C> {
             let known = offered(&before).find(|known| known.name == name);
             let known =
                 known.ok_or_else(|| Error::Rejected(format!("`{name}` is no preference of this client")))?;
+            if known.native == "max_ratio_act" && value == TAKES_DATA {
+                return Err(Error::Rejected(format!(
+                    "`{name}` is not set to `{TAKES_DATA}` from here: the client does not look whether other torrents use the data"
+                )));
+            }
             if !known.shape.write(known.native, value, &mut natives) {
                 return Err(Error::Rejected(format!("`{name}` cannot be {value}")));
             }

@@ -359,3 +359,12 @@ proptest! {
         let _ = session.poll(first.ok().map(|delta| delta.cursor), Attention::Watched, &[]);
     }
 }
+
+#[test]
+fn the_client_is_not_set_to_take_data_by_itself() {
+    let (mut session, asked) =
+        client(|path| (path == "/app/preferences").then(|| Whole::new(200, r#"{"max_ratio_act":0}"#)));
+    let refused = session.set_preferences(r#"{"shareLimitAction":"remove-with-data"}"#);
+    assert!(matches!(refused, Err(Error::Rejected(_))), "{refused:?}");
+    assert_eq!(asked.borrow().as_slice(), ["/app/preferences"]);
+}

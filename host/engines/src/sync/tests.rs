@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test};
 use qm_kernel::Timestamp;
-use qm_ports::engine::{Attention, Delta, EngineError, Torrent, TorrentState, Transfer};
+use qm_ports::engine::{
+    Attention, Command, Delta, EngineError, ShareAction, ShareLimits, Torrent, TorrentState, Transfer,
+};
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, NoRules, RuleWatch};
 use qm_test_base::blank::torrent;
@@ -20,6 +22,7 @@ use super::{SyncDeps, SyncLoop};
 use crate::model::intake::Intakes;
 use crate::model::ledger::Counters;
 use crate::model::stored::EngineRow;
+use crate::model::unshared::Unshared;
 use crate::repo;
 use crate::testing::sync_deps;
 
@@ -499,4 +502,23 @@ async fn a_torrent_that_was_handed_over_is_asked_for_until_it_is_listed() {
     assert_eq!(asked(), added, "it is told as it is for a while");
     pass(2).await;
     assert_eq!(asked(), [""; 0], "nor is one for ever that is never listed");
+}
+
+/// The proof is of now, and the client would take the data later.
+#[tokio::test]
+async fn no_proof_has_a_client_take_data_by_itself() {
+    let engine = idle_engine();
+    let hashes = [torrent(1).hash.to_string()];
+    let limits = ShareLimits {
+        action: ShareAction::RemoveWithData,
+        ..ShareLimits::default()
+    };
+    let proof = Unshared::judged(hashes.clone());
+    let with = engine
+        .order_taking(&hashes, Command::ShareLimits(limits), &proof)
+        .await;
+    let without = engine.order(&hashes, Command::ShareLimits(limits)).await;
+    for refused in [with, without] {
+        assert!(matches!(refused, Err(EngineError::Unsupported(_))), "{refused:?}");
+    }
 }

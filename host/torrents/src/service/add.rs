@@ -10,6 +10,7 @@ use bytes::Bytes;
 use qm_engines::dto::messages::DownloadFailed;
 use qm_engines::model::intake::Intake;
 use qm_engines::model::paths::{check_category, check_label};
+use qm_engines::model::unshared::check_share_limits;
 use qm_engines::repo::intake;
 use qm_engines::{Engine, TorrentsError, describe, download_failed};
 use qm_metainfo::{Contents, MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
@@ -148,6 +149,9 @@ impl Torrents {
             check_label(tag, "tag")?;
         }
         let engine = self.resolve(input.engine_id.as_deref())?;
+        if let Some(limits) = &input.options.share_limits {
+            check_share_limits(limits).map_err(TorrentsError::blame_engine(&engine.name()))?;
+        }
         let prepared = self.prepare(input.source).await?;
         if prepared.is_v2_only && !engine.driver.has(capability::V2) {
             return Err(TorrentsError::blame_engine(&engine.name())(no_v2()));

@@ -11,7 +11,9 @@ use qm_engines::repo::engines;
 use qm_kernel::secret::MASK;
 use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret, Timestamp};
 use qm_platform::{Cipher, SealedValues as _};
-use qm_ports::engine::{AddOptions, Command, EngineError, File, Torrent, capability};
+use qm_ports::engine::{
+    AddOptions, Command, EngineError, File, ShareAction, ShareLimits, Torrent, capability,
+};
 use qm_test_base::blank::{hash, torrent};
 use qm_test_base::{FakeKinds, principal};
 use qm_torrent_lists::{Filter, ListQuery, Order};
@@ -546,6 +548,10 @@ db_test! {
         assert_eq!(with(AddSource::Url("ftp://x/a".into()), None, None).await, "Only http(s) torrent URLs are allowed");
         let internal = with(AddSource::Url("http://127.0.0.1/a.torrent".into()), None, None).await;
         assert!(internal.starts_with("Torrent URL resolves to a blocked internal address"), "{internal}");
+        let mut taking = input(magnet());
+        taking.options.share_limits = Some(ShareLimits { action: ShareAction::RemoveWithData, ..ShareLimits::default() });
+        let refused = message(house.torrents.add(house.caller(), taking).await);
+        assert!(refused.contains("choose the action stop or remove"), "{refused}");
         assert!(house.kinds.engine("a").added.lock().unwrap().is_empty());
         house.torrents.shutdown().await;
     }
