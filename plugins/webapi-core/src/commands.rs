@@ -26,6 +26,9 @@ const INACTIVE_LIMIT: ApiVersion = (2, 9, 2);
 const SHARE_ACTION: ApiVersion = (2, 12, 0);
 /// Pauses before each look whether something took effect; 2 s in all.
 pub(crate) const LOOKS_MS: [u32; 6] = [0, 100, 200, 300, 600, 800];
+/// Pauses before each look whether a switch shows that it was thrown, which a client at work with thousands of torrents does late;
+/// 10 s in all.
+const SWITCH_LOOKS_MS: [u32; 11] = [0, 100, 200, 300, 600, 800, 1000, 1500, 1500, 2000, 2000];
 
 impl<H: Http, C: Clock> Session<H, C> {
     /// Does `command` to every hash. An error says that nothing was tried.
@@ -76,6 +79,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         } else {
             BATCH
         };
+        let mut tried: Vec<Id> = Vec::new();
         for batch in chosen.chunks(size) {
             let done = match verb.as_ref() {
                 Some(verb) => self.run_batch(batch, verb),
@@ -83,8 +87,12 @@ impl<H: Http, C: Clock> Session<H, C> {
             };
             match done {
                 Err(error) => failed.extend(batch.iter().map(|id| (*id, error.clone()))),
-                Ok(()) => failed.extend(self.undone(batch, command)),
+                Ok(()) => tried.extend_from_slice(batch),
             }
+        }
+        if !tried.is_empty() {
+            // Looked at together, so that the wait is one, however many there are.
+            failed.extend(self.undone(&tried, command));
         }
         let error_about = |id: Id| match failed.get(&id) {
             Some(error) => Some(error.clone()),
@@ -97,19 +105,19 @@ impl<H: Http, C: Clock> Session<H, C> {
             .collect())
     }
 
-    /// Torrents of a batch whose command the client took and did not carry out, each with its error.
-    fn undone(&mut self, batch: &[Id], command: &Command) -> Vec<(Id, Error)> {
+    /// Torrents whose command the client took and did not carry out, each with its error.
+    fn undone(&mut self, tried: &[Id], command: &Command) -> Vec<(Id, Error)> {
         match command {
-            Command::Remove(_) => self.still_there(batch),
-            Command::Sequential(_) | Command::FirstLastPiece(_) => self.not_toggled(batch, command),
+            Command::Remove(_) => self.still_there(tried),
+            Command::Sequential(_) | Command::FirstLastPiece(_) => self.not_toggled(tried, command),
             _ => Vec::new(),
         }
     }
 
     /// The client has only a switch, which another program may have thrown at the same moment; and it shows it a while later.
-    fn not_toggled(&mut self, batch: &[Id], command: &Command) -> Vec<(Id, Error)> {
-        let mut left = batch.to_vec();
-        for pause in LOOKS_MS {
+    fn not_toggled(&mut self, tried: &[Id], command: &Command) -> Vec<(Id, Error)> {
+        let mut left = tried.to_vec();
+        for pause in SWITCH_LOOKS_MS {
             self.link.clock.sleep_ms(pause);
             match self.ask_for(&left) {
                 Ok(found) => left.retain(|id| {
@@ -168,9 +176,9 @@ impl<H: Http, C: Clock> Session<H, C> {
         }
     }
 
-    /// Torrents of a removed batch that the client still lists after a while, each with its error.
-    fn still_there(&mut self, batch: &[Id]) -> Vec<(Id, Error)> {
-        let mut left = batch.to_vec();
+    /// Removed torrents that the client still lists after a while, each with its error.
+    fn still_there(&mut self, tried: &[Id]) -> Vec<(Id, Error)> {
+        let mut left = tried.to_vec();
         for pause in LOOKS_MS {
             self.link.clock.sleep_ms(pause);
             match self.ask_for(&left) {
