@@ -121,8 +121,17 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .collect()
     }
 
-    /// The way of seeding is private to rTorrent's own commands; it counts from the next start on.
+    /// The way of seeding is private to rTorrent's own commands. It is looked up when a torrent begins to seed: only one that seeds
+    /// now is started anew, and only for another way.
     fn set_super_seeding(&self, target: &str, on: bool) -> Outcome {
+        let known = self.multicall(&[
+            ("d.connection_seed", vec![target.into()]),
+            ("d.complete", vec![target.into()]),
+        ])?;
+        let [way, complete] = parts(known)?;
+        if (way?.text() == fields::SUPER_SEEDING) == on {
+            return Ok(());
+        }
         let (set, anew) = if on {
             (
                 "d.connection_seed.set=initial_seed",
@@ -134,10 +143,11 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 "cat=$d.stop=,$d.close=,$d.connection_seed.set=seed,$d.open=,$d.start=",
             )
         };
+        let active = if complete?.int() == 0 { set } else { anew };
         let answers = self.multicall(&[
             (
                 "branch",
-                vec![target.into(), "d.is_active=".into(), anew.into(), set.into()],
+                vec![target.into(), "d.is_active=".into(), active.into(), set.into()],
             ),
             ("d.connection_seed", vec![target.into()]),
         ])?;
