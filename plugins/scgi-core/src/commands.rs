@@ -4,10 +4,9 @@ use crate::client::{Call, Client, target};
 use crate::error::{Error, Fault, Subject, is_transport};
 use crate::fields;
 use crate::label;
-use crate::peers::addresses;
 use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Response};
-use engine_model::Command;
+use engine_model::{Command, peer_addresses};
 
 /// Result of a command for one hash.
 pub type Outcome = Result<(), Error>;
@@ -77,7 +76,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
             Command::ReplaceTracker { old_url, new_url } => {
                 one_by_one(hashes, |hash| self.replace_tracker(hash, old_url, new_url))
             }
-            Command::BanPeers(peers) => match addresses(peers) {
+            Command::BanPeers(peers) => match peer_addresses(peers) {
                 Ok(peers) => one_by_one(hashes, |hash| self.ban(hash, &peers)),
                 Err(error) => refuse(hashes, error),
             },

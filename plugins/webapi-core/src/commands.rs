@@ -2,7 +2,6 @@
 //! first; calls that take one hash answer 404 for an unknown one.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 
 use crate::error::{Error, Subject, checked, excerpt, is_transport};
 use crate::http::{Answer, Clock, Http};
@@ -13,7 +12,7 @@ use crate::session::{BATCH, Session, joined};
 use crate::single::{
     add_tracker, post, remove_tracker, rename_file, rename_folder, replace_tracker, set_file_priority,
 };
-use engine_model::{Command, Health, Limit, QueueMove, ShareAction, ShareLimits};
+use engine_model::{Command, Health, Limit, QueueMove, ShareAction, ShareLimits, peer_addresses};
 
 /// Version of the Web API.
 pub(crate) type ApiVersion = (u32, u32, u32);
@@ -381,13 +380,7 @@ pub(crate) fn share_fields(limits: &ShareLimits) -> [(&'static str, String); 4] 
 
 /// Peers as the client takes several; `None` when there is none to name.
 fn peer_list(peers: &[String]) -> Result<Option<String>, Error> {
-    for peer in peers {
-        peer.parse::<SocketAddr>().map_err(|_| {
-            Error::Rejected(format!(
-                "`{peer}` is no peer: give its address and port, an IPv6 address in brackets"
-            ))
-        })?;
-    }
+    let peers: Vec<String> = peer_addresses(peers)?.iter().map(ToString::to_string).collect();
     Ok((!peers.is_empty()).then(|| peers.join("|")))
 }
 
@@ -498,7 +491,7 @@ mod tests {
         let list =
             |peers: &[&str]| peer_list(&peers.iter().map(|peer| (*peer).to_owned()).collect::<Vec<_>>());
         assert_eq!(
-            list(&["192.0.2.1:6881", "[2001:db8::1]:1"]),
+            list(&["[::ffff:192.0.2.1]:6881", "[2001:db8::1]:1"]),
             Ok(Some("192.0.2.1:6881|[2001:db8::1]:1".to_owned()))
         );
         assert_eq!(list(&[]), Ok(None));

@@ -3,8 +3,6 @@
 //! Left out: whatever is a secret, runs programs, or decides who reaches the client. A version of the client offers those that it
 //! tells; the schema is made of its answer.
 
-use std::net::IpAddr;
-
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, garbled};
@@ -12,7 +10,7 @@ use crate::http::{Answer, Clock, Http};
 use crate::link::{Call, SMALL, no_such_call};
 use crate::session::Session;
 use crate::single::post;
-use engine_model::{RateLimits, RateMode};
+use engine_model::{RateLimits, RateMode, ip_addresses};
 
 /// Unit in which the client keeps its limits on all torrents.
 const KIB: u64 = 1024;
@@ -488,12 +486,7 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 
     pub fn set_banned_peers(&mut self, addresses: &[String]) -> Result<(), Error> {
-        if let Some(bad) = addresses
-            .iter()
-            .find(|address| address.parse::<IpAddr>().is_err())
-        {
-            return Err(Error::Rejected(format!("`{bad}` is no address")));
-        }
+        let addresses: Vec<String> = ip_addresses(addresses)?.iter().map(ToString::to_string).collect();
         let text = addresses.join("\n");
         self.set_natives(Map::from_iter([("banned_IPs".to_owned(), text.into())]))
     }
