@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use qm_engines::dto::messages::DownloadFailed;
+use qm_engines::model::abilities::find_lack;
 use qm_engines::model::intake::Intake;
 use qm_engines::model::paths::{check_category, check_label};
 use qm_engines::model::unshared::check_share_limits;
@@ -139,6 +140,9 @@ impl Torrents {
         if let Some(path) = &options.save_path {
             options.save_path = Some(self.data.places().judge(path, "save path").await?);
         }
+        if let Some(path) = &options.download_path {
+            options.download_path = Some(self.data.places().judge(path, "download path").await?);
+        }
         if let Some(category) = &options.category {
             check_category(category)?;
             if options.save_path.is_none() {
@@ -149,9 +153,7 @@ impl Torrents {
             check_label(tag, "tag")?;
         }
         let engine = self.resolve(input.engine_id.as_deref())?;
-        if let Some(limits) = &input.options.share_limits {
-            check_share_limits(limits).map_err(TorrentsError::blame_engine(&engine.name()))?;
-        }
+        check_options(&engine, &input.options)?;
         let prepared = self.prepare(input.source).await?;
         if prepared.is_v2_only && !engine.driver.has(capability::V2) {
             return Err(TorrentsError::blame_engine(&engine.name())(no_v2()));
@@ -269,6 +271,9 @@ impl Torrents {
                 // Fetching and waiting took a while, in which a link may have been put there.
                 if let Some(path) = &options.save_path {
                     options.save_path = Some(self.data.places().judge(path, "save path").await?);
+                }
+                if let Some(path) = &options.download_path {
+                    options.download_path = Some(self.data.places().judge(path, "download path").await?);
                 }
                 self.remember(
                     engine,
@@ -423,6 +428,18 @@ impl Torrents {
         };
         download_failed(&self.hub, &message);
     }
+}
+
+/// Refuses options that the engine would drop without a word, or that no engine may be given.
+fn check_options(engine: &Engine, options: &AddOptions) -> Result<(), TorrentsError> {
+    if let Some(lack) = find_lack(options, |word| engine.driver.has(word)) {
+        let engine = engine.name().to_string();
+        return Err(TorrentsError::Lacks { engine, lack });
+    }
+    if let Some(limits) = &options.share_limits {
+        check_share_limits(limits).map_err(TorrentsError::blame_engine(&engine.name()))?;
+    }
+    Ok(())
 }
 
 /// Wishes that came with a torrent; blank texts are none.

@@ -548,11 +548,27 @@ db_test! {
         assert_eq!(with(AddSource::Url("ftp://x/a".into()), None, None).await, "Only http(s) torrent URLs are allowed");
         let internal = with(AddSource::Url("http://127.0.0.1/a.torrent".into()), None, None).await;
         assert!(internal.starts_with("Torrent URL resolves to a blocked internal address"), "{internal}");
+        let client = house.kinds.engine("a");
+        let asking = |change: fn(&mut AddOptions)| {
+            let mut add = input(magnet());
+            change(&mut add.options);
+            house.torrents.add(house.caller(), add)
+        };
+        let lacks = asking(|options| options.sequential_download = true).await.unwrap_err();
+        assert_eq!(lacks.code(), "unsupported.sequential", "it would be dropped without a word");
+        assert_eq!(ApiError::from(lacks).status().as_u16(), 501);
+        for word in [capability::DOWNLOAD_PATH, capability::SHARE_LIMITS, capability::SHARE_ACTION] {
+            client.offer(word);
+        }
+        assert_eq!(message(asking(|options| options.download_path = Some(String::new())).await), "A path is required.");
         let mut taking = input(magnet());
         taking.options.share_limits = Some(ShareLimits { action: ShareAction::RemoveWithData, ..ShareLimits::default() });
         let refused = message(house.torrents.add(house.caller(), taking).await);
         assert!(refused.contains("choose the action stop or remove"), "{refused}");
-        assert!(house.kinds.engine("a").added.lock().unwrap().is_empty());
+        assert!(client.added.lock().unwrap().is_empty());
+        asking(|options| options.download_path = Some("/downloads//part".into())).await.unwrap();
+        let path = client.added.lock().unwrap()[0].options.download_path.clone();
+        assert_eq!(path.as_deref(), Some("/downloads/part"), "judged like a save path");
         house.torrents.shutdown().await;
     }
 
