@@ -29,7 +29,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in entries.flatten() {
         let path = entry.path();
         if path.is_dir() {
-            if !path.ends_with("target") {
+            if !path.ends_with("target") && !path.ends_with("deps") {
                 sources(&path, found);
             }
         } else if path.extension().is_some_and(|end| end == "rs" || end == "wit") {

@@ -77,18 +77,18 @@ impl World {
                 self.asked.push(now / 1000);
                 let mut row = self.row();
                 row["trackers"] = self.trackers();
-                self.told(json!([row]))
+                self.respond(json!([row]))
             }
             "/torrents/info" => Whole::new(200, json!([self.row()]).to_string()),
             "/torrents/trackers" => {
                 self.asked.push(now / 1000);
-                self.told(self.trackers())
+                self.respond(self.trackers())
             }
             other => panic!("{other} was asked for"),
         }
     }
 
-    fn told(&self, answer: Value) -> Whole {
+    fn respond(&self, answer: Value) -> Whole {
         if self.fails {
             Whole::new(500, "busy")
         } else {
