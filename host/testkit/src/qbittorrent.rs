@@ -222,6 +222,12 @@ impl Qbittorrent {
         assert_taken(&reply);
     }
 
+    /// Has it ask the trackers of a torrent now.
+    pub async fn announce_again(&self, sample: &Sample) {
+        let form = [("hashes", sample.qbittorrent_hash.as_str())];
+        assert_taken(&self.post("torrents/reannounce", &form).await);
+    }
+
     /// Adds many torrents at once, paused, without waiting for them to be listed.
     pub async fn add_all_paused(&self, samples: &[Sample]) {
         let files: Vec<_> = samples

@@ -339,6 +339,7 @@ fn texts(torrent: &Torrent) -> usize {
     torrent.name.len()
         + torrent.save_path.len()
         + torrent.content_path.len()
+        + optional(&torrent.download_path)
         + optional(&torrent.label)
         + optional(&torrent.message)
         + optional(&torrent.tracker_host)
@@ -579,6 +580,18 @@ mod tests {
             .expect("lower-cased")
             .torrent;
         assert_eq!((kept.progress, kept.ratio, kept.name.as_str()), (0.0, 0.0, "ab"));
+    }
+
+    #[test]
+    fn every_text_that_a_client_chooses_is_counted() {
+        let long = || "x".repeat(1000);
+        let longer = Torrent {
+            download_path: Some(long()),
+            tracker_message: Some(long()),
+            tags: vec![long()],
+            ..torrent(1)
+        };
+        assert_eq!(texts(&longer) - texts(&torrent(1)), 3000);
     }
 
     proptest! {

@@ -4,10 +4,12 @@
 //! Units are the contract's: bytes, bytes per second, unix seconds, progress 0..=1.
 
 mod error;
+mod peer;
 pub mod standing;
 mod tracker_url;
 
 pub use error::{Error, Subject};
+pub use peer::{ip_addresses, peer_addresses};
 pub use standing::{Standing, Tracked};
 pub use tracker_url::host_of;
 

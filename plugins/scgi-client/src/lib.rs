@@ -80,16 +80,15 @@ impl sdk_engine::EngineSession for ScgiSession {
         })
     }
 
-    /// Whatever is fresh is told by any poll of this kind.
     fn poll(
         &self,
         cursor: Option<u64>,
         attention: Attention,
-        _fresh: Vec<String>,
+        fresh: Vec<String>,
     ) -> Result<Delta, PluginError> {
         let mut changed = Vec::new();
         let mut poller = self.poller.borrow_mut();
-        let summary = poller.poll(&self.client, cursor, attention.into(), &mut |torrent| {
+        let summary = poller.poll_fresh(&self.client, cursor, attention.into(), &fresh, &mut |torrent| {
             changed.push(torrent.into());
         })?;
         Ok(Delta {

@@ -4,10 +4,9 @@ use crate::client::{Call, Client, target};
 use crate::error::{Error, Fault, Subject, is_transport};
 use crate::fields;
 use crate::label;
-use crate::peers::addresses;
 use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Response};
-use engine_model::Command;
+use engine_model::{Command, peer_addresses};
 
 /// Result of a command for one hash.
 pub type Outcome = Result<(), Error>;
@@ -77,7 +76,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
             Command::ReplaceTracker { old_url, new_url } => {
                 one_by_one(hashes, |hash| self.replace_tracker(hash, old_url, new_url))
             }
-            Command::BanPeers(peers) => match addresses(peers) {
+            Command::BanPeers(peers) => match peer_addresses(peers) {
                 Ok(peers) => one_by_one(hashes, |hash| self.ban(hash, &peers)),
                 Err(error) => refuse(hashes, error),
             },
@@ -121,8 +120,17 @@ impl<T: Transport, C: Clock> Client<T, C> {
             .collect()
     }
 
-    /// The way of seeding is private to rTorrent's own commands; it counts from the next start on.
+    /// The way of seeding is private to rTorrent's own commands. It is looked up when a torrent begins to seed: only one that seeds
+    /// now is started anew, and only for another way.
     fn set_super_seeding(&self, target: &str, on: bool) -> Outcome {
+        let known = self.multicall(&[
+            ("d.connection_seed", vec![target.into()]),
+            ("d.complete", vec![target.into()]),
+        ])?;
+        let [way, complete] = parts(known)?;
+        if (way?.text() == fields::SUPER_SEEDING) == on {
+            return Ok(());
+        }
         let (set, anew) = if on {
             (
                 "d.connection_seed.set=initial_seed",
@@ -134,10 +142,11 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 "cat=$d.stop=,$d.close=,$d.connection_seed.set=seed,$d.open=,$d.start=",
             )
         };
+        let active = if complete?.int() == 0 { set } else { anew };
         let answers = self.multicall(&[
             (
                 "branch",
-                vec![target.into(), "d.is_active=".into(), anew.into(), set.into()],
+                vec![target.into(), "d.is_active=".into(), active.into(), set.into()],
             ),
             ("d.connection_seed", vec![target.into()]),
         ])?;

@@ -310,9 +310,10 @@ pub fn torrent(moving: &Moving, resting: &Resting) -> Torrent {
         upload_rate: moving.up_rate,
         eta,
         seeds_connected: moving.peers_complete,
-        seeds_total: Some(moving.peers_complete),
+        // The connected ones are in the swarm, whatever its trackers told of it.
+        seeds_total: Some(moving.peers_complete.max(resting.trackers.swarm.0)),
         peers_connected: moving.peers_connected,
-        peers_total: Some(moving.peers_accounted),
+        peers_total: Some(moving.peers_accounted.max(resting.trackers.swarm.1)),
         priority: moving.priority,
         label: non_empty(&label::read(&resting.label)),
         tags: Vec::new(), // the client has none
@@ -522,7 +523,7 @@ mod tests {
             "film.mkv".to_owned(),
             "films".to_owned(),
             "/d/film.mkv".to_owned(),
-            "1:1:1:0:1/3:1:0:0:0/",
+            "1:1:1:0:1:5:3/3:1:0:0:0/",
         );
         let row = format!("{HASH} 1000 250 500 10 20 1500 1 1 0 1 0 3 7 2 9 30 Tracker: [a b]");
         let torrent = example(&row, "/d", &resting.unwrap());
@@ -539,7 +540,7 @@ mod tests {
             upload_rate: 20,
             eta: Some(75),
             seeds_connected: 2,
-            seeds_total: Some(2),
+            seeds_total: Some(5),
             peers_connected: 7,
             peers_total: Some(9),
             priority: 3,

@@ -1,24 +1,12 @@
 //! Bans of peers.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::client::{Call, Client};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::wire::{Clock, Transport};
 use crate::xml::{Param, Value};
-
-/// Addresses of peers.
-pub(crate) fn addresses(peers: &[String]) -> Result<Vec<SocketAddr>, Error> {
-    let address = |peer: &String| {
-        peer.parse().map_err(|_| {
-            Error::Rejected(format!(
-                "`{peer}` is no peer: give its address and port, an IPv6 address in brackets"
-            ))
-        })
-    };
-    peers.iter().map(address).collect()
-}
 
 impl<T: Transport, C: Clock> Client<T, C> {
     /// Bans those that are connected, and cuts them off. rTorrent keeps that with the torrent, until it ends.
@@ -30,10 +18,11 @@ impl<T: Transport, C: Clock> Client<T, C> {
         let mut banned = Vec::new();
         for row in list.array().iter().map(Value::array) {
             let [id, address, port] = row else { continue };
-            let (Ok(address), Ok(port)) = (address.text().parse(), u16::try_from(port.int())) else {
+            let (Ok(address), Ok(port)) = (address.text().parse::<IpAddr>(), u16::try_from(port.int()))
+            else {
                 continue;
             };
-            if peers.contains(&SocketAddr::new(address, port)) {
+            if peers.contains(&SocketAddr::new(address.to_canonical(), port)) {
                 banned.push(format!("{target}:p{}", id.text()));
             }
         }

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use crate::client::{Client, MAX_CALLS};
+use crate::client::{Client, MAX_CALLS, hash_bytes};
 use crate::error::Error;
 use crate::fields::{self, Essential, Flags, Moving, Resting};
 use crate::fingerprint::{Print, fingerprint};
@@ -104,12 +104,25 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// Reads changes and hands every torrent that changed to `tell`. After an error, drop the torrents told so far.
+    /// Reads changes as [`Poller::poll_fresh`] does, where no torrent is fresh.
     pub fn poll<T: Transport, C: Clock>(
         &mut self,
         client: &Client<T, C>,
         cursor: Option<u64>,
         attention: Attention,
+        tell: &mut dyn FnMut(Torrent),
+    ) -> Result<Summary, Error> {
+        self.poll_fresh(client, cursor, attention, &[], tell)
+    }
+
+    /// Reads changes and hands every torrent that changed to `tell`, those of `fresh` as they are now. After an error, drop the torrents
+    /// told so far.
+    pub fn poll_fresh<T: Transport, C: Clock>(
+        &mut self,
+        client: &Client<T, C>,
+        cursor: Option<u64>,
+        attention: Attention,
+        fresh: &[String],
         tell: &mut dyn FnMut(Torrent),
     ) -> Result<Summary, Error> {
         let full = self.cursor.is_none() || cursor != self.cursor;
@@ -123,20 +136,30 @@ impl Poller {
         let now = client.clock.monotonic_ms();
         let full_read_every = match attention {
             Attention::Exact => 0,
+            // More than may be asked about one by one.
+            _ if fresh.len() > MAX_SINGLES => 0,
             Attention::Watched => FULL_READ_EVERY_MS,
             Attention::Quiet => QUIET_FULL_READ_EVERY_MS,
         };
+        let mut gone = Vec::new();
         let (mut stats, saw_all) = if full || now.saturating_sub(self.full_read_at) >= full_read_every {
             (self.read_everything(client, tell)?, true)
         } else {
-            match attention {
+            let read = match attention {
                 Attention::Exact | Attention::Watched => (self.read_what_moves(client, now, tell)?, true),
                 Attention::Quiet => self.read_quietly(client, now, tell)?,
-            }
+            };
+            gone = self.read_fresh(client, fresh, tell)?;
+            read
         };
         self.ask_about_trackers(client)?;
         self.was_quiet = attention == Attention::Quiet;
-        let removed = if saw_all { self.drop_unseen() } else { Vec::new() };
+        let reads = self.reads;
+        let removed = if saw_all {
+            self.drop_where(|entry| entry.seen != reads)
+        } else {
+            self.drop_where(|entry| gone.contains(&entry.hash))
+        };
         self.add_up(&mut stats);
         self.cursor = Some(self.polls);
         Ok(Summary {
@@ -145,6 +168,26 @@ impl Poller {
             removed,
             stats,
         })
+    }
+
+    /// Asks about torrents that were not told in this poll: those that are known, and those that may have come. Those that are gone.
+    fn read_fresh<T: Transport, C: Clock>(
+        &mut self,
+        client: &Client<T, C>,
+        fresh: &[String],
+        tell: &mut dyn FnMut(Torrent),
+    ) -> Result<Vec<[u8; 20]>, Error> {
+        let hashes = fresh.iter().filter_map(|hash| hash_bytes(hash));
+        let is_told = |hash: &[u8; 20]| {
+            let at = self.index.get(hash).copied();
+            at.and_then(|at| self.entries.get(at))
+                .is_some_and(|entry| entry.told == self.polls)
+        };
+        let hashes: Vec<[u8; 20]> = hashes.filter(|hash| !is_told(hash)).collect();
+        if hashes.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.look(client, &hashes, tell)
     }
 
     fn read_what_moves<T: Transport, C: Clock>(
@@ -338,12 +381,11 @@ impl Poller {
         entry.told = polls;
     }
 
-    /// Forgets torrents the last read did not show; their hashes.
-    fn drop_unseen(&mut self) -> Vec<String> {
-        let reads = self.reads;
+    /// Forgets these torrents; their hashes.
+    fn drop_where(&mut self, goes: impl Fn(&Entry) -> bool) -> Vec<String> {
         let mut removed = Vec::new();
         self.entries.retain(|entry| {
-            let stays = entry.seen == reads;
+            let stays = !goes(entry);
             if !stays {
                 removed.push(fields::hex(&entry.hash));
             }

@@ -2,7 +2,8 @@
 //!
 //! Every time: the torrents that have a rate or are being hashed, which rTorrent itself picks out
 //! (`d.multicall.filtered`), and one by one those that were so the last time. Every 8 s: of all torrents what a user or
-//! another program can do to them ([`fields::ESSENTIAL`]); what differs is asked for one by one.
+//! another program can do to them ([`fields::ESSENTIAL`]); what differs is asked for one by one. Torrents that a command was just given
+//! for, and those that were just handed over, are asked for one by one every time.
 //! A release that cannot filter is asked for the essential fields each time.
 
 use crate::client::Client;
@@ -85,22 +86,24 @@ impl Poller {
         Ok(stats)
     }
 
-    /// Asks for all of some torrents. One that vanished meanwhile is passed over; the next sweep misses it.
-    fn look<T: Transport, C: Clock>(
+    /// Asks for all of some torrents; those that are known and gone.
+    pub(crate) fn look<T: Transport, C: Clock>(
         &mut self,
         client: &Client<T, C>,
         hashes: &[[u8; 20]],
         tell: &mut dyn FnMut(Torrent),
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<[u8; 20]>, Error> {
         let targets: Vec<String> = hashes
             .iter()
             .map(|hash| fields::hex(hash).to_uppercase())
             .collect();
+        let mut gone = Vec::new();
         for (hash, found) in hashes.iter().zip(client.look(&targets)?) {
             let at = self.index.get(hash).copied();
             let Some((moving, resting)) = found else {
                 if let Some(entry) = at.and_then(|at| self.entries.get_mut(at)) {
                     entry.is_busy = false;
+                    gone.push(*hash);
                 }
                 continue;
             };
@@ -111,7 +114,7 @@ impl Poller {
             // It did not come as a row, so the next row of it is looked into.
             self.remember(at, Print::default(), 0, &moving, Some(resting));
         }
-        Ok(())
+        Ok(gone)
     }
 }
 

@@ -9,16 +9,16 @@ use engine_model::{Standing, Tracked, host_of};
 
 use crate::xml::Param;
 
-/// Element of the list: the counts of each tracker, with a slash behind each; 0 where there are too many.
+/// Element of the list: the counts of each tracker and of its swarm, with a slash behind each; 0 where there are too many.
 pub const COUNTS: &str = "branch=\"less=d.tracker_size=,value=200\",\
                           \"cat=\\\"$t.multicall=d.hash=,\\\\\\\"cat=$t.type=,:,$t.is_enabled=,:,$t.is_usable=,:,\
-                          $t.success_counter=,:,$t.failed_counter=,/\\\\\\\"\\\"\"";
+                          $t.success_counter=,:,$t.failed_counter=,:,$t.scrape_complete=,:,$t.scrape_incomplete=,/\\\\\\\"\\\"\"";
 /// Element that stands for [`COUNTS`] where a release does not understand them.
 pub const NO_COUNTS: &str = "cat=";
 /// Trackers from which on a torrent's are not counted.
 const MOST: &str = "less=d.tracker_size=,value=200";
 const COUNT: &str = "cat=\"$t.multicall=d.hash=,\\\"cat=$t.type=,:,$t.is_enabled=,:,$t.is_usable=,:,\
-                     $t.success_counter=,:,$t.failed_counter=,/\\\"\"";
+                     $t.success_counter=,:,$t.failed_counter=,:,$t.scrape_complete=,:,$t.scrape_incomplete=,/\\\"\"";
 
 /// The call that answers [`COUNTS`] of one torrent.
 pub fn count_of(target: &str) -> (&'static str, Vec<Param<'_>>) {
@@ -37,6 +37,8 @@ pub struct Trackers {
     pub tracked: Tracked,
     /// All there are, those that are switched off too; none where they were not counted.
     count: Option<u32>,
+    /// Seeds and other peers of the largest swarm that one of them told; 0 while none told.
+    pub swarm: (u32, u32),
     /// Host of the first one.
     pub host: Option<Box<str>>,
     /// The first one was asked for.
@@ -53,6 +55,7 @@ impl Trackers {
             let mut numbers = one.split(':').map(|number| number.parse::<u64>().unwrap_or(0));
             let mut next = || numbers.next().unwrap_or(0);
             let (kind, is_enabled, is_usable, successes, failures) = (next(), next(), next(), next(), next());
+            let [seeds, others] = [next(), next()].map(|count| u32::try_from(count).unwrap_or(0));
             if kind == DHT {
                 continue;
             }
@@ -60,6 +63,8 @@ impl Trackers {
             if is_enabled == 0 || is_usable == 0 {
                 continue;
             }
+            let swarm = &mut trackers.swarm;
+            *swarm = (swarm.0.max(seeds), swarm.1.max(others));
             let tracked = &mut trackers.tracked;
             // A success sets the count of failures back.
             let counted = match (successes, failures) {
@@ -196,6 +201,18 @@ mod tests {
             let trackers = Trackers::parse(counts);
             assert_eq!((trackers.count, trackers.tracked), (count, tracked), "{counts}");
             assert_eq!(trackers.needs_host(), count != Some(0), "{counts}");
+        }
+    }
+
+    #[test]
+    fn a_swarm_is_the_largest_that_a_tracker_told() {
+        for (counts, swarm) in [
+            ("1:1:1:5:0/", (0, 0)),
+            ("1:1:1:5:0:7:2/2:1:1:5:0:3:9/", (7, 9)),
+            ("1:0:1:5:0:7:2/3:1:1:0:0:4:4/", (0, 0)),
+            ("1:1:1:5:0:4294967296:-1/", (0, 0)),
+        ] {
+            assert_eq!(Trackers::parse(counts).swarm, swarm, "{counts}");
         }
     }
 

@@ -245,6 +245,40 @@ fn an_exact_poll_tells_everything_at_once() {
 }
 
 #[test]
+fn fresh_torrents_are_told_as_they_are_whoever_looks() {
+    for attention in [Attention::Watched, Attention::Quiet] {
+        let mut host = Host::new((1..=5).map(Fake::new));
+        for _ in 0..3 {
+            host.poll_for(attention).unwrap();
+        }
+        let fresh = [3, 4, 9].map(|number| Fake::new(number).hash());
+        host.change(|torrents| torrents[2].label = "tv".to_owned());
+        host.poll_fresh(attention, &fresh).unwrap();
+        host.assert_known();
+        host.change(|torrents| {
+            torrents.push(Fake::new(9));
+            drop(torrents.remove(3));
+        });
+        let summary = host.poll_fresh(attention, &fresh).unwrap();
+        assert_eq!(summary.removed, [Fake::new(4).hash()], "{attention:?}");
+        host.assert_known();
+    }
+}
+
+#[test]
+fn many_fresh_torrents_cost_one_list() {
+    let mut host = Host::new((1..=200).map(Fake::new));
+    for _ in 0..3 {
+        host.poll_quietly().unwrap();
+    }
+    let fresh: Vec<String> = (1..=100).map(|number| Fake::new(number).hash()).collect();
+    host.change(|torrents| torrents[50].label = "tv".to_owned());
+    host.poll_fresh(Attention::Quiet, &fresh).unwrap();
+    assert_eq!(host.asked(), ["full"]);
+    host.assert_known();
+}
+
+#[test]
 fn a_release_that_cannot_filter_is_asked_for_what_is_essential() {
     let mut host = Host::new((1..=5).map(Fake::new));
     host.world.0.borrow_mut().is_old = true;

@@ -48,7 +48,11 @@ impl<H: Http, C: Clock> Session<H, C> {
         };
         let refused = match self.link.call(&call).map_err(no_such_call) {
             Ok(mut answer) => match refusal(&answer.read_to_end()?) {
-                None => return self.put_first(request),
+                None => {
+                    // It is taken, wherever it waits: an error would have it added once more.
+                    let _ = self.put_first(request);
+                    return Ok(());
+                }
                 Some(text) => text,
             },
             Err(Error::Rejected(text)) => text,

@@ -2,7 +2,6 @@
 //! first; calls that take one hash answer 404 for an unknown one.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 
 use crate::error::{Error, Subject, checked, excerpt, is_transport};
 use crate::http::{Answer, Clock, Http};
@@ -13,7 +12,7 @@ use crate::session::{BATCH, Session, joined};
 use crate::single::{
     add_tracker, post, remove_tracker, rename_file, rename_folder, replace_tracker, set_file_priority,
 };
-use engine_model::{Command, Health, Limit, QueueMove, ShareAction, ShareLimits};
+use engine_model::{Command, Health, Limit, QueueMove, ShareAction, ShareLimits, peer_addresses};
 
 /// Version of the Web API.
 pub(crate) type ApiVersion = (u32, u32, u32);
@@ -26,6 +25,9 @@ const INACTIVE_LIMIT: ApiVersion = (2, 9, 2);
 const SHARE_ACTION: ApiVersion = (2, 12, 0);
 /// Pauses before each look whether something took effect; 2 s in all.
 pub(crate) const LOOKS_MS: [u32; 6] = [0, 100, 200, 300, 600, 800];
+/// Pauses before each look whether a switch shows that it was thrown, which a client at work with thousands of torrents does late;
+/// 10 s in all.
+const SWITCH_LOOKS_MS: [u32; 11] = [0, 100, 200, 300, 600, 800, 1000, 1500, 1500, 2000, 2000];
 
 impl<H: Http, C: Clock> Session<H, C> {
     /// Does `command` to every hash. An error says that nothing was tried.
@@ -76,6 +78,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         } else {
             BATCH
         };
+        let mut tried: Vec<Id> = Vec::new();
         for batch in chosen.chunks(size) {
             let done = match verb.as_ref() {
                 Some(verb) => self.run_batch(batch, verb),
@@ -83,8 +86,12 @@ impl<H: Http, C: Clock> Session<H, C> {
             };
             match done {
                 Err(error) => failed.extend(batch.iter().map(|id| (*id, error.clone()))),
-                Ok(()) => failed.extend(self.undone(batch, command)),
+                Ok(()) => tried.extend_from_slice(batch),
             }
+        }
+        if !tried.is_empty() {
+            // Looked at together, so that the wait is one, however many there are.
+            failed.extend(self.undone(&tried, command));
         }
         let error_about = |id: Id| match failed.get(&id) {
             Some(error) => Some(error.clone()),
@@ -97,19 +104,19 @@ impl<H: Http, C: Clock> Session<H, C> {
             .collect())
     }
 
-    /// Torrents of a batch whose command the client took and did not carry out, each with its error.
-    fn undone(&mut self, batch: &[Id], command: &Command) -> Vec<(Id, Error)> {
+    /// Torrents whose command the client took and did not carry out, each with its error.
+    fn undone(&mut self, tried: &[Id], command: &Command) -> Vec<(Id, Error)> {
         match command {
-            Command::Remove(_) => self.still_there(batch),
-            Command::Sequential(_) | Command::FirstLastPiece(_) => self.not_toggled(batch, command),
+            Command::Remove(_) => self.still_there(tried),
+            Command::Sequential(_) | Command::FirstLastPiece(_) => self.not_toggled(tried, command),
             _ => Vec::new(),
         }
     }
 
     /// The client has only a switch, which another program may have thrown at the same moment; and it shows it a while later.
-    fn not_toggled(&mut self, batch: &[Id], command: &Command) -> Vec<(Id, Error)> {
-        let mut left = batch.to_vec();
-        for pause in LOOKS_MS {
+    fn not_toggled(&mut self, tried: &[Id], command: &Command) -> Vec<(Id, Error)> {
+        let mut left = tried.to_vec();
+        for pause in SWITCH_LOOKS_MS {
             self.link.clock.sleep_ms(pause);
             match self.ask_for(&left) {
                 Ok(found) => left.retain(|id| {
@@ -168,9 +175,9 @@ impl<H: Http, C: Clock> Session<H, C> {
         }
     }
 
-    /// Torrents of a removed batch that the client still lists after a while, each with its error.
-    fn still_there(&mut self, batch: &[Id]) -> Vec<(Id, Error)> {
-        let mut left = batch.to_vec();
+    /// Removed torrents that the client still lists after a while, each with its error.
+    fn still_there(&mut self, tried: &[Id]) -> Vec<(Id, Error)> {
+        let mut left = tried.to_vec();
         for pause in LOOKS_MS {
             self.link.clock.sleep_ms(pause);
             match self.ask_for(&left) {
@@ -373,13 +380,7 @@ pub(crate) fn share_fields(limits: &ShareLimits) -> [(&'static str, String); 4] 
 
 /// Peers as the client takes several; `None` when there is none to name.
 fn peer_list(peers: &[String]) -> Result<Option<String>, Error> {
-    for peer in peers {
-        peer.parse::<SocketAddr>().map_err(|_| {
-            Error::Rejected(format!(
-                "`{peer}` is no peer: give its address and port, an IPv6 address in brackets"
-            ))
-        })?;
-    }
+    let peers: Vec<String> = peer_addresses(peers)?.iter().map(ToString::to_string).collect();
     Ok((!peers.is_empty()).then(|| peers.join("|")))
 }
 
@@ -490,7 +491,7 @@ mod tests {
         let list =
             |peers: &[&str]| peer_list(&peers.iter().map(|peer| (*peer).to_owned()).collect::<Vec<_>>());
         assert_eq!(
-            list(&["192.0.2.1:6881", "[2001:db8::1]:1"]),
+            list(&["[::ffff:192.0.2.1]:6881", "[2001:db8::1]:1"]),
             Ok(Some("192.0.2.1:6881|[2001:db8::1]:1".to_owned()))
         );
         assert_eq!(list(&[]), Ok(None));

@@ -84,10 +84,17 @@ pub(crate) fn clean(bytes: &[u8]) -> String {
 }
 
 pub(crate) fn garbled(what: &str, error: &serde_json::Error) -> Error {
-    // The error's own text names line and column, never the value.
+    use serde_json::error::Category;
+    // The error's own text may hold a value, and that may be a name or a secret.
+    let fault = match error.classify() {
+        Category::Data => "a value is of another type",
+        Category::Eof => "it ends too early",
+        Category::Syntax | Category::Io => "it is no JSON",
+    };
     Error::Protocol(format!(
-        "{what} is not what the Web API says: {}",
-        clean(error.to_string().as_bytes())
+        "{what} is not what the Web API says: {fault}, at line {} column {}",
+        error.line(),
+        error.column()
     ))
 }
 
@@ -116,6 +123,19 @@ mod tests {
         let text = excerpt(&mut Canned::new(500, &long));
         assert!(text.chars().count() <= EXCERPT_CHARS);
         assert!(!text.chars().any(char::is_control));
+    }
+
+    #[test]
+    fn an_error_of_json_names_no_value() {
+        for (json, fault) in [
+            (r#"{"name": "secret"}"#, "another type"),
+            (r#"["secret"#, "too early"),
+            ("[secret]", "no JSON"),
+        ] {
+            let error = serde_json::from_str::<Vec<u8>>(json).unwrap_err();
+            let text = garbled("a list", &error).to_string();
+            assert!(text.contains(fault) && !text.contains("secret"), "{text}");
+        }
     }
 
     #[test]

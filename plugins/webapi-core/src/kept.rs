@@ -1,7 +1,7 @@
 //! The list as it is kept between polls. An answer of `sync/maindata` is merged piece by piece; sums are kept along, so
 //! that a tick in which nothing happened touches no torrent at all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -75,6 +75,9 @@ pub(crate) struct Kept {
     active: u32,
     /// Counts the answers merged so far.
     tick: u64,
+    /// Torrents to whose trackers something happened, until somebody takes them: also those of an answer that broke off, for their
+    /// rows say that they are in a queue.
+    stirred: Vec<Id>,
 }
 
 impl Kept {
@@ -107,7 +110,6 @@ impl Kept {
             changed: Vec::new(),
             gone: Vec::new(),
             removed: Vec::new(),
-            due: Vec::new(),
             rid: 0,
             full: false,
         }
@@ -127,7 +129,15 @@ impl Kept {
 
     /// Names by which the client lists these torrents; those that are not listed keep the name given.
     pub(crate) fn natives(&self, hashes: &[Id]) -> Vec<Id> {
-        let (mut known, strange): (Vec<Id>, Vec<Id>) = hashes.iter().copied().partition(|id| self.has(*id));
+        let mut known = Vec::with_capacity(hashes.len());
+        let mut strange: HashSet<Id> = HashSet::new();
+        for id in hashes {
+            if self.has(*id) {
+                known.push(*id);
+            } else {
+                strange.insert(*id);
+            }
+        }
         if !strange.is_empty() {
             let hybrids = self.rows.values().filter(|row| strange.contains(&row.hash()));
             known.extend(hybrids.map(|row| row.id));
@@ -175,6 +185,11 @@ impl Kept {
         }
     }
 
+    /// Torrents to whose trackers something happened since this was last asked.
+    pub(crate) fn take_stirred(&mut self) -> Vec<Id> {
+        std::mem::take(&mut self.stirred)
+    }
+
     pub(crate) fn row_mut(&mut self, id: Id) -> Option<&mut Row> {
         self.rows.get_mut(&id)
     }
@@ -205,8 +220,6 @@ pub(crate) struct Merging<'a> {
     gone: Vec<Id>,
     /// Ids that the answer lists as removed.
     removed: Vec<Id>,
-    /// Torrents to whose trackers something happened.
-    due: Vec<Id>,
     rid: u64,
     full: bool,
 }
@@ -217,7 +230,6 @@ pub(crate) struct Merged {
     /// The client sent its whole list.
     pub(crate) full: bool,
     changed: Vec<Id>,
-    due: Vec<Id>,
     gone: Vec<Id>,
 }
 
@@ -253,7 +265,6 @@ impl Merging<'_> {
             changed,
             mut gone,
             removed,
-            due,
             rid,
             full,
         } = self;
@@ -277,7 +288,6 @@ impl Merging<'_> {
             rid,
             full,
             changed,
-            due,
             gone,
         }
     }
@@ -297,7 +307,7 @@ impl Merging<'_> {
         .json(json);
         row.id = id; // whatever the object claims
         if row.is_news_of_trackers() {
-            self.due.push(id);
+            kept.stirred.push(id);
         }
         let hash = row.hash();
         kept.count(id);
@@ -355,11 +365,6 @@ impl Sink for Merging<'_> {
 }
 
 impl Merged {
-    /// Torrents to whose trackers something happened.
-    pub(crate) fn due(&mut self) -> Vec<Id> {
-        std::mem::take(&mut self.due)
-    }
-
     /// Counts these as changed too.
     pub(crate) fn add_changed(&mut self, ids: &[Id]) {
         for id in ids {

@@ -3,8 +3,6 @@
 //! Left out: whatever is a secret, runs programs, or decides who reaches the client. A version of the client offers those that it
 //! tells; the schema is made of its answer.
 
-use std::net::IpAddr;
-
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, garbled};
@@ -12,7 +10,7 @@ use crate::http::{Answer, Clock, Http};
 use crate::link::{Call, SMALL, no_such_call};
 use crate::session::Session;
 use crate::single::post;
-use engine_model::{RateLimits, RateMode};
+use engine_model::{RateLimits, RateMode, ip_addresses};
 
 /// Unit in which the client keeps its limits on all torrents.
 const KIB: u64 = 1024;
@@ -58,12 +56,9 @@ const fn preference(
 }
 
 const ENCRYPTION: Shape = Shape::Choice(&[("allowed", 0), ("required", 1), ("off", 2)]);
-const AT_LIMIT: Shape = Shape::Choice(&[
-    ("stop", 0),
-    ("remove", 1),
-    ("super-seed", 2),
-    ("remove-with-data", 3),
-]);
+/// Action at a limit of sharing that is told and never set: the client does not look whether other torrents use the data.
+const TAKES_DATA: &str = "remove-with-data";
+const AT_LIMIT: Shape = Shape::Choice(&[("stop", 0), ("remove", 1), ("super-seed", 2), (TAKES_DATA, 3)]);
 
 const ALL: &[Preference] = &[
     preference(
@@ -396,6 +391,11 @@ impl<H: Http, C: Clock> Session<H, C> {
             let known = offered(&before).find(|known| known.name == name);
             let known =
                 known.ok_or_else(|| Error::Rejected(format!("`{name}` is no preference of this client")))?;
+            if known.native == "max_ratio_act" && value == TAKES_DATA {
+                return Err(Error::Rejected(format!(
+                    "`{name}` is not set to `{TAKES_DATA}` from here: the client does not look whether other torrents use the data"
+                )));
+            }
             if !known.shape.write(known.native, value, &mut natives) {
                 return Err(Error::Rejected(format!("`{name}` cannot be {value}")));
             }
@@ -486,12 +486,7 @@ impl<H: Http, C: Clock> Session<H, C> {
     }
 
     pub fn set_banned_peers(&mut self, addresses: &[String]) -> Result<(), Error> {
-        if let Some(bad) = addresses
-            .iter()
-            .find(|address| address.parse::<IpAddr>().is_err())
-        {
-            return Err(Error::Rejected(format!("`{bad}` is no address")));
-        }
+        let addresses: Vec<String> = ip_addresses(addresses)?.iter().map(ToString::to_string).collect();
         let text = addresses.join("\n");
         self.set_natives(Map::from_iter([("banned_IPs".to_owned(), text.into())]))
     }

@@ -119,8 +119,10 @@ pub(crate) struct Row {
     is_stirred: bool,
     /// True when its trackers are queued to be asked about.
     is_due: bool,
-    /// Moment at which its trackers were asked about last.
-    pub(crate) asked_ms: Option<u64>,
+    /// Moment at which its trackers are to be asked about again.
+    pub(crate) again_ms: Option<u64>,
+    /// Questions about its trackers in a row that were not answered, or of which no tracker had been heard.
+    pub(crate) unanswered: u8,
     seconds_seeded: Option<u64>,
     last_activity: Option<u64>,
     availability: Option<f64>,
@@ -164,7 +166,8 @@ impl Row {
             heard: None,
             is_stirred: true,
             is_due: false,
-            asked_ms: None,
+            again_ms: None,
+            unanswered: 0,
             seconds_seeded: None,
             last_activity: None,
             availability: None,
@@ -265,8 +268,12 @@ impl Row {
             return Some(Standing::Working);
         }
         let heard = self.heard.as_ref()?;
-        let runs = !matches!(self.state, State::Paused | State::Stopped);
-        heard.tracked.standing(runs, [&*heard.text])
+        heard.tracked.standing(self.runs(), [&*heard.text])
+    }
+
+    /// False for one that announces nothing.
+    pub(crate) fn runs(&self) -> bool {
+        !matches!(self.state, State::Paused | State::Stopped)
     }
 
     fn tracker_message(&self) -> Option<String> {
@@ -292,7 +299,11 @@ impl Row {
 
     /// True once after something happened to its trackers that was not asked about yet.
     pub(crate) fn is_news_of_trackers(&mut self) -> bool {
-        std::mem::take(&mut self.is_stirred) && self.make_due()
+        if !std::mem::take(&mut self.is_stirred) {
+            return false;
+        }
+        self.unanswered = 0;
+        self.make_due()
     }
 
     /// True if it is to be asked about and did not wait for that before.

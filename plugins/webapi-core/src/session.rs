@@ -21,6 +21,8 @@ const CHUNK: u32 = 256 * 1024;
 pub(crate) const BATCH: usize = 50;
 /// The whole list is read for a hash the client does not know by that name, but not more often than this.
 const SCAN_EVERY_MS: u64 = 1000;
+/// Hybrids that are remembered: also those that the client no longer has.
+const MAX_ALIASES: usize = 100_000;
 
 /// A conversation with one client. It keeps a login, and, once polled, the list.
 pub struct Session<H, C> {
@@ -78,7 +80,7 @@ impl<H: Http, C: Clock> Session<H, C> {
         let before = self.given.take();
         let spared = if known { Some((attention, fresh)) } else { None };
         let mut merged = self.read(spared).inspect_err(|_| self.rid = 0)?;
-        for id in merged.due() {
+        for id in self.kept.take_stirred() {
             self.turn.put(id);
         }
         let heard = self.ask_about_trackers();
@@ -302,6 +304,9 @@ impl Sink for Listing<'_> {
             return Ok(()); // it names no hash
         }
         if row.hash() != row.id {
+            if self.aliases.len() >= MAX_ALIASES && !self.aliases.contains_key(&row.hash()) {
+                self.aliases.clear(); // whichever is asked for is looked up again
+            }
             self.aliases.insert(row.hash(), row.id);
         }
         (self.each)(row);

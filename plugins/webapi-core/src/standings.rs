@@ -2,12 +2,14 @@
 //!
 //! A 4.x client names the tracker that works, if one does: only torrents without one are asked about, a few a poll. Later ones name one
 //! that may as well be dead; they tell the trackers of many torrents in one answer, so many are asked about in a poll. A torrent is asked
-//! about when it is new, when its row says that something happened to its trackers, soon again while one was not heard yet, and at
-//! the latest after [`ANEW_MS`].
+//! about when it is new, when its row says that something happened to its trackers, soon again while none was heard yet or the client
+//! gave no answer, each time after a longer wait, and at the latest after [`ANEW_MS`]. One that is stopped announces nothing: it is not
+//! asked about soon, and its row says when it is started.
 //! Bounds: one answer of [`MANY`] torrents or [`FEW`] answers of one in a poll; no torrent with more than [`MOST`] trackers, for whoever
 //! makes a torrent chooses how many it has.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use serde::Deserialize;
 
@@ -25,7 +27,7 @@ const MANY: usize = 100;
 const FEW: usize = 3;
 /// Trackers of one torrent from which on they are not asked for.
 pub(crate) const MOST: u64 = 200;
-/// Time after which trackers that were not heard are asked about again.
+/// Time after which trackers that were not heard are asked about again; it doubles with each question in a row.
 const SOON_MS: u64 = 4_000;
 /// Age that an answer may reach.
 const ANEW_MS: u64 = 300_000;
@@ -89,9 +91,8 @@ impl Heard {
 #[derive(Default)]
 pub(crate) struct Turn {
     due: VecDeque<Id>,
-    /// Since when they wait, in order.
-    soon: VecDeque<(u64, Id)>,
-    anew: VecDeque<(u64, Id)>,
+    /// The moments at which they are to be asked about again.
+    waiting: BinaryHeap<Reverse<(u64, Id)>>,
     /// The client tells the trackers of several torrents in one answer; none before it was tried.
     tells_many: Option<bool>,
 }
@@ -104,18 +105,16 @@ impl Turn {
 
     /// The next ones, of which the list still says that they are to be asked about.
     fn next(&mut self, kept: &mut Kept, now: u64, room: usize) -> Vec<Id> {
-        for (waiting, wait) in [(&mut self.soon, SOON_MS), (&mut self.anew, ANEW_MS)] {
-            while let Some((since, id)) = waiting.front().copied()
-                && now.saturating_sub(since) >= wait
+        while let Some(Reverse((at, id))) = self.waiting.peek().copied()
+            && at <= now
+        {
+            self.waiting.pop();
+            // One that was asked about since waits elsewhere in here.
+            if kept
+                .row_mut(id)
+                .is_some_and(|row| row.again_ms == Some(at) && row.make_due())
             {
-                waiting.pop_front();
-                // One that was asked about since waits elsewhere in here.
-                if kept
-                    .row_mut(id)
-                    .is_some_and(|row| row.asked_ms == Some(since) && row.make_due())
-                {
-                    self.due.push_back(id);
-                }
+                self.due.push_back(id);
             }
         }
         let mut next = Vec::new();
@@ -181,33 +180,41 @@ impl<H: Http, C: Clock> Session<H, C> {
         self.take_heard(&asked, heard, now)
     }
 
+    /// Stores the answers about these torrents, and when they are asked about again: those without an answer too.
     fn take_heard(&mut self, asked: &[Id], heard: Vec<(Id, Heard)>, now: u64) -> Vec<Id> {
+        let mut heard: HashMap<Id, Heard> = heard.into_iter().collect();
         let mut news = Vec::new();
-        let mut unheard = Vec::new();
-        for (id, heard) in heard {
-            if !asked.contains(&id) {
-                continue;
-            }
-            if heard.is_unheard() {
-                unheard.push(id);
-            }
-            if self.kept.hear(id, heard) {
-                news.push(id);
-            }
-        }
         for id in asked {
-            if let Some(row) = self.kept.row_mut(*id) {
-                row.asked_ms = Some(now);
-                let waiting = if unheard.contains(id) {
-                    &mut self.turn.soon
-                } else {
-                    &mut self.turn.anew
-                };
-                waiting.push_back((now, *id));
+            let answer = heard.remove(id);
+            let is_told = answer.is_some();
+            let is_heard = answer.as_ref().is_some_and(|heard| !heard.is_unheard());
+            if let Some(answer) = answer
+                && self.kept.hear(*id, answer)
+            {
+                news.push(*id);
             }
+            let Some(row) = self.kept.row_mut(*id) else {
+                continue;
+            };
+            let wait = if is_heard || (is_told && !row.runs()) {
+                row.unanswered = 0;
+                ANEW_MS
+            } else {
+                row.unanswered = row.unanswered.saturating_add(1);
+                wait_after(row.unanswered)
+            };
+            let again = now.saturating_add(wait);
+            row.again_ms = Some(again);
+            self.turn.waiting.push(Reverse((again, *id)));
         }
         news
     }
+}
+
+/// Wait after so many questions in a row that told of no tracker.
+fn wait_after(unanswered: u8) -> u64 {
+    let doublings = u32::from(unanswered).saturating_sub(1).min(16);
+    (SOON_MS << doublings).min(ANEW_MS)
 }
 
 /// The trackers of many torrents; none where the client does not tell them so.

@@ -561,3 +561,45 @@ fn an_exact_poll_tells_everything_at_once() {
         host.assert_known();
     }
 }
+
+/// A client may list a torrent some polls after it took it.
+#[test]
+fn a_fresh_torrent_that_was_not_known_is_told_by_the_first_poll_after_it_came() {
+    for attention in [Attention::Watched, Attention::Quiet] {
+        let mut host = Host::new(300);
+        host.poll(attention);
+        for _ in 0..4 {
+            host.poll(attention);
+        }
+        host.fresh = vec![hash(9000)];
+        for _ in 0..2 {
+            let delta = host.poll(attention);
+            assert_eq!(
+                (delta.changed.len(), delta.removed.len()),
+                (0, 0),
+                "it is not there yet"
+            );
+        }
+        // The line that an add leaves in the log may be read before, and is answered by a whole list 8 s later at most.
+        host.change(|world| {
+            world.put(9000);
+            world.log.pop();
+        });
+        let delta = host.poll(attention);
+        let told: Vec<&str> = delta
+            .changed
+            .iter()
+            .map(|torrent| torrent.hash.as_str())
+            .collect();
+        assert_eq!(told, [hash(9000)], "{attention:?}");
+        host.assert_known();
+        // The client ends and comes back with the torrent: the list is read whole, and it is still told no other way.
+        host.change(|world| {
+            world.told = (0, Map::new());
+            world.log.clear();
+            world.row(9000).name = "after".to_owned();
+        });
+        host.poll(attention);
+        assert_eq!(host.known[&hash(9000)].name, "after");
+    }
+}

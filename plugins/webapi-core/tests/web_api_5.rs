@@ -10,7 +10,7 @@
 
 mod support;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use engine_model::{
@@ -358,4 +358,60 @@ proptest! {
         let first = session.poll(None, Attention::Watched, &[]);
         let _ = session.poll(first.ok().map(|delta| delta.cursor), Attention::Watched, &[]);
     }
+}
+
+#[test]
+fn the_client_is_not_set_to_take_data_by_itself() {
+    let (mut session, asked) =
+        client(|path| (path == "/app/preferences").then(|| Whole::new(200, r#"{"max_ratio_act":0}"#)));
+    let refused = session.set_preferences(r#"{"shareLimitAction":"remove-with-data"}"#);
+    assert!(matches!(refused, Err(Error::Rejected(_))), "{refused:?}");
+    assert_eq!(asked.borrow().as_slice(), ["/app/preferences"]);
+}
+
+#[test]
+fn an_add_that_happened_is_none_that_failed() {
+    let (mut session, asked) = client(|path| match path.split('?').next().unwrap_or_default() {
+        "/app/webapiVersion" => Some(Whole::new(200, "2.8.19")),
+        "/torrents/info" => Some(Whole::new(500, "busy")),
+        _ => None,
+    });
+    let mut first = request(HASH);
+    first.options.queue_first = true;
+    assert_eq!(
+        session.add(&first),
+        Ok(()),
+        "though its place in the queue is not known"
+    );
+    assert!(
+        asked
+            .borrow()
+            .iter()
+            .any(|line| line.starts_with("/torrents/info"))
+    );
+}
+
+#[test]
+fn a_switch_may_show_late_that_it_was_thrown() {
+    let looks = Cell::new(0);
+    let (mut session, asked) = client(move |path| {
+        let shows = path.starts_with("/torrents/info").then(|| {
+            looks.set(looks.get() + 1);
+            looks.get() > 9
+        })?;
+        Some(Whole::new(
+            200,
+            format!(r#"[{{"hash":"{HASH}","seq_dl":{shows}}}]"#),
+        ))
+    });
+    let outcomes = session
+        .run(&[HASH.into()], &Command::Sequential(true))
+        .expect("it was tried");
+    assert_eq!(outcomes[0].error, None);
+    let thrown = asked
+        .borrow()
+        .iter()
+        .filter(|line| line.starts_with("/torrents/toggle"))
+        .count();
+    assert_eq!(thrown, 1);
 }

@@ -92,6 +92,13 @@ impl Client {
         }
     }
 
+    /// Has it ask the trackers of a torrent now, if it may have lost the answer of the last time.
+    pub async fn announce_again(&self, sample: &Sample) {
+        if let Client::Qbittorrent(client) = self {
+            client.announce_again(sample).await;
+        }
+    }
+
     pub async fn throttle(&self, bytes_per_second: i64) {
         match self {
             Client::Rtorrent(client) => client.throttle(bytes_per_second).await,

@@ -149,8 +149,12 @@ pub struct KindView {
     pub label: String,
     /// The plugin's version.
     pub version: String,
-    /// Capabilities beyond those that all kinds have: `moves-data`, `follows-data`, `rename`, `rename-file`, `tags`,
-    /// `all-time-stats`, `global-limits`, `v2`.
+    /// Capabilities beyond those that all kinds have, in the words of the plugin interface: `moves-data`, `follows-data`, `rename`,
+    /// `rename-file`, `rename-folder`, `tags`, `categories`, `reannounce`, `queue-position`, `sequential`, `first-last-piece`,
+    /// `super-seeding`, `auto-manage`, `download-path`, `replace-tracker`, `ban-peers`, `banned-peers`, `share-limits`,
+    /// `inactive-limit`, `share-action`, `skip-checking`, `content-layout`, `stop-when`, `export`, `all-time-stats`, `global-limits`,
+    /// `alternative-limits`, `preferences`, `v2`; others of later versions may come. What a kind lacks is refused with 501 and
+    /// `unsupported.` before the word.
     pub capabilities: Vec<String>,
     /// JSON Schema of an engine's `config`; a property that is `writeOnly` is a secret.
     #[schema(value_type = Object)]

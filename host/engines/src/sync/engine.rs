@@ -27,6 +27,9 @@ const WATCHED_AFTER_REQUEST: Duration = Duration::from_secs(30);
 /// Time for which reads tell a torrent as it is after a command: clients carry some out later.
 const FRESH_FOR: Duration = Duration::from_secs(10);
 
+/// Time for which reads ask for a torrent that was handed over and is not listed yet.
+const SOUGHT_FOR: Duration = Duration::from_mins(1);
+
 /// Time that requests after a quiet time wait for an exact list, counted from the first of them.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -55,6 +58,38 @@ struct Reads {
     error: Option<EngineError>,
 }
 
+/// Time for which reads tell a torrent as it is.
+#[derive(Clone, Copy, Debug)]
+struct Fresh {
+    until: Instant,
+    /// It was handed over and not listed since: it is asked for up to this moment.
+    sought_until: Option<Instant>,
+}
+
+impl Fresh {
+    fn of_command(now: Instant) -> Self {
+        Self {
+            until: now + FRESH_FOR,
+            sought_until: None,
+        }
+    }
+
+    fn of_addition(now: Instant) -> Self {
+        Self {
+            sought_until: Some(now + SOUGHT_FOR),
+            ..Self::of_command(now)
+        }
+    }
+
+    /// True while reads are to tell it; one that was sought and appeared is told for as long as after a command.
+    fn goes_on(&mut self, now: Instant, is_listed: impl FnOnce() -> bool) -> bool {
+        if self.sought_until.is_some() && is_listed() {
+            *self = Self::of_command(now);
+        }
+        self.until > now || self.sought_until.is_some_and(|until| until > now)
+    }
+}
+
 /// The demand for the list, and how exact the list is. Instants are milliseconds since `epoch`.
 struct Interest {
     epoch: Instant,
@@ -71,7 +106,7 @@ struct Interest {
     /// The last read was a quiet one: the list may be some seconds behind.
     quiet: AtomicBool,
     /// Torrents that reads up to this moment tell as they are.
-    fresh: Mutex<HashMap<String, Instant>>,
+    fresh: Mutex<HashMap<String, Fresh>>,
 }
 
 impl Interest {
@@ -296,11 +331,27 @@ impl Engine {
 
     /// Has the reads of the next seconds tell these torrents as they are, as far as there is room.
     pub fn note_fresh(&self, hashes: &[String]) {
-        let until = Instant::now() + FRESH_FOR;
-        let mut fresh = self.interest.fresh.lock().ignore_poison();
+        let fresh = Fresh::of_command(Instant::now());
+        self.put_fresh(hashes, |known| Fresh {
+            // One that is still sought is not forgotten by a command.
+            sought_until: known.and_then(|known| known.sought_until),
+            ..fresh
+        });
+    }
+
+    /// Has the reads ask for torrents that were just handed over, by every hash that their client may list them under, until they
+    /// are listed, for a minute at most: clients list some later than they take them, and a sparing read tells no others.
+    pub fn note_added(&self, hashes: &[String]) {
+        let fresh = Fresh::of_addition(Instant::now());
+        self.put_fresh(hashes, |_| fresh);
+    }
+
+    fn put_fresh(&self, hashes: &[String], make: impl Fn(Option<Fresh>) -> Fresh) {
+        let mut all = self.interest.fresh.lock().ignore_poison();
         for hash in hashes {
-            if fresh.len() < FRESH_LIMIT || fresh.contains_key(hash) {
-                fresh.insert(hash.clone(), until);
+            let known = all.get(hash).copied();
+            if all.len() < FRESH_LIMIT || known.is_some() {
+                all.insert(hash.clone(), make(known));
             }
         }
     }
@@ -308,8 +359,10 @@ impl Engine {
     /// Torrents that the coming read tells as they are.
     pub(super) fn fresh(&self) -> Vec<String> {
         let now = Instant::now();
+        let snapshot = self.snapshot();
+        let is_listed = |hash: &str| snapshot.as_ref().is_some_and(|list| list.get(hash).is_some());
         let mut fresh = self.interest.fresh.lock().ignore_poison();
-        fresh.retain(|_, until| *until > now);
+        fresh.retain(|hash, fresh| fresh.goes_on(now, || is_listed(hash)));
         fresh.keys().cloned().collect()
     }
 

@@ -3,7 +3,7 @@
 use qm_ports::engine::{Command, EngineError, Outcome};
 
 use super::engine::Engine;
-use crate::model::unshared::{Unshared, takes_data};
+use crate::model::unshared::{Unshared, check_share_limits, takes_data};
 
 impl Engine {
     /// Has the client carry out a command that takes no data.
@@ -18,6 +18,9 @@ impl Engine {
 
     /// Torrents of a command are told by the next polls as they are, also by a client that is mostly asked for what moves.
     async fn run(&self, hashes: &[String], command: Command) -> Result<Vec<Outcome>, EngineError> {
+        if let Command::ShareLimits(limits) = &command {
+            check_share_limits(limits)?;
+        }
         let outcomes = self.driver.run(hashes, command).await;
         self.note_fresh(hashes);
         outcomes

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use qm_db::{Db, db_test};
 use qm_kernel::Timestamp;
-use qm_ports::engine::{Attention, EngineError, Torrent, TorrentState, Transfer};
+use qm_ports::engine::{
+    Attention, Command, Delta, EngineError, ShareAction, ShareLimits, Torrent, TorrentState, Transfer,
+};
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, NoRules, RuleWatch};
 use qm_test_base::blank::torrent;
 use qm_test_base::{FakeEngine, Heard};
+use qm_torrent_lists::{Admission, Limits, Snapshot};
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +22,7 @@ use super::{SyncDeps, SyncLoop};
 use crate::model::intake::Intakes;
 use crate::model::ledger::Counters;
 use crate::model::stored::EngineRow;
+use crate::model::unshared::Unshared;
 use crate::repo;
 use crate::testing::sync_deps;
 
@@ -427,18 +431,9 @@ db_test! {
 /// A client that hangs while nobody looked holds the first request for three seconds, and those after it not at all.
 #[tokio::test(start_paused = true)]
 async fn a_list_waits_for_a_fresh_read_but_not_long() {
-    let driver = Arc::new(FakeEngine::default());
-    let engine = Engine::new(
-        "e",
-        "seedbox",
-        "fake",
-        driver,
-        Duration::from_secs(1),
-        Intakes::default(),
-        loading(),
-    );
+    let engine = idle_engine();
     let at = Timestamp::from_ms(1);
-    engine.show(Arc::new(qm_torrent_lists::Snapshot::empty(&engine.id, 0, at)));
+    engine.show(Arc::new(Snapshot::empty(&engine.id, 0, at)));
     engine.note_read(Attention::Quiet, Some(at));
     let begun = tokio::time::Instant::now();
     engine.listed().await.unwrap();
@@ -454,4 +449,76 @@ async fn a_list_waits_for_a_fresh_read_but_not_long() {
         0,
         "an engine that is gone is not waited for"
     );
+}
+
+fn idle_engine() -> Arc<Engine> {
+    let driver = Arc::new(FakeEngine::default());
+    let timeout = Duration::from_secs(1);
+    Engine::new(
+        "e",
+        "seedbox",
+        "fake",
+        driver,
+        timeout,
+        Intakes::default(),
+        loading(),
+    )
+}
+
+/// A client lists a torrent some time after it took it; each read asks for it until then, and for a while after.
+#[tokio::test(start_paused = true)]
+async fn a_torrent_that_was_handed_over_is_asked_for_until_it_is_listed() {
+    let engine = idle_engine();
+    let pass = |seconds| tokio::time::advance(Duration::from_secs(seconds));
+    let added = [torrent(1).hash.to_string(), torrent(2).hash.to_string()];
+    let asked = || {
+        let mut asked = engine.fresh();
+        asked.sort_unstable();
+        asked
+    };
+    engine.note_added(&added);
+    pass(30).await;
+    assert_eq!(asked(), added, "longer than after a command");
+    engine.note_fresh(&added[..1]);
+    pass(20).await;
+    assert_eq!(asked(), added, "a command does not end that");
+    let at = Timestamp::from_ms(1);
+    let delta = Delta {
+        full: true,
+        changed: vec![torrent(1)],
+        ..Delta::default()
+    };
+    let admission = Admission {
+        limits: Limits {
+            torrents: 10,
+            bytes: 1 << 20,
+        },
+        is_known: &|_| false,
+    };
+    let (list, _) = Snapshot::empty(&engine.id, 0, at).apply(delta, at, &admission);
+    engine.show(Arc::new(list.expect("a torrent is new")));
+    assert_eq!(asked(), added);
+    pass(9).await;
+    assert_eq!(asked(), added, "it is told as it is for a while");
+    pass(2).await;
+    assert_eq!(asked(), [""; 0], "nor is one for ever that is never listed");
+}
+
+/// The proof is of now, and the client would take the data later.
+#[tokio::test]
+async fn no_proof_has_a_client_take_data_by_itself() {
+    let engine = idle_engine();
+    let hashes = [torrent(1).hash.to_string()];
+    let limits = ShareLimits {
+        action: ShareAction::RemoveWithData,
+        ..ShareLimits::default()
+    };
+    let proof = Unshared::judged(hashes.clone());
+    let with = engine
+        .order_taking(&hashes, Command::ShareLimits(limits), &proof)
+        .await;
+    let without = engine.order(&hashes, Command::ShareLimits(limits)).await;
+    for refused in [with, without] {
+        assert!(matches!(refused, Err(EngineError::Unsupported(_))), "{refused:?}");
+    }
 }

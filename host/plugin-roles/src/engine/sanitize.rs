@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use qm_kernel::Timestamp;
+use qm_metainfo::MAX_TORRENT_BYTES;
 use qm_ports::engine::*;
 
 const FILES: usize = 200_000;
@@ -13,7 +14,7 @@ const PEERS: usize = 10_000;
 const TRACKERS: usize = 1_000;
 const OUTCOMES: usize = 100_000;
 /// Categories, or tags, or banned addresses, of one client.
-const NAMES: usize = 20_000;
+pub(super) const NAMES: usize = 20_000;
 /// Capabilities that a version of a client may lack.
 const WORDS: usize = 100;
 /// Tags of one torrent.
@@ -253,29 +254,72 @@ pub(super) fn transfer(transfer: &mut Transfer) {
     whole(&mut transfer.uploaded);
 }
 
-pub(super) fn categories(categories: &mut Vec<Category>) {
+/// Returns how many were left out.
+pub(super) fn categories(categories: &mut Vec<Category>) -> usize {
+    let before = categories.len();
     categories.truncate(NAMES);
+    let left_out = before - categories.len();
     categories.retain_mut(|category| {
         cut(&mut category.name, SHORT);
         cut_option(&mut category.save_path, LONG);
         cut_option(&mut category.download_path, LONG);
         !category.name.is_empty()
     });
+    left_out
 }
 
-/// Names of tags, or addresses.
-pub(super) fn texts(texts: &mut Vec<String>) {
-    texts.truncate(NAMES);
-    texts.retain_mut(|text| {
-        cut(text, SHORT);
-        !text.is_empty()
+/// Names of tags; returns how many were left out.
+pub(super) fn tags(tags: &mut Vec<String>) -> usize {
+    let before = tags.len();
+    tags.truncate(NAMES);
+    let left_out = before - tags.len();
+    tags.retain_mut(|tag| {
+        cut(tag, SHORT);
+        !tag.is_empty()
     });
+    left_out
 }
 
-/// Ratios are numbers from 0 on.
+/// Banned addresses, whole or not at all: the list is changed by setting it anew, and what was cut from it would be let in.
+pub(super) fn addresses(addresses: &[String]) -> Result<(), EngineError> {
+    if addresses.len() > NAMES {
+        return Err(EngineError::Protocol(format!(
+            "it bans {} addresses, and this server takes {NAMES} at most: shorten the list in the client",
+            addresses.len()
+        )));
+    }
+    if addresses
+        .iter()
+        .any(|address| address.is_empty() || address.len() > SHORT)
+    {
+        return Err(EngineError::Protocol(
+            "it bans an address that is empty or too long".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// A .torrent file, which this server could read.
+pub(super) fn metainfo(bytes: &[u8]) -> Result<(), EngineError> {
+    if bytes.len() > MAX_TORRENT_BYTES {
+        return Err(EngineError::Protocol(format!(
+            "the .torrent file has {} bytes, the limit is {MAX_TORRENT_BYTES}",
+            bytes.len()
+        )));
+    }
+    Ok(())
+}
+
+/// A ratio that is no number from 0 on says nothing: taken for 0 it would end the torrent.
 fn share_limits(limits: &mut ShareLimits) {
-    if let Limit::At(ratio) = &mut limits.ratio {
-        *ratio = if ratio.is_finite() { ratio.max(0.0) } else { 0.0 };
+    if let Limit::At(ratio) = limits.ratio
+        && !(ratio.is_finite() && ratio >= 0.0)
+    {
+        limits.ratio = if ratio == f64::INFINITY {
+            Limit::Unlimited
+        } else {
+            Limit::Inherit
+        };
     }
     for limit in [&mut limits.seeding_time, &mut limits.inactive_time] {
         if let Limit::At(seconds) = limit {
@@ -377,7 +421,7 @@ mod tests {
         let limits = row.share_limits.unwrap_or_default();
         assert_eq!(
             (limits.ratio, limits.seeding_time),
-            (Limit::At(0.0), Limit::At(i64::MAX as u64))
+            (Limit::Inherit, Limit::At(i64::MAX as u64))
         );
         assert_eq!(row.seeded.map(|seeded| seeded.seconds), Some(i64::MAX as u64));
         assert_eq!(row.tags.iter().map(String::len).collect::<Vec<_>>(), [SHORT]);
@@ -451,6 +495,42 @@ mod tests {
         assert_eq!(instant(Some(0)), None);
         assert_eq!(instant(Some(u64::MAX)), None);
         assert_eq!(instant(Some(5)), Some(Timestamp::from_ms(5000)));
+    }
+
+    #[test]
+    fn a_ratio_that_is_no_number_is_no_limit() {
+        for (told, taken) in [
+            (1.5, Limit::At(1.5)),
+            (f64::NAN, Limit::Inherit),
+            (-1.0, Limit::Inherit),
+            (f64::NEG_INFINITY, Limit::Inherit),
+            (f64::INFINITY, Limit::Unlimited),
+        ] {
+            let mut limits = ShareLimits {
+                ratio: Limit::At(told),
+                ..ShareLimits::default()
+            };
+            share_limits(&mut limits);
+            assert_eq!(limits.ratio, taken, "{told}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_bans_is_taken_whole_or_not_at_all() {
+        let banned = |count: usize| addresses(&vec!["192.0.2.1".to_owned(); count]);
+        assert_eq!(banned(NAMES), Ok(()));
+        assert!(matches!(banned(NAMES + 1), Err(EngineError::Protocol(_))));
+        assert!(addresses(&["x".repeat(SHORT + 1)]).is_err());
+        assert!(addresses(&[String::new()]).is_err());
+        let mut many = vec!["tag".to_owned(); NAMES + 3];
+        assert_eq!((tags(&mut many), many.len()), (3, NAMES));
+    }
+
+    #[test]
+    fn an_exported_file_is_one_that_could_be_read() {
+        assert_eq!(metainfo(b"de"), Ok(()));
+        let large = metainfo(&vec![0; MAX_TORRENT_BYTES + 1]).unwrap_err();
+        assert!(large.to_string().contains("the limit is"), "{large}");
     }
 
     #[test]

@@ -3,13 +3,14 @@
 
 use qm_confined::FsError;
 use qm_engines::TorrentsError as E;
+use qm_engines::model::abilities::find_lack;
 use qm_engines::model::paths::PathError;
 use qm_kernel::{ErrorKind, Permission};
 use qm_metainfo::{MagnetError, MetainfoError};
 use qm_net::{GuardError, GuardKind};
 use qm_ports::Settling;
 use qm_ports::carry::CarryError;
-use qm_ports::engine::{EngineError, Subject};
+use qm_ports::engine::{AddOptions, EngineError, Subject, capability};
 use qm_web::faults;
 
 faults! {
@@ -162,6 +163,19 @@ fn new_torrent() -> Vec<E> {
     faults.extend(paths("save path").into_iter().map(E::Path));
     faults.extend(paths("save path").into_iter().map(E::CategoryPath));
     faults.push(E::Metainfo(MetainfoError::NoInfo));
+    let asked = AddOptions {
+        sequential_download: true,
+        first_last_piece_priority: true,
+        ..AddOptions::default()
+    };
+    for known in ["", capability::SEQUENTIAL] {
+        let lack = find_lack(&asked, |word| word == known);
+        let engine = some();
+        faults.extend(lack.map(|lack| E::Lacks {
+            engine: engine.clone(),
+            lack,
+        }));
+    }
     faults
 }
 

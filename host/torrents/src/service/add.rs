@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use qm_engines::dto::messages::DownloadFailed;
+use qm_engines::model::abilities::find_lack;
 use qm_engines::model::intake::Intake;
 use qm_engines::model::paths::{check_category, check_label};
+use qm_engines::model::unshared::check_share_limits;
 use qm_engines::repo::intake;
 use qm_engines::{Engine, TorrentsError, describe, download_failed};
 use qm_metainfo::{Contents, MAX_TORRENT_BYTES, Magnet, Metainfo, MetainfoError, trimmed};
@@ -138,6 +140,9 @@ impl Torrents {
         if let Some(path) = &options.save_path {
             options.save_path = Some(self.data.places().judge(path, "save path").await?);
         }
+        if let Some(path) = &options.download_path {
+            options.download_path = Some(self.data.places().judge(path, "download path").await?);
+        }
         if let Some(category) = &options.category {
             check_category(category)?;
             if options.save_path.is_none() {
@@ -148,6 +153,7 @@ impl Torrents {
             check_label(tag, "tag")?;
         }
         let engine = self.resolve(input.engine_id.as_deref())?;
+        check_options(&engine, &input.options)?;
         let prepared = self.prepare(input.source).await?;
         if prepared.is_v2_only && !engine.driver.has(capability::V2) {
             return Err(TorrentsError::blame_engine(&engine.name())(no_v2()));
@@ -247,7 +253,7 @@ impl Torrents {
 
     async fn hand_over(
         &self,
-        engine: &Engine,
+        engine: &Arc<Engine>,
         torrent: Prepared,
         mut options: AddOptions,
     ) -> Result<(String, bool), TorrentsError> {
@@ -257,12 +263,17 @@ impl Torrents {
         let outcome = match listed_as(engine, &hashes).await {
             Ok(Some(hash)) => {
                 self.note_private(engine, &hash, torrent.is_private).await?;
+                // Another program may have added it a moment ago.
+                self.loaded(engine).note_added(std::slice::from_ref(&hash));
                 Ok((hash, true))
             }
             Ok(None) => {
                 // Fetching and waiting took a while, in which a link may have been put there.
                 if let Some(path) = &options.save_path {
                     options.save_path = Some(self.data.places().judge(path, "save path").await?);
+                }
+                if let Some(path) = &options.download_path {
+                    options.download_path = Some(self.data.places().judge(path, "download path").await?);
                 }
                 self.remember(
                     engine,
@@ -277,7 +288,11 @@ impl Torrents {
                     source: torrent.source,
                     options,
                 };
-                self.add_new(engine, request, &hashes).await
+                engine.note_added(&hashes);
+                let outcome = self.add_new(engine, request, &hashes).await;
+                // Once more, for this may have taken long; also after an error, for the client may have taken it all the same.
+                self.loaded(engine).note_added(&hashes);
+                outcome
             }
             Err(error) => Err(error),
         };
@@ -287,8 +302,13 @@ impl Torrents {
             }
             TorrentsError::blame_engine(&engine.name())(error)
         });
-        show(engine, outcome.is_ok()).await;
+        show(&self.loaded(engine), outcome.is_ok()).await;
         outcome
+    }
+
+    /// The engine as it is loaded now: it may have been reloaded while its client took a torrent, and only the new one is read on.
+    fn loaded(&self, engine: &Arc<Engine>) -> Arc<Engine> {
+        self.engines.get(&engine.id).unwrap_or_else(|| engine.clone())
     }
 
     /// Stores the facts that the client may not tell before the client gets the torrent, so that nothing is lost
@@ -408,6 +428,18 @@ impl Torrents {
         };
         download_failed(&self.hub, &message);
     }
+}
+
+/// Refuses options that the engine would drop without a word, or that no engine may be given.
+fn check_options(engine: &Engine, options: &AddOptions) -> Result<(), TorrentsError> {
+    if let Some(lack) = find_lack(options, |word| engine.driver.has(word)) {
+        let engine = engine.name().to_string();
+        return Err(TorrentsError::Lacks { engine, lack });
+    }
+    if let Some(limits) = &options.share_limits {
+        check_share_limits(limits).map_err(TorrentsError::blame_engine(&engine.name()))?;
+    }
+    Ok(())
 }
 
 /// Wishes that came with a torrent; blank texts are none.

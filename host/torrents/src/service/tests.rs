@@ -11,7 +11,9 @@ use qm_engines::repo::engines;
 use qm_kernel::secret::MASK;
 use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret, Timestamp};
 use qm_platform::{Cipher, SealedValues as _};
-use qm_ports::engine::{AddOptions, Command, EngineError, File, Torrent, capability};
+use qm_ports::engine::{
+    AddOptions, Command, EngineError, File, ShareAction, ShareLimits, Torrent, capability,
+};
 use qm_test_base::blank::{hash, torrent};
 use qm_test_base::{FakeKinds, principal};
 use qm_torrent_lists::{Filter, ListQuery, Order};
@@ -417,6 +419,8 @@ db_test! {
         let added = new.hash;
         assert_eq!(client.added.lock().unwrap()[0].options.save_path.as_deref(), Some("/downloads/tv"));
         assert!(house.torrents.find(None, &added).await.is_ok(), "shown at once");
+        let asked = client.fresh.lock().unwrap().last().cloned().unwrap();
+        assert_eq!(asked, [added.clone()], "the read that shows it asks for it, for a sparing one tells no others");
         // A client may refuse what it has already.
         *client.add_refusal.lock().unwrap() = Some(EngineError::Rejected("Fails.".into()));
         let again = house.torrents.add(house.caller(), input(file())).await.unwrap();
@@ -519,6 +523,12 @@ db_test! {
         let lost = add(AddSource::File(bytes::Bytes::from_static(METAINFO))).await.unwrap_err();
         assert!(lost.to_string().starts_with("seedbox refused it: it took the torrent and never listed it"), "{lost}");
         assert_eq!(ApiError::from(lost).status().as_u16(), 400);
+        let polls = client.polls.load(Ordering::SeqCst);
+        house.torrents.resolve(None).unwrap().poke();
+        eventually("it is read again", || client.polls.load(Ordering::SeqCst) > polls).await;
+        let asked = client.fresh.lock().unwrap().last().cloned().unwrap();
+        let handed = client.added.lock().unwrap().last().unwrap().hash.clone();
+        assert!(asked.contains(&handed), "a client may list it later, and is asked for it: {asked:?}");
         house.torrents.shutdown().await;
     }
 
@@ -539,7 +549,27 @@ db_test! {
         assert_eq!(with(AddSource::Url("ftp://x/a".into()), None, None).await, "Only http(s) torrent URLs are allowed");
         let internal = with(AddSource::Url("http://127.0.0.1/a.torrent".into()), None, None).await;
         assert!(internal.starts_with("Torrent URL resolves to a blocked internal address"), "{internal}");
-        assert!(house.kinds.engine("a").added.lock().unwrap().is_empty());
+        let client = house.kinds.engine("a");
+        let asking = |change: fn(&mut AddOptions)| {
+            let mut add = input(magnet());
+            change(&mut add.options);
+            house.torrents.add(house.caller(), add)
+        };
+        let lacks = asking(|options| options.sequential_download = true).await.unwrap_err();
+        assert_eq!(lacks.code(), "unsupported.sequential", "it would be dropped without a word");
+        assert_eq!(ApiError::from(lacks).status().as_u16(), 501);
+        for word in [capability::DOWNLOAD_PATH, capability::SHARE_LIMITS, capability::SHARE_ACTION] {
+            client.offer(word);
+        }
+        assert_eq!(message(asking(|options| options.download_path = Some(String::new())).await), "A path is required.");
+        let mut taking = input(magnet());
+        taking.options.share_limits = Some(ShareLimits { action: ShareAction::RemoveWithData, ..ShareLimits::default() });
+        let refused = message(house.torrents.add(house.caller(), taking).await);
+        assert!(refused.contains("choose the action stop or remove"), "{refused}");
+        assert!(client.added.lock().unwrap().is_empty());
+        asking(|options| options.download_path = Some("/downloads//part".into())).await.unwrap();
+        let path = client.added.lock().unwrap()[0].options.download_path.clone();
+        assert_eq!(path.as_deref(), Some("/downloads/part"), "judged like a save path");
         house.torrents.shutdown().await;
     }
 

@@ -287,14 +287,18 @@ impl Host {
     }
 
     pub fn poll_for(&mut self, attention: Attention) -> Result<Summary, Error> {
+        self.poll_fresh(attention, &[])
+    }
+
+    pub fn poll_fresh(&mut self, attention: Attention, fresh: &[String]) -> Result<Summary, Error> {
         self.clock.sleep_ms(2000);
         self.world.0.borrow_mut().asked.clear();
         let mut told = Vec::new();
-        let summary = self
-            .poller
-            .poll(&self.client, self.cursor, attention, &mut |torrent| {
-                told.push(torrent);
-            })?;
+        let summary =
+            self.poller
+                .poll_fresh(&self.client, self.cursor, attention, fresh, &mut |torrent| {
+                    told.push(torrent);
+                })?;
         if summary.full {
             self.known.clear();
         }

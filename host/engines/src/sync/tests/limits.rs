@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 
 use qm_ports::engine::{GlobalStats, LIST_LIMIT};
-use qm_torrent_lists::Limits;
 
 use super::*;
 

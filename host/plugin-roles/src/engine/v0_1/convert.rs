@@ -56,8 +56,8 @@ pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
         added_at: sanitize::instant(given.added_at),
         completed_at: sanitize::instant(given.completed_at),
         tracker_host: given.tracker_host,
-        tracker_standing: told(&given.extra, "tracker-status").and_then(kernel::TrackerStanding::from_name),
-        tracker_message: told(&given.extra, "tracker-message").map(str::to_owned),
+        tracker_standing: find_extra(&given.extra, "tracker-status").and_then(kernel::TrackerStanding::from_name),
+        tracker_message: find_extra(&given.extra, "tracker-message").map(str::to_owned),
         seeded: given
             .seconds_seeded
             .map(|seconds| kernel::Seeded { seconds, as_of: now }),
@@ -68,7 +68,7 @@ pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
 }
 
 /// The value of a pair, which a plugin gives for what a record has no field for.
-fn told<'a>(extra: &'a [(String, String)], name: &str) -> Option<&'a str> {
+fn find_extra<'a>(extra: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let pair = extra.iter().find(|(known, _)| known == name);
     pair.map(|(_, value)| value.as_str())
 }

@@ -323,14 +323,14 @@ pub(super) const fn mode_for_plugin(mode: kernel::RateMode) -> wit::RateMode {
     }
 }
 
-pub(super) fn categories(given: Vec<wit::Category>) -> Vec<kernel::Category> {
+pub(super) fn categories(given: Vec<wit::Category>, voice: &Voice) -> Vec<kernel::Category> {
     let category = |category: wit::Category| kernel::Category {
         name: category.name,
         save_path: category.save_path,
         download_path: category.download_path,
     };
     let mut categories: Vec<_> = given.into_iter().map(category).collect();
-    sanitize::categories(&mut categories);
+    note_left_out(sanitize::categories(&mut categories), "categories", voice);
     categories
 }
 
@@ -343,9 +343,42 @@ pub(super) fn category_for_plugin(category: kernel::Category) -> wit::Category {
     }
 }
 
-pub(super) fn texts(mut given: Vec<String>) -> Vec<String> {
-    sanitize::texts(&mut given);
+pub(super) fn tags(mut given: Vec<String>, voice: &Voice) -> Vec<String> {
+    note_left_out(sanitize::tags(&mut given), "tags", voice);
     given
+}
+
+/// Says in the log what nobody is told otherwise.
+fn note_left_out(count: usize, what: &str, voice: &Voice) {
+    if count > 0 {
+        let text = format!(
+            "{count} {what} beyond the first {} were left out",
+            sanitize::NAMES
+        );
+        voice.say(tracing::Level::WARN, &text);
+    }
+}
+
+pub(super) fn addresses(given: Vec<String>) -> Result<Vec<String>, kernel::EngineError> {
+    sanitize::addresses(&given)?;
+    Ok(given)
+}
+
+/// A list of bans that could be read again; an error before the client has it.
+pub(super) fn addresses_for_plugin(given: Vec<String>) -> Result<Vec<String>, kernel::EngineError> {
+    if given.len() > sanitize::NAMES {
+        return Err(kernel::EngineError::Rejected(format!(
+            "{} addresses are too many to ban: give {} at most",
+            given.len(),
+            sanitize::NAMES
+        )));
+    }
+    Ok(given)
+}
+
+pub(super) fn metainfo(given: Vec<u8>) -> Result<Vec<u8>, kernel::EngineError> {
+    sanitize::metainfo(&given)?;
+    Ok(given)
 }
 
 /// A JSON object; an error of the plugin when it is none.
@@ -356,8 +389,12 @@ pub(super) fn object(given: &str) -> Result<Map<String, Value>, kernel::EngineEr
         ));
     }
     serde_json::from_str(given).map_err(|error| {
-        // Its text names line and column, never a value.
-        kernel::EngineError::Protocol(format!("the preferences are no JSON object: {error}"))
+        // The error's own text may name a value.
+        kernel::EngineError::Protocol(format!(
+            "the preferences are no JSON object, by line {}, column {}",
+            error.line(),
+            error.column()
+        ))
     })
 }
 
@@ -409,4 +446,26 @@ pub(super) fn health(given: wit::Health) -> kernel::Health {
     };
     sanitize::health(&mut health);
     health
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_about_preferences_names_no_value() {
+        for text in [r#""secret""#, r#"{"a": secret}"#, r#"["secret"]"#, "{"] {
+            let error = object(text).unwrap_err().to_string();
+            assert!(!error.contains("secret") && error.contains("line 1"), "{error}");
+        }
+        assert_eq!(object(r#"{"a":1}"#).map(|object| object.len()), Ok(1));
+    }
+
+    #[test]
+    fn more_addresses_than_could_be_read_again_are_not_banned() {
+        let addresses = |count: usize| vec!["192.0.2.1".to_owned(); count];
+        assert!(addresses_for_plugin(addresses(sanitize::NAMES)).is_ok());
+        let refused = addresses_for_plugin(addresses(sanitize::NAMES + 1)).unwrap_err();
+        assert!(matches!(refused, kernel::EngineError::Rejected(_)), "{refused}");
+    }
 }

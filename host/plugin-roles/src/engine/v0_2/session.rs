@@ -176,7 +176,8 @@ impl Calls for Live {
         let done = match question {
             More::Export(hash) => {
                 let answer = call!(self.call_export_metainfo(&hash))?;
-                return Ok(self.word(answer, A::Bytes));
+                let bytes = self.word(answer, |bytes| bytes);
+                return Ok(bytes.and_then(convert::metainfo).map(A::Bytes));
             }
             More::RateMode => {
                 let answer = call!(self.call_get_rate_mode())?;
@@ -184,15 +185,18 @@ impl Calls for Live {
             }
             More::Categories => {
                 let answer = call!(self.call_list_categories())?;
-                return Ok(self.word(answer, |given| A::Categories(convert::categories(given))));
+                let voice = self.store.data().voice();
+                return Ok(self.word(answer, |given| A::Categories(convert::categories(given, voice))));
             }
             More::Tags => {
                 let answer = call!(self.call_list_tags())?;
-                return Ok(self.word(answer, |given| A::Texts(convert::texts(given))));
+                let voice = self.store.data().voice();
+                return Ok(self.word(answer, |given| A::Texts(convert::tags(given, voice))));
             }
             More::BannedPeers => {
                 let answer = call!(self.call_get_banned_peers())?;
-                return Ok(self.word(answer, |given| A::Texts(convert::texts(given))));
+                let given = self.word(answer, |given| given);
+                return Ok(given.and_then(convert::addresses).map(A::Texts));
             }
             More::PreferencesSchema => {
                 let answer = call!(self.call_preferences_schema())?;
@@ -220,7 +224,10 @@ impl Calls for Live {
                 let changes = serde_json::Value::Object(changes).to_string();
                 call!(self.call_set_preferences(&changes))?
             }
-            More::SetBannedPeers(addresses) => call!(self.call_set_banned_peers(&addresses))?,
+            More::SetBannedPeers(addresses) => match convert::addresses_for_plugin(addresses) {
+                Ok(addresses) => call!(self.call_set_banned_peers(&addresses))?,
+                Err(error) => return Ok(Err(error)),
+            },
         };
         Ok(self.word(done, |()| A::Done))
     }
