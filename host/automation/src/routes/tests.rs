@@ -255,7 +255,7 @@ db_test! {
     async fn the_catalogue_tells_what_there_is(db: Db) {
         let site = Site::new(&db).await;
         let (status, catalogue) = site.ask("READ_ONLY", "GET", "/catalog", None).await;
-        assert_eq!((status, catalogue["triggers"].as_array().unwrap().len()), (200, 17));
+        assert_eq!((status, catalogue["triggers"].as_array().unwrap().len()), (200, 20));
         assert_eq!(catalogue["triggers"][0], json!({ "id": "torrent.completed", "label": "Download completes", "category": "torrent" }));
         assert_eq!(catalogue["actions"][2], json!({
             "id": "pause", "label": "The pause", "category": "torrent", "plugin": "fake", "missing": false,

@@ -1,5 +1,6 @@
 //! Types and rules that need no database, client or socket, each with its tests.
 
+pub mod departures;
 pub mod edges;
 pub mod engine;
 pub mod intake;
