@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    fn at(minute: i64) -> Timestamp {
+    fn minutes_on(minute: i64) -> Timestamp {
         Timestamp::from_secs(1_900_000_000 + minute * 60)
     }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     fn admit(guard: &mut Guard, rule: u32, place: u64, cause: Cause, minute: i64) -> Result<(), Stop> {
-        guard.admit(rule, &torrent(1), (place, cause), at(minute))
+        guard.admit(rule, &torrent(1), (place, cause), minutes_on(minute))
     }
 
     #[test]
@@ -229,7 +229,9 @@ mod tests {
             (2 * MOST_VISITS as i64, MOST_VISITS, [2].as_slice())
         );
         assert!(
-            guard.admit(1, &torrent(2), (10, Cause::Time), at(1000)).is_ok(),
+            guard
+                .admit(1, &torrent(2), (10, Cause::Time), minutes_on(1000))
+                .is_ok(),
             "another torrent is not concerned"
         );
         guard.clear();
@@ -269,7 +271,7 @@ mod tests {
         let stop = admit(&mut guard, 1, 10, Cause::Edge, 60).expect_err("stopped");
         assert_eq!(
             (stop.runs, stop.is_news, stop.until),
-            (MOST_EDGES, true, at(60 + 1440))
+            (MOST_EDGES, true, minutes_on(60 + 1440))
         );
         assert!(
             !admit(&mut guard, 1, 11, Cause::Edge, 61)

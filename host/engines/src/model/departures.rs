@@ -131,8 +131,8 @@ impl Departures {
 mod tests {
     use super::*;
 
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_secs(1000 + second)
+    fn second(number: i64) -> Timestamp {
+        Timestamp::from_secs(1000 + number)
     }
 
     fn hash(n: u8) -> Arc<str> {
@@ -143,25 +143,29 @@ mod tests {
     fn one_is_gone_after_a_minute_in_which_none_came_back() {
         let mut departures = Departures::default();
         for n in 1..=3 {
-            departures.note(hash(n), Some(at(-500)), at(0), false);
+            departures.note(hash(n), Some(second(-500)), second(0), false);
         }
         departures.mark_noted([&*hash(1), &*hash(2)]);
-        assert_eq!(departures.take_gone(at(59)), []);
+        assert_eq!(departures.take_gone(second(59)), []);
         assert_eq!(
-            departures.take_back(&hash(2), Some(at(-500)), at(59)),
+            departures.take_back(&hash(2), Some(second(-500)), second(59)),
             Return::Same
         );
         assert_eq!(departures.returned(), [hash(2)]);
         departures.forget_returned();
-        assert_eq!(departures.take_gone(at(118)), [], "the client is still loading");
         assert_eq!(
-            departures.take_gone(at(119)),
+            departures.take_gone(second(118)),
+            [],
+            "the client is still loading"
+        );
+        assert_eq!(
+            departures.take_gone(second(119)),
             [hash(1)],
             "nobody waits for the third"
         );
         assert!(!departures.waits_for(&hash(3)));
         assert_eq!(
-            departures.take_back(&hash(1), Some(at(-500)), at(120)),
+            departures.take_back(&hash(1), Some(second(-500)), second(120)),
             Return::No
         );
     }
@@ -169,14 +173,14 @@ mod tests {
     #[test]
     fn one_that_was_added_later_is_another() {
         let mut departures = Departures::default();
-        departures.note(hash(1), Some(at(0)), at(5), true);
+        departures.note(hash(1), Some(second(0)), second(5), true);
         assert_eq!(
-            departures.take_back(&hash(1), Some(at(7)), at(8)),
+            departures.take_back(&hash(1), Some(second(7)), second(8)),
             Return::Another
         );
-        departures.note(hash(1), None, at(9), true);
+        departures.note(hash(1), None, second(9), true);
         assert_eq!(
-            departures.take_back(&hash(1), Some(at(7)), at(10)),
+            departures.take_back(&hash(1), Some(second(7)), second(10)),
             Return::Same,
             "nobody knows when the first one was added"
         );
@@ -185,9 +189,9 @@ mod tests {
     #[test]
     fn a_pause_in_which_nobody_looked_does_not_count() {
         let mut departures = Departures::default();
-        departures.note(hash(1), None, at(0), true);
-        departures.restart(at(500));
-        assert_eq!(departures.take_gone(at(559)), []);
-        assert_eq!(departures.take_gone(at(560)), [hash(1)]);
+        departures.note(hash(1), None, second(0), true);
+        departures.restart(second(500));
+        assert_eq!(departures.take_gone(second(559)), []);
+        assert_eq!(departures.take_gone(second(560)), [hash(1)]);
     }
 }

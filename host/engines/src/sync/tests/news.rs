@@ -68,13 +68,13 @@ impl Watched {
     /// Reads the engine, and answers what rules were told: the trigger and the number of the torrent.
     async fn tick(&mut self) -> Vec<(String, u8)> {
         self.bench.work.tick().await;
-        self.told()
+        self.take_due()
             .into_iter()
             .map(|due| (due.trigger.clone(), number_of(&due)))
             .collect()
     }
 
-    fn told(&self) -> Vec<RulesDue> {
+    fn take_due(&self) -> Vec<RulesDue> {
         let events = self.bench.heard.take().into_iter();
         let due = events.filter(|event| event.event_key == "torrent.rules_due");
         due.map(|event| serde_json::from_value(event.payload).expect("a payload"))
@@ -163,7 +163,7 @@ db_test! {
         watched.tick().await;
         watched.clock.advance(Duration::from_secs(20));
         watched.bench.work.tick().await;
-        let told = watched.told();
+        let told = watched.take_due();
         assert_eq!((told.len(), told[0].trigger.as_str(), number_of(&told[0])), (1, "torrent.removed", 2));
         assert_eq!(told[0].torrent["name"], "torrent 2", "it is told as it was last");
         assert_eq!(watched.read_for(MINUTE).await, []);
@@ -186,7 +186,7 @@ db_test! {
         watched.tick().await;
         watched.clock.advance(Duration::from_secs(20));
         watched.bench.work.tick().await;
-        let told = watched.told();
+        let told = watched.take_due();
         assert_eq!(told.len(), 1);
         assert_eq!((&told[0].torrent["name"], &told[0].torrent["label"]), (&"torrent 3".into(), &"os".into()));
         assert_eq!(told[0].torrent["isPrivate"], serde_json::Value::Null, "nothing is known of it");
