@@ -12,7 +12,7 @@ use super::execute::PAUSE;
 use crate::model::guard::{Cause, Stop, place_of};
 use crate::model::rule::Rule;
 use crate::model::run::{Outcome, Run};
-use crate::model::trigger::{FAILED, SCHEDULE};
+use crate::model::trigger::{COMPLETED, FAILED, SCHEDULE};
 use crate::repo;
 
 qm_kernel::events! {
@@ -55,8 +55,7 @@ impl Automation {
         let cause = match run.trigger.as_str() {
             SCHEDULE => Cause::Time,
             // Another run of these comes an hour later at the earliest, or after a pause that grows.
-            FAILED => Cause::Bounded,
-            _ if run.is_backfill => Cause::Bounded,
+            COMPLETED | FAILED => Cause::Bounded,
             _ => Cause::Edge,
         };
         let context: Map<String, Value> = serde_json::from_str(&run.context).unwrap_or_default();
