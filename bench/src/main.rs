@@ -10,6 +10,7 @@ mod compare;
 mod events;
 mod fanout;
 mod files;
+mod filters;
 mod fleet;
 mod flood;
 mod hostile;
@@ -72,6 +73,8 @@ enum Measure {
     Events,
     /// Conditions of 20 rules over 5,000 torrents, and what rules that have nothing to do cost an idle server.
     Rules,
+    /// Pages of 30,000 torrents chosen by a filter with groups.
+    Filters,
     /// One event that concerns 1,000 people, on both databases: until they have it, and until its messages went out.
     Fanout,
     /// A plugin in Rust, Python and JavaScript: compiling it, its first call after a start, further calls, its memory.
@@ -114,6 +117,9 @@ async fn main() {
     }
     if wanted(Measure::Rules) {
         rules::measure(&mut report, args.seconds).await;
+    }
+    if wanted(Measure::Filters) {
+        filters::measure(&mut report).await;
     }
     if wanted(Measure::Fanout) {
         fanout::measure(&mut report).await;

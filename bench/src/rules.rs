@@ -66,6 +66,7 @@ fn each(
                 engine_id,
                 torrent,
                 now,
+                free_bytes: None,
             };
             for rule in rules {
                 black_box(judge(black_box(rule), &record));

@@ -12,11 +12,12 @@ use qm_ports::list::TorrentLists;
 use serde_json::{Map, Value};
 
 use crate::service::edges::{Edges, Occasions};
+use crate::service::loops::{EVENTS, NOTIFICATIONS};
 use crate::{Automation, AutomationDeps, RuleBook, routes};
 
 pub static AREA: AreaSpec = AreaSpec {
     name: "automation",
-    events: &[],
+    events: EVENTS,
     sealed: Vec::new,
     module: "system",
     modules: &[Module {
@@ -35,7 +36,7 @@ pub static AREA: AreaSpec = AreaSpec {
         features: &["rules", "preview", "logs"],
     }],
     context_actions: &[],
-    notifications: &[],
+    notifications: NOTIFICATIONS,
     described: || routes().described(),
     after: &["torrents"],
     make: Make::Async(|ground, ports| Box::pin(make(ground, ports))),

@@ -28,6 +28,13 @@ pub enum AutomationError {
         "schedule is missing: a rule with the trigger `schedule` needs minute, hour, day, month and day of the week, e.g. `30 4 * * 1-5`"
     )]
     NoSchedule,
+    #[error(
+        "stalledHours is missing: a rule with the trigger `torrent.stalled` needs the number of hours without data, e.g. 12"
+    )]
+    NoStalledHours,
+    /// Names the parameter, and the allowed values.
+    #[error("{0}")]
+    Parameter(String),
     /// Plugins are still being compiled, so the action may appear soon.
     #[error(transparent)]
     Settling(#[from] Settling),
@@ -48,7 +55,10 @@ impl AutomationError {
         match self {
             AutomationError::NoSuchRule | AutomationError::NoSuchTorrent => ErrorKind::NotFound,
             AutomationError::TooManyRules(_) | AutomationError::TooManyPatterns(_) => ErrorKind::Conflict,
-            AutomationError::Placeholder(_) | AutomationError::NoSchedule => ErrorKind::BadRequest,
+            AutomationError::Placeholder(_)
+            | AutomationError::NoSchedule
+            | AutomationError::NoStalledHours
+            | AutomationError::Parameter(_) => ErrorKind::BadRequest,
             AutomationError::Settling(_) => Settling::KIND,
             AutomationError::Powers(_) => ErrorKind::Forbidden,
             AutomationError::Acting(error) => error.kind(),
@@ -66,6 +76,8 @@ impl AutomationError {
             AutomationError::TooManyPatterns(_) => "conflict.too_many_patterns",
             AutomationError::Placeholder(_) => "bad_request.placeholder",
             AutomationError::NoSchedule => "bad_request.schedule",
+            AutomationError::NoStalledHours => "bad_request.stalled_hours",
+            AutomationError::Parameter(_) => "bad_request.parameter",
             AutomationError::Settling(_) => Settling::CODE,
             AutomationError::Powers(_) => "forbidden.action",
             AutomationError::Acting(error) => error.code(),

@@ -11,7 +11,7 @@
 //! Deliberately absent: retries of single actions (a completion rule that failed runs again as a whole), and a dry run of
 //! actions.
 //!
-//! Events: none. It consumes `torrent.rules_due`, `torrent.renewed`, and the events of shows, feeds and disks that are triggers.
+//! Events: `automation.rule_stopped`. It consumes `torrent.rules_due`, `torrent.renewed`, and the events of shows, feeds and disks that are triggers.
 
 mod area;
 mod dto;

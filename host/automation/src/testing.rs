@@ -16,7 +16,7 @@ use qm_ports::Settling;
 use qm_ports::action::{ActionCall, ActionError, ActionKind, Actions, Occasion, TorrentRef};
 use qm_ports::engine::{Torrent, TorrentState};
 use qm_ports::list::{Listed, TorrentList, TorrentLists};
-use qm_test_base::{Hands, START_MS, client, principal};
+use qm_test_base::{Hands, Heard, START_MS, client, principal};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
@@ -155,7 +155,8 @@ impl Actions for FakeActions {
         let gone = self.gone.lock().unwrap().clone();
         let mut kinds = vec![
             ActionKind {
-                params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": {}, "body": { "x-placeholders": "json" } } }),
+                params_schema: json!({ "type": "object", "properties": { "do": {}, "tag": {}, "body": { "x-placeholders": "json" },
+                    "note": { "x-placeholders": "text" }, "word": { "enum": ["one", "two"] } } }),
                 ..kind(
                     ("mark", Permission::AutomationManage),
                     true,
@@ -293,7 +294,9 @@ impl FakeLists {
             .as_ref()
             .map_or((0, Vec::new()), |list| (list.version, list.entries.clone()));
         for torrent in torrents {
-            let json = json!({ "hash": &*torrent.hash, "name": torrent.name, "ratio": torrent.ratio });
+            let json = json!({
+                "hash": &*torrent.hash, "name": torrent.name, "ratio": torrent.ratio, "savePath": torrent.save_path,
+            });
             let place = entries
                 .iter()
                 .position(|entry| entry.torrent.hash == torrent.hash);
@@ -361,6 +364,7 @@ pub struct House {
     pub actions: Arc<FakeActions>,
     pub lists: Arc<FakeLists>,
     pub authors: Arc<Authors>,
+    pub heard: Arc<Heard>,
     principal: Principal,
     client: ClientInfo,
 }
@@ -378,7 +382,9 @@ impl House {
         lists: Arc<FakeLists>,
         authors: Arc<Authors>,
     ) -> Self {
-        let ground = testing::ground(db, &clock.ctx(), authors.clone());
+        let heard = Arc::new(Heard::default());
+        let telling = db.clone().telling(heard.clone());
+        let ground = testing::ground(&telling, &clock.ctx(), authors.clone());
         let book = RuleBook::open(db.clone(), ground.settings.clone()).await.unwrap();
         let app = Automation::start(AutomationDeps {
             ground,
@@ -394,6 +400,7 @@ impl House {
             actions,
             lists,
             authors,
+            heard,
             principal: principal(Role::Administrator),
             client: client(),
         }
@@ -466,6 +473,32 @@ impl House {
             .await
             .unwrap();
         tx.commit().await.unwrap();
+    }
+
+    /// Passes an edge event of a torrent that stalls since then.
+    pub async fn stall(&self, n: u16, since: &str, position: i64, rule: &Rule) {
+        let due = Due {
+            trigger: "torrent.stalled".to_owned(),
+            engine_id: "e".into(),
+            hash: hash(n),
+            torrent: [("stalledSince".to_owned(), json!(since))].into_iter().collect(),
+            rules: vec![rule.id.clone()],
+        };
+        let event = DomainEvent::new(&self.clock.ctx(), Cause::NONE, hash(n), &due);
+        let mut tx = self.db.begin_write().await.unwrap();
+        let edges = Edges(self.app.clone());
+        edges
+            .handle(&mut tx, &StoredEvent { position, event })
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Payloads of the events that a rule was stopped, which were told since the last call.
+    pub async fn stopped(&self) -> Vec<Value> {
+        let events = self.heard.take().into_iter();
+        let stopped = events.filter(|event| event.event_key == "automation.rule_stopped");
+        stopped.map(|event| event.payload).collect()
     }
 
     /// Passes an event that torrents of an engine were added again.

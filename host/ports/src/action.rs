@@ -48,7 +48,7 @@ pub struct ActionKind {
 }
 
 /// The torrent that an action is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TorrentRef {
     pub engine_id: String,
     /// Lower-case hexadecimal info-hash.

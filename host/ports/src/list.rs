@@ -11,6 +11,11 @@ use crate::engine::{Torrent, TrackerStanding};
 pub trait TorrentLists: Send + Sync {
     /// The last list of every engine that was read since the start, also of one that is offline now.
     fn lists(&self) -> Vec<Arc<dyn TorrentList>>;
+
+    /// Bytes free where the client of an engine saves, as it told last; `None`: it does not tell, or does not answer now.
+    fn free_bytes(&self, _engine_id: &str) -> Option<u64> {
+        None
+    }
 }
 
 /// The torrents of one engine at one moment; it never changes.
@@ -48,7 +53,12 @@ pub struct TorrentRecord<'a> {
     pub torrent: &'a Torrent,
     /// The moment it is judged at.
     pub now: Timestamp,
+    /// Bytes free where its client saves. Rules are judged by it, lists are not.
+    pub free_bytes: Option<u64>,
 }
+
+/// The field of the free space, which filters of lists do not know: no page would be made anew when it changes.
+pub const FREE_BYTES: &str = "freeBytes";
 
 /// The fields that change by themselves.
 pub const AGES: &[&str] = &["addedDaysAgo", "completedDaysAgo", "activeDaysAgo"];
@@ -95,6 +105,7 @@ macro_rules! fields {
                 let $record = self;
                 match name {
                     $($name => $seen,)+
+                    FREE_BYTES => Seen::number_or_null($record.free_bytes.map(|free| free as f64)),
                     _ => Seen::Missing,
                 }
             }
@@ -205,6 +216,7 @@ pub(crate) mod tests {
             engine_id: "e",
             torrent: &torrent,
             now: Timestamp::from_secs(1_900_000_000 + 31 * 86_400),
+            free_bytes: None,
         };
         for (field, op, value) in [
             ("ratio", "gte", json!(2)),
@@ -261,6 +273,7 @@ pub(crate) mod tests {
             engine_id: "e",
             torrent: &torrent,
             now: Timestamp::from_secs(1_900_000_000),
+            free_bytes: None,
         };
         let values = [
             json!(null),

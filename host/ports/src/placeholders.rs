@@ -35,11 +35,16 @@ const WORDS: &[(&str, Field)] = &[
     ("year", Field::Year),
 ];
 
-/// The mark of a parameter, in the schema of an action, that may have placeholders: `true` for a directory, [`JSON`] for JSON.
+/// The mark of a parameter, in the schema of an action, that may have placeholders: `true` for a directory, [`JSON`] for JSON,
+/// [`TEXT`] for a text.
 pub const MARK: &str = "x-placeholders";
 
 /// The value of the mark for a parameter that is JSON, or a text of JSON.
 pub const JSON: &str = "json";
+
+/// The value of the mark for a parameter that is a text. The action gets it filled, and is to keep it a text: a value may have
+/// any character.
+pub const TEXT: &str = "text";
 
 /// The name that stands for what a torrent does not have, its label for one.
 const NONE: &str = "none";
@@ -171,10 +176,27 @@ pub fn filled_json(param: &Value, context: &Map<String, Value>) -> Result<Value,
     };
     match filler.fill(&mut document) {
         Some(()) => Ok(document),
-        None => Err(format!(
-            "it would take more than {FILLED_BYTES} bytes: use fewer placeholders"
-        )),
+        None => Err(too_large()),
     }
+}
+
+/// A text, its placeholders filled by the context of a run. What the context does not have is empty.
+///
+/// # Errors
+/// The sentence of [`unknown`], or one about a text that would be too large.
+pub fn filled_text(text: &str, context: &Map<String, Value>) -> Result<String, String> {
+    if let Some(why) = unknown(text) {
+        return Err(why);
+    }
+    let mut filler = Filler {
+        context,
+        left: FILLED_BYTES,
+    };
+    filler.fill_text(text).ok_or_else(too_large)
+}
+
+fn too_large() -> String {
+    format!("it would take more than {FILLED_BYTES} bytes: use fewer placeholders")
 }
 
 /// Values for the placeholders of a document, and the bytes that its texts may still take.
@@ -377,6 +399,25 @@ mod tests {
             Ok(json!({ "a": "--" }))
         );
     }
+
+    #[test]
+    fn values_in_a_text_are_as_they_are() {
+        let context = json!({ "name": "a \"b\"\n<!channel> @everyone {hash}", "hash": "0b", "label": null });
+        let context = context.as_object().expect("an object");
+        let filled = filled_text("{name} ({hash}) {category}", context);
+        assert_eq!(
+            filled.as_deref(),
+            Ok("a \"b\"\n<!channel> @everyone {hash} (0b) ")
+        );
+        let why = filled_text("{size}", context).expect_err("unknown");
+        assert!(
+            why.starts_with("There is no placeholder {size}: there are {label}"),
+            "{why}"
+        );
+        let long = "{hash}".repeat(FILLED_BYTES);
+        assert!(filled_text(&long, context).is_err_and(|why| why.starts_with("it would take more than")));
+    }
+
     #[test]
     fn a_filled_document_has_a_bound() {
         let name = "n".repeat(16 * 1024);

@@ -1,5 +1,7 @@
 //! The rules that wait for something to happen to a torrent, as the sync loops see them.
 
+use qm_kernel::Timestamp;
+
 use crate::list::TorrentRecord;
 
 /// An event of a torrent, seen between its stored row and the row that replaces it.
@@ -11,6 +13,12 @@ pub enum Edge {
     RatioMoved { from: f64 },
     /// It fell into an error.
     Failed,
+    /// It is new on its engine.
+    Added,
+    /// It is gone from its engine, and did not come back for a minute.
+    Removed,
+    /// It wants data, and has got none since then.
+    Stalled { since: Timestamp },
 }
 
 impl Edge {
@@ -20,6 +28,9 @@ impl Edge {
             Edge::Completed => "torrent.completed",
             Edge::RatioMoved { .. } => "ratio.reached",
             Edge::Failed => "torrent.failed",
+            Edge::Added => "torrent.added",
+            Edge::Removed => "torrent.removed",
+            Edge::Stalled { .. } => "torrent.stalled",
         }
     }
 }
@@ -28,6 +39,9 @@ impl Edge {
 pub trait RuleWatch: Send + Sync {
     /// True if any rule waits for a ratio.
     fn watches_ratios(&self) -> bool;
+
+    /// True if any rule waits for torrents that get no data.
+    fn watches_stalls(&self) -> bool;
 
     /// True if there is any rule: automation then has to be told of torrents that were removed and added once more.
     fn remembers(&self) -> bool;
@@ -41,6 +55,10 @@ pub struct NoRules;
 
 impl RuleWatch for NoRules {
     fn watches_ratios(&self) -> bool {
+        false
+    }
+
+    fn watches_stalls(&self) -> bool {
         false
     }
 

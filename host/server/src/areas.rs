@@ -325,6 +325,7 @@ mod tests {
             "user.created users info in-app permission_holders users.manage user",
             "user.role_changed users warning in-app permission_holders users.manage user",
             "automation.notice workflows info in-app affected_user - notice",
+            "automation.rule_stopped workflows warning in-app permission_holders automation.manage notice",
         ];
         assert_eq!(shown, known);
     }

@@ -146,6 +146,8 @@ impl Filter {
                     engine_id,
                     torrent,
                     now,
+                    // A filter of lists does not know it.
+                    free_bytes: None,
                 })
             })
     }

@@ -1,5 +1,6 @@
 //! One action: posts the context of a rule's run to a URL of the rule's author.
 
+mod chats;
 mod post;
 
 use sdk_actions::{
@@ -52,7 +53,7 @@ impl Actions for Webhook {
             Occasion::Event | Occasion::Other(_) => About::Event,
         };
         let url = url(&call.params).map_err(PluginError::InvalidConfig)?;
-        let body = body(about, &call.context, &call.params);
+        let body = body(about, &call.context, &call.params).map_err(PluginError::InvalidConfig)?;
         let answer = HttpRequest::new("POST", &url, TOTAL_MS)
             .body("application/json", body.into_bytes())
             .max_body(0)

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::chats;
+
 /// JSON Schema of the parameters. Others than these are handed on with the body. The host fills the template and hands it over as
 /// a document, whose texts no value can leave.
 pub const PARAMS: &str = r#"{
@@ -9,7 +11,11 @@ pub const PARAMS: &str = r#"{
   "required": ["url"],
   "properties": {"url": {"type": "string", "title": "URL", "format": "uri"},
     "bodyTemplate": {"type": ["object", "array", "string"], "title": "Body", "x-placeholders": "json",
-      "description": "JSON to post in place of the torrent or event. Its texts may have {name}, {category}, {tag}, {trackerHost}, {year} and {hash}."}},
+      "description": "JSON to post in place of the torrent or event. Its texts may have {name}, {category}, {tag}, {trackerHost}, {year} and {hash}."},
+    "preset": {"type": "string", "title": "Chat", "enum": ["discord", "slack"],
+      "description": "Posts the text as the incoming webhooks of this chat take it. Nothing in it mentions anybody, is a link or changes how it looks."},
+    "text": {"type": "string", "title": "Text", "maxLength": 2000, "x-placeholders": "text",
+      "description": "Text of the preset. May have {name}, {category}, {tag}, {trackerHost}, {year} and {hash}."}},
   "additionalProperties": true
 }"#;
 
@@ -31,17 +37,28 @@ pub fn url(params: &str) -> Result<String, String> {
 }
 
 /// The body. `context` and `params` are JSON and stay as they came: no number is read and written anew.
-pub fn body(about: About, context: &str, params: &str) -> String {
-    let template = serde_json::from_str::<Value>(params).ok();
-    match template.as_ref().and_then(|params| params.get("bodyTemplate")) {
-        None | Some(Value::Null) => {}
-        Some(template) => return template.to_string(),
+///
+/// # Errors
+/// A sentence about a preset that is unknown, or has no text or a template beside it.
+pub fn body(about: About, context: &str, params: &str) -> Result<String, String> {
+    let read = serde_json::from_str::<Value>(params).unwrap_or_default();
+    let given = |name: &str| read.get(name).filter(|param| !param.is_null());
+    match (given("preset"), given("bodyTemplate")) {
+        (Some(_), Some(_)) => {
+            return Err("preset and bodyTemplate are two bodies: give one of them".to_owned());
+        }
+        (Some(preset), None) => {
+            let text = given("text").and_then(Value::as_str).unwrap_or_default();
+            return chats::body(preset.as_str().unwrap_or_default(), text);
+        }
+        (None, Some(template)) => return Ok(template.to_string()),
+        (None, None) => {}
     }
     let name = match about {
         About::Torrent => "torrent",
         About::Event => "event",
     };
-    format!(r#"{{"{name}":{context},"params":{params}}}"#)
+    Ok(format!(r#"{{"{name}":{context},"params":{params}}}"#))
 }
 
 /// Result by HTTP status: success below 300; the text of the error else. The body of the answer does not count.
@@ -63,7 +80,8 @@ mod tests {
     fn the_body_holds_the_context_and_all_parameters() {
         let params = r#"{"url":"https://hooks.example/x","note":"\u00e4"}"#;
         for (about, name) in [(About::Torrent, "torrent"), (About::Event, "event")] {
-            let body = body(about, r#"{"ratio":2.0,"size":18446744073709551615}"#, params);
+            let body =
+                body(about, r#"{"ratio":2.0,"size":18446744073709551615}"#, params).unwrap_or_default();
             let read: Value = serde_json::from_str(&body).unwrap_or_default();
             assert_eq!(
                 read["params"],
@@ -78,11 +96,35 @@ mod tests {
     fn a_template_is_the_body() {
         let params = r#"{"url":"https://hooks.example/x","bodyTemplate":{"text":"\"Debian\" is complete"}}"#;
         assert_eq!(
-            body(About::Torrent, r#"{"ratio":2.0}"#, params),
-            r#"{"text":"\"Debian\" is complete"}"#
+            body(About::Torrent, r#"{"ratio":2.0}"#, params).as_deref(),
+            Ok(r#"{"text":"\"Debian\" is complete"}"#)
         );
         let without = r#"{"url":"https://hooks.example/x","bodyTemplate":null}"#;
-        assert!(body(About::Event, "{}", without).starts_with(r#"{"event":{}"#));
+        assert!(body(About::Event, "{}", without).is_ok_and(|body| body.starts_with(r#"{"event":{}"#)));
+    }
+
+    #[test]
+    fn a_preset_is_the_body() {
+        let posted = |params: &str| body(About::Torrent, "{}", params);
+        assert_eq!(
+            posted(r#"{"url":"https://hooks.example/x","preset":"slack","text":"a & b"}"#).as_deref(),
+            Ok(r#"{"mrkdwn":false,"text":"a &amp; b"}"#)
+        );
+        for (params, told) in [
+            (
+                r#"{"preset":"slack","bodyTemplate":{}}"#,
+                "preset and bodyTemplate are two bodies",
+            ),
+            (r#"{"preset":"slack"}"#, "text is required with a preset"),
+            (
+                r#"{"preset":"slack","text":" "}"#,
+                "text is required with a preset",
+            ),
+            (r#"{"preset":"irc","text":"a"}"#, "there is no preset \"irc\""),
+            (r#"{"preset":5,"text":"a"}"#, "there is no preset"),
+        ] {
+            assert!(posted(params).is_err_and(|why| why.starts_with(told)), "{params}");
+        }
     }
 
     #[test]

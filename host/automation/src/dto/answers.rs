@@ -53,6 +53,9 @@ pub struct RuleView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_run_at: Option<Timestamp>,
+    /// Hours without data of the trigger `torrent.stalled`. Left out where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalled_hours: Option<u32>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -82,6 +85,7 @@ impl From<ShownRule> for RuleView {
             warnings,
             next_run_at,
             schedule: rule.schedule,
+            stalled_hours: rule.stalled_hours,
             id: rule.id,
             name: rule.name,
             description: rule.description,

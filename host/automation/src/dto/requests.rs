@@ -7,7 +7,7 @@ use qm_web::{Fields, FromBody, FromQuery};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::model::rule::{MAX_BYTES, MAX_ITEMS, RuleChange};
+use crate::model::rule::{MAX_BYTES, MAX_ITEMS, MAX_STALLED_HOURS, RuleChange};
 
 const MAX_PAGE: u64 = 200;
 const MAX_ID: usize = 200;
@@ -42,6 +42,10 @@ pub struct NewRule {
     #[field(with = schedule)]
     #[schema(example = "30 4 * * 1-5")]
     pub schedule: Option<String>,
+    /// Hours without data after which the trigger `torrent.stalled` fires, 1 to 8784.
+    #[field(with = stalled_hours)]
+    #[schema(value_type = Option<u32>)]
+    pub stalled_hours: Option<u32>,
 }
 
 impl From<NewRule> for RuleChange {
@@ -55,6 +59,7 @@ impl From<NewRule> for RuleChange {
             is_enabled: Some(new.is_enabled),
             priority: Some(new.priority),
             schedule: Some(new.schedule),
+            stalled_hours: Some(new.stalled_hours),
         }
     }
 }
@@ -81,6 +86,10 @@ pub struct ChangedRule {
     #[field(with = schedule_change)]
     #[schema(value_type = Option<String>)]
     pub schedule: Option<Option<String>>,
+    /// Hours without data of the trigger `torrent.stalled`, 1 to 8784. Null takes them away.
+    #[field(with = stalled_hours_change)]
+    #[schema(value_type = Option<u32>)]
+    pub stalled_hours: Option<Option<u32>>,
 }
 
 impl From<ChangedRule> for RuleChange {
@@ -94,6 +103,7 @@ impl From<ChangedRule> for RuleChange {
             is_enabled: changed.is_enabled,
             priority: changed.priority,
             schedule: changed.schedule,
+            stalled_hours: changed.stalled_hours,
         }
     }
 }
@@ -118,6 +128,22 @@ fn schedule_change(f: &mut Fields<'_>, name: &'static str) -> Option<Option<Stri
         return Some(None);
     }
     schedule(f, name).map(Some)
+}
+
+/// Hours without data.
+fn stalled_hours(f: &mut Fields<'_>, name: &'static str) -> Option<u32> {
+    let hours = f.integer(name).min(1).max(MAX_STALLED_HOURS.into()).optional()?;
+    u32::try_from(hours).ok()
+}
+
+/// The same, where null takes them away.
+#[expect(clippy::option_option, reason = "absent, null and a number are three things")]
+fn stalled_hours_change(f: &mut Fields<'_>, name: &'static str) -> Option<Option<u32>> {
+    if f.is_null(name) {
+        let _ = f.integer(name).optional();
+        return Some(None);
+    }
+    stalled_hours(f, name).map(Some)
 }
 
 /// A list of any values, with a size limit that counts what is in groups of conditions.

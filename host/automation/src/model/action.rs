@@ -86,6 +86,9 @@ impl Catalogue {
         properties.iter().find_map(|(name, schema)| {
             let why = match schema.get(placeholders::MARK)? {
                 Value::Bool(true) => placeholders::unknown(given.get(name)?.as_str()?)?,
+                Value::String(mark) if mark == placeholders::TEXT => {
+                    placeholders::unknown(given.get(name)?.as_str()?)?
+                }
                 Value::String(mark) if mark == placeholders::JSON => {
                     placeholders::unknown_in_json(given.get(name).filter(|param| !param.is_null())?)?
                 }
@@ -95,7 +98,26 @@ impl Catalogue {
         })
     }
 
-    /// Parameters of an action, with the placeholders of those that are JSON filled by the context of a run.
+    /// A sentence about a parameter whose schema lists words, and that is none of them.
+    pub fn unknown_word(&self, action: &Value) -> Option<String> {
+        let id = type_of(action);
+        let properties = self.get(id)?.params_schema.get("properties")?.as_object()?;
+        let given = action.get("params")?;
+        properties.iter().find_map(|(name, schema)| {
+            let words = schema.get("enum")?.as_array()?;
+            let param = given.get(name)?;
+            if param.is_null() || words.contains(param) {
+                return None;
+            }
+            let words: Vec<String> = words.iter().map(Value::to_string).collect();
+            let words = words.join(", ");
+            Some(format!(
+                "The parameter \"{name}\" of action \"{id}\" must be one of {words}"
+            ))
+        })
+    }
+
+    /// Parameters of an action, with the placeholders of those that are JSON or a text filled by the context of a run.
     ///
     /// # Errors
     /// A sentence about a placeholder that is unknown; a rule stored before its plugin said so may have one.
@@ -106,11 +128,18 @@ impl Catalogue {
             .get(id)
             .and_then(|kind| kind.params_schema.get("properties")?.as_object());
         for (name, schema) in properties.into_iter().flatten() {
-            let is_json = schema.get(placeholders::MARK).and_then(Value::as_str) == Some(placeholders::JSON);
-            if let Some(param) = params.get_mut(name).filter(|param| is_json && !param.is_null()) {
-                *param = placeholders::filled_json(param, context)
-                    .map_err(|why| format!("The parameter \"{name}\" of action \"{id}\": {why}"))?;
-            }
+            let Some(param) = params.get_mut(name).filter(|param| !param.is_null()) else {
+                continue;
+            };
+            let mark = schema.get(placeholders::MARK).and_then(Value::as_str);
+            let filled = match (mark, &*param) {
+                (Some(placeholders::JSON), param) => placeholders::filled_json(param, context),
+                (Some(placeholders::TEXT), Value::String(text)) => {
+                    placeholders::filled_text(text, context).map(Value::from)
+                }
+                _ => continue,
+            };
+            *param = filled.map_err(|why| format!("The parameter \"{name}\" of action \"{id}\": {why}"))?;
         }
         Ok(params)
     }

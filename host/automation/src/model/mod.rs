@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod answers;
+pub mod guard;
 pub mod log;
 pub mod memory;
 pub mod moment;

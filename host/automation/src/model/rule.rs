@@ -1,18 +1,22 @@
 //! Rules as stored, and compiled for evaluation.
 
+use std::time::Duration;
+
 use qm_conditions::{Conditions, leaves};
 use qm_jobs::Cron;
 use qm_kernel::Timestamp;
-use qm_ports::list::{AGES, FIELDS};
+use qm_ports::list::{AGES, FIELDS, FREE_BYTES};
 use serde_json::Value;
 
 use super::moment::TIMES;
-use super::trigger::SCHEDULE;
+use super::trigger::{SCHEDULE, STALLED};
 
 /// Largest number of conditions, those in groups included, and of actions, per rule.
 pub const MAX_ITEMS: usize = 100;
 /// Largest size of a rule's conditions, and of its actions, in bytes of JSON.
 pub const MAX_BYTES: usize = 64 * 1024;
+/// Largest number of hours of the trigger `torrent.stalled`: a year.
+pub const MAX_STALLED_HOURS: u32 = 8784;
 /// Largest number of rules.
 pub const MAX_RULES: u64 = 500;
 
@@ -38,6 +42,8 @@ pub struct Rule {
     pub schedule: Option<String>,
     /// The next due time is the first after this.
     pub scheduled_from: Option<Timestamp>,
+    /// Hours without data after which the trigger `torrent.stalled` fires.
+    pub stalled_hours: Option<u32>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -56,6 +62,8 @@ pub struct RuleChange {
     pub priority: Option<i64>,
     /// `Some(None)` clears it.
     pub schedule: Option<Option<String>>,
+    /// `Some(None)` clears it.
+    pub stalled_hours: Option<Option<u32>>,
 }
 
 impl RuleChange {
@@ -65,6 +73,7 @@ impl RuleChange {
             || self.conditions.is_some()
             || self.actions.is_some()
             || self.schedule.is_some()
+            || self.stalled_hours.is_some()
             || matches!(self.is_enabled, Some(true))
     }
 
@@ -82,6 +91,7 @@ impl RuleChange {
         set(&mut rule.is_enabled, self.is_enabled);
         set(&mut rule.priority, self.priority);
         set(&mut rule.schedule, self.schedule);
+        set(&mut rule.stalled_hours, self.stalled_hours);
     }
 }
 
@@ -100,7 +110,7 @@ impl Rule {
     pub fn asks_torrents(&self) -> bool {
         let fields = leaves(&self.conditions);
         let mut fields = fields.iter().filter_map(|leaf| leaf.get("field")?.as_str());
-        fields.any(|field| FIELDS.contains(&field))
+        fields.any(|field| FIELDS.contains(&field) || field == FREE_BYTES)
     }
 }
 
@@ -116,6 +126,8 @@ pub struct ReadyRule {
     pub needs_zone: bool,
     /// Time table of the trigger `schedule`.
     pub cron: Option<Cron>,
+    /// Time without data after which the trigger `torrent.stalled` fires.
+    pub stalls_after: Option<Duration>,
     /// Types of its actions.
     pub actions: Vec<String>,
     /// True when a condition asks for a field of torrents.
@@ -136,8 +148,14 @@ impl ReadyRule {
         Self {
             id: rule.id.clone(),
             trigger: rule.trigger.clone(),
-            ages: conditions.involve_any(AGES) || conditions.involve_any(TIMES),
+            ages: conditions.involve_any(AGES)
+                || conditions.involve_any(TIMES)
+                || conditions.involve(FREE_BYTES),
             needs_zone: rule.trigger == SCHEDULE || conditions.involve_any(TIMES),
+            stalls_after: rule
+                .stalled_hours
+                .filter(|_| rule.trigger == STALLED)
+                .map(|hours| Duration::from_hours(hours.into())),
             cron: rule.cron().filter(|_| rule.trigger == SCHEDULE),
             actions: types_of(&rule.actions).into_iter().map(str::to_owned).collect(),
             asks_torrents: rule.asks_torrents(),

@@ -59,20 +59,25 @@ pub enum Outcome {
     CutOff(String),
     /// The author lacks a permission. The rule is paused for a while.
     Held(String),
+    /// Not begun, because it would go on for ever.
+    Looped(String),
 }
 
 impl Outcome {
     pub const fn status(&self) -> &'static str {
         match self {
             Outcome::Done => "success",
-            Outcome::Failed(_) | Outcome::CutOff(_) | Outcome::Held(_) => "failed",
+            Outcome::Failed(_) | Outcome::CutOff(_) | Outcome::Held(_) | Outcome::Looped(_) => "failed",
         }
     }
 
     pub fn message(&self) -> Option<&str> {
         match self {
             Outcome::Done => None,
-            Outcome::Failed(message) | Outcome::CutOff(message) | Outcome::Held(message) => Some(message),
+            Outcome::Failed(message)
+            | Outcome::CutOff(message)
+            | Outcome::Held(message)
+            | Outcome::Looped(message) => Some(message),
         }
     }
 
@@ -136,6 +141,7 @@ mod tests {
             author: Some("u".into()),
             schedule: None,
             scheduled_from: None,
+            stalled_hours: None,
             created_at: Timestamp::from_ms(1),
             updated_at: Timestamp::from_ms(7),
         };

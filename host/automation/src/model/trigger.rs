@@ -13,6 +13,11 @@ pub struct Trigger {
 pub const COMPLETED: &str = "torrent.completed";
 pub const RATIO: &str = "ratio.reached";
 pub const FAILED: &str = "torrent.failed";
+pub const ADDED: &str = "torrent.added";
+/// The torrent is gone when it fires, so its runs are those of an event.
+pub const REMOVED: &str = "torrent.removed";
+/// Runs after the rule's number of hours without data.
+pub const STALLED: &str = "torrent.stalled";
 /// Runs by the rule's own time table.
 pub const SCHEDULE: &str = "schedule";
 
@@ -47,6 +52,9 @@ pub const ALL: &[Trigger] = &[
     trigger(FAILED, "Torrent fails", "torrent"),
     trigger(SCHEDULE, "Time table", "time"),
     trigger("storage.low", "Disk space is low", "system"),
+    trigger(ADDED, "Torrent is added", "torrent"),
+    trigger(REMOVED, "Torrent is removed", "torrent"),
+    trigger(STALLED, "Torrent gets no data", "torrent"),
 ];
 
 const fn trigger(id: &'static str, label: &'static str, category: &'static str) -> Trigger {
@@ -71,6 +79,7 @@ pub fn occasion_of_run(trigger: &str, has_torrent: bool) -> Occasion {
 /// concerns torrents.
 pub fn occasion(trigger: &str) -> Occasion {
     match Trigger::find(trigger).map(|trigger| trigger.category) {
+        Some("torrent") if trigger == REMOVED => Occasion::Event,
         Some("torrent") => Occasion::Torrent,
         Some("media") => Occasion::Media,
         _ => Occasion::Event,

@@ -5,3 +5,4 @@ pub mod ledger;
 pub mod logs;
 pub mod rules;
 pub mod runs;
+pub mod stalls;

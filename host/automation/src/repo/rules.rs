@@ -8,16 +8,17 @@ use crate::model::rule::Rule;
 
 sql! {
     LIST = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, author_id, created_at, updated_at, \
-            schedule, scheduled_from \
+            schedule, scheduled_from, stalled_hours \
         FROM automation_rules ORDER BY priority DESC, created_at, id";
     FIND = "SELECT id, name, description, trigger_key, conditions, actions, is_enabled, priority, author_id, created_at, updated_at, \
-            schedule, scheduled_from \
+            schedule, scheduled_from, stalled_hours \
         FROM automation_rules WHERE id = $1";
     COUNT = "SELECT COUNT(*) FROM automation_rules";
     INSERT = "INSERT INTO automation_rules (id, name, description, trigger_key, conditions, actions, is_enabled, priority, \
-        created_at, updated_at, author_id, schedule, scheduled_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+        created_at, updated_at, author_id, schedule, scheduled_from, stalled_hours) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
     UPDATE = "UPDATE automation_rules SET name = $2, description = $3, trigger_key = $4, conditions = $5, actions = $6, \
-        is_enabled = $7, priority = $8, updated_at = $9, author_id = $10, schedule = $11 WHERE id = $1";
+        is_enabled = $7, priority = $8, updated_at = $9, author_id = $10, schedule = $11, stalled_hours = $12 WHERE id = $1";
     /// Apart from other changes, which must not undo that the rule ran meanwhile.
     RESTART = "UPDATE automation_rules SET scheduled_from = $2, schedule_cursor = NULL WHERE id = $1";
     SCHEDULED = "SELECT id, scheduled_from, schedule_cursor, updated_at FROM automation_rules \
@@ -44,6 +45,7 @@ struct Row {
     updated_at: i64,
     schedule: Option<String>,
     scheduled_from: Option<i64>,
+    stalled_hours: Option<i64>,
 }
 
 impl From<Row> for Rule {
@@ -60,6 +62,7 @@ impl From<Row> for Rule {
             author: row.author_id,
             schedule: row.schedule,
             scheduled_from: row.scheduled_from.map(Timestamp::from_ms),
+            stalled_hours: row.stalled_hours.and_then(|hours| hours.try_into().ok()),
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
         }
@@ -109,6 +112,7 @@ pub async fn insert(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
         rule.author.as_deref(),
         rule.schedule.as_deref(),
         rule.scheduled_from.map(Timestamp::ms),
+        rule.stalled_hours.map(i64::from),
     )
     .await?
     .exactly(1)
@@ -129,6 +133,7 @@ pub async fn update(tx: &mut Tx, rule: &Rule) -> Result<(), DbError> {
         rule.updated_at.ms(),
         rule.author.as_deref(),
         rule.schedule.as_deref(),
+        rule.stalled_hours.map(i64::from),
     )
     .await?
     .exactly(1)

@@ -176,6 +176,32 @@ db_test! {
         assert_eq!(site.ask("USER", "GET", "/rules", None).await.0, 403);
     }
 
+    async fn hours_without_data_are_a_number_of_a_year_at_most_and_needed(db: Db) {
+        let site = Site::new(&db).await;
+        let rule = |hours: Value| {
+            Some(json!({ "name": "a", "trigger": "torrent.stalled", "stalledHours": hours, "actions": [{ "type": "mark", "params": { "word": "one" } }] }))
+        };
+        for wrong in [json!(0), json!(8785), json!(1.5), json!("many")] {
+            let (status, answer) = site.admin("POST", "/rules", rule(wrong.clone())).await;
+            assert_eq!((status, answer["message"].to_string().contains("stalledHours")), (400, true), "{wrong}: {answer}");
+        }
+        let (status, answer) = site.admin("POST", "/rules", rule(Value::Null)).await;
+        assert_eq!((status, &answer["code"]), (400, &json!("bad_request.stalled_hours")), "{answer}");
+        let (status, stored) = site.admin("POST", "/rules", rule(json!(8784))).await;
+        assert_eq!((status, &stored["stalledHours"]), (201, &json!(8784)), "{stored}");
+        let path = format!("/rules/{}", stored["id"].as_str().unwrap());
+        for (change, code) in [
+            (json!({ "stalledHours": null }), "bad_request.stalled_hours"),
+            (json!({ "actions": [{ "type": "mark", "params": { "word": "three" } }] }), "bad_request.parameter"),
+        ] {
+            let (status, answer) = site.admin("PATCH", &path, Some(change)).await;
+            assert_eq!((status, &answer["code"]), (400, &json!(code)), "{answer}");
+        }
+        // Of another trigger they say nothing.
+        let (status, changed) = site.admin("PATCH", &path, Some(json!({ "trigger": "torrent.added", "stalledHours": null }))).await;
+        assert_eq!((status, changed.get("stalledHours")), (200, None), "{changed}");
+    }
+
     async fn a_placeholder_that_nobody_fills_is_refused_when_the_rule_is_stored(db: Db) {
         let site = Site::new(&db).await;
         let actions = |tag: &str| json!([{ "type": "mark", "params": { "tag": "{x}" } }, { "type": "pause", "params": { "tag": tag, "do": "{x}" } }]);
@@ -255,7 +281,7 @@ db_test! {
     async fn the_catalogue_tells_what_there_is(db: Db) {
         let site = Site::new(&db).await;
         let (status, catalogue) = site.ask("READ_ONLY", "GET", "/catalog", None).await;
-        assert_eq!((status, catalogue["triggers"].as_array().unwrap().len()), (200, 17));
+        assert_eq!((status, catalogue["triggers"].as_array().unwrap().len()), (200, 20));
         assert_eq!(catalogue["triggers"][0], json!({ "id": "torrent.completed", "label": "Download completes", "category": "torrent" }));
         assert_eq!(catalogue["actions"][2], json!({
             "id": "pause", "label": "The pause", "category": "torrent", "plugin": "fake", "missing": false,

@@ -209,6 +209,7 @@ impl Automation {
             engine_id,
             torrent,
             now,
+            free_bytes: self.torrents.free_bytes(engine_id),
         };
         let zone = self.book.zone();
         let timed = Timed {
@@ -256,6 +257,7 @@ impl Automation {
             engine_id: &torrent.engine_id,
             torrent: listed.torrent,
             now,
+            free_bytes: self.torrents.free_bytes(&torrent.engine_id),
         };
         if record.torrent.progress < 1.0 {
             return Vec::new();

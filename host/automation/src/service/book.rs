@@ -19,7 +19,7 @@ use qm_ports::rules::{Edge, RuleWatch};
 
 use crate::model::moment::Timed;
 use crate::model::rule::ReadyRule;
-use crate::model::trigger::RATIO;
+use crate::model::trigger::{RATIO, STALLED};
 use crate::repo;
 
 /// The enabled rules at one moment, in order of execution.
@@ -29,6 +29,7 @@ pub struct Rules {
     pub version: u64,
     all: Vec<Arc<ReadyRule>>,
     waits_for_ratio: bool,
+    waits_for_stalls: bool,
     /// True when any rule exists, enabled or not.
     is_any: bool,
 }
@@ -108,6 +109,7 @@ impl RuleBook {
             waits_for_ratio: all
                 .iter()
                 .any(|rule| rule.trigger == RATIO && rule.conditions.involve("ratio")),
+            waits_for_stalls: all.iter().any(|rule| rule.trigger == STALLED),
             is_any: !stored.is_empty(),
             all,
         };
@@ -128,6 +130,10 @@ impl RuleWatch for RuleBook {
         self.rules.load().waits_for_ratio
     }
 
+    fn watches_stalls(&self) -> bool {
+        self.rules.load().waits_for_stalls
+    }
+
     fn remembers(&self) -> bool {
         self.rules.load().is_any
     }
@@ -141,7 +147,11 @@ impl RuleWatch for RuleBook {
             zone: &zone,
         };
         let due = rules.with_trigger(edge.trigger()).filter(|rule| match edge {
-            Edge::Completed | Edge::Failed => rule.conditions.hold(torrent),
+            Edge::Completed | Edge::Failed | Edge::Added | Edge::Removed => rule.conditions.hold(torrent),
+            Edge::Stalled { since } => {
+                let after = rule.stalls_after.filter(|after| since.plus(*after) <= torrent.at);
+                after.is_some() && rule.conditions.hold(torrent)
+            }
             Edge::RatioMoved { from } => rule.conditions.have_risen(torrent, "ratio", &Seen::Number(from)),
         });
         due.map(|rule| rule.id.clone()).collect()

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Automation;
-use crate::model::trigger::FAILED;
+use crate::model::trigger::{FAILED, REMOVED, STALLED};
 use crate::repo;
 
 /// Time after a run in which a rule on failures does not run again for the same torrent: an action that starts or checks a
@@ -63,18 +63,23 @@ impl Consumer for Edges {
             engine_id: due.engine_id,
             hash: due.hash,
         };
+        let since = due.torrent.get("stalledSince").and_then(Value::as_str);
+        let since = since.unwrap_or_default().to_owned();
         let context = Value::Object(due.torrent).to_string();
+        // A torrent that is gone can be acted on no more.
+        let subject = Some(&torrent).filter(|_| due.trigger != REMOVED);
         for rule_id in &due.rules {
-            if due.trigger == FAILED && self.0.has_just_run(tx, rule_id, &torrent.hash).await? {
+            let is_done = match due.trigger.as_str() {
+                FAILED => self.0.has_just_run(tx, rule_id, &torrent.hash).await?,
+                STALLED => !repo::stalls::put(tx, rule_id, &torrent, &since).await?,
+                _ => false,
+            };
+            if is_done {
                 continue;
             }
-            let run = self.0.new_run(
-                rule_id,
-                &due.trigger,
-                Some(&torrent),
-                context.clone(),
-                stored.position,
-            );
+            let run = self
+                .0
+                .new_run(rule_id, &due.trigger, subject, context.clone(), stored.position);
             self.0.decide(tx, run).await?;
         }
         Ok(())
@@ -98,6 +103,7 @@ impl Automation {
         let Renewed { engine_id, hashes } = renewed;
         for hash in &hashes {
             repo::ledger::forget(tx, &engine_id, hash, position).await?;
+            repo::stalls::forget(tx, &engine_id, hash).await?;
         }
         let automation = self.clone();
         tx.after_commit(move || automation.memory().forget(&engine_id, &hashes));

@@ -22,7 +22,7 @@ use crate::repo;
 use crate::repo::logs::NewLine;
 
 /// Pause between two attempts to store the result of a run.
-const PAUSE: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 /// Reason to stop a run.
 enum Stop {
@@ -49,14 +49,16 @@ impl Automation {
             }
         };
         let (run, rule) = begun;
-        let outcome = if rule.is_enabled {
+        let outcome = if !rule.is_enabled {
+            Outcome::Failed("The rule was disabled before its turn came".to_owned())
+        } else if let Some(outcome) = self.refuse_loop(&run, &rule, stop).await {
+            outcome
+        } else {
             match self.act(&run, &rule, stop).await {
                 Err(Stop::Gone) => return self.note_gone(waiting),
                 Err(Stop::Ended(outcome)) => outcome,
                 Ok(()) => Outcome::Done,
             }
-        } else {
-            Outcome::Failed("The rule was disabled before its turn came".to_owned())
         };
         self.end_surely(&run, &rule, &outcome, stop).await;
     }
@@ -256,6 +258,7 @@ impl Automation {
                     }
                 }
                 Outcome::Done | Outcome::CutOff(_) => memory.note_settled(number, torrent),
+                Outcome::Looped(_) => memory.note_ended(number, torrent),
                 Outcome::Held(_) => memory.note_held(number, torrent, now.plus(powers::PAUSE)),
                 Outcome::Failed(reason) => memory.note_failed(number, torrent, reason, now),
             }
@@ -310,7 +313,8 @@ fn audit_entry(
             metadata["hash"] = torrent.hash.as_str().into();
         }
         None => {
-            if let Some(title) = context.get("title").and_then(Value::as_str) {
+            let title = context.get("title").or_else(|| context.get("name"));
+            if let Some(title) = title.and_then(Value::as_str) {
                 metadata["name"] = title.into();
             }
         }
@@ -329,7 +333,9 @@ fn audit_entry(
         object_id: Some(id),
         result: match outcome {
             Outcome::Done => AuditResult::Success,
-            Outcome::Failed(_) | Outcome::CutOff(_) | Outcome::Held(_) => AuditResult::Failure,
+            Outcome::Failed(_) | Outcome::CutOff(_) | Outcome::Held(_) | Outcome::Looped(_) => {
+                AuditResult::Failure
+            }
         },
         metadata: Some(metadata),
         ..AuditEntry::default()

@@ -38,7 +38,12 @@ impl Automation {
         let conditions = Conditions::compile(&rule.conditions);
         let zone = self.book.zone();
         let explained = conditions.explain(&Timed {
-            record: &record(engine_id, listed, self.ctx.now()),
+            record: &record(
+                engine_id,
+                listed,
+                self.ctx.now(),
+                self.torrents.free_bytes(engine_id),
+            ),
             at: self.ctx.now(),
             zone: &zone,
         });

@@ -6,6 +6,7 @@ mod catalogue;
 pub mod edges;
 mod execute;
 mod explain;
+pub mod loops;
 #[cfg(test)]
 mod migration_tests;
 mod powers;
@@ -38,6 +39,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 use self::book::RuleBook;
+use crate::model::guard::Guard;
 use crate::model::memory::Memory;
 use crate::model::moment::Timed;
 use crate::model::run::NewRun;
@@ -62,6 +64,7 @@ pub struct Automation {
     torrents: Arc<dyn TorrentLists>,
     book: Arc<RuleBook>,
     memory: Mutex<Memory>,
+    guard: Mutex<Guard>,
     /// Highest sequence number of all runs.
     sequence: AtomicI64,
     /// Wakes the runner: a run is waiting.
@@ -100,6 +103,7 @@ impl Automation {
             torrents: deps.torrents,
             book: deps.book,
             memory,
+            guard: Mutex::default(),
             sequence: AtomicI64::new(last),
             work: Notify::new(),
             room: Notify::new(),
@@ -183,6 +187,10 @@ impl Automation {
             automation.work.notify_one();
         });
         Ok(())
+    }
+
+    fn guard(&self) -> MutexGuard<'_, Guard> {
+        self.guard.lock().ignore_poison()
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {

@@ -2,6 +2,7 @@
 //!
 //! Bounds: [`SHOWN`] torrents are listed; the evaluation ends after [`PATIENCE`] and reports how far it came.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK_AT_CLOCK: usize = 64;
 
 impl Automation {
+    /// Bytes free where the client of each list saves.
+    pub(super) fn free_bytes_of(&self, lists: &[Arc<dyn TorrentList>]) -> HashMap<String, Option<u64>> {
+        let engines = lists.iter().map(|list| list.engine_id());
+        engines
+            .map(|engine_id| (engine_id.to_owned(), self.torrents.free_bytes(engine_id)))
+            .collect()
+    }
+
     /// Previews a rule that is not stored.
     pub async fn preview(
         self: &Arc<Self>,
@@ -70,14 +79,15 @@ impl Automation {
         }
         let (lists, now) = (self.torrents.lists(), self.ctx.now());
         let zone = self.book.zone();
-        let judged = PREVIEWS.run(move |_| judge(&rule, &lists, (now, &zone), empty));
+        let free = self.free_bytes_of(&lists);
+        let judged = PREVIEWS.run(move |_| judge(&rule, (&lists, &free), (now, &zone), empty));
         Ok(judged.await?)
     }
 }
 
 fn judge(
     rule: &Rule,
-    lists: &[Arc<dyn TorrentList>],
+    (lists, free): (&[Arc<dyn TorrentList>], &HashMap<String, Option<u64>>),
     (now, zone): (Timestamp, &TimeZone),
     mut preview: Preview,
 ) -> Preview {
@@ -93,7 +103,7 @@ fn judge(
             preview.judged += 1;
             let engine_id = list.engine_id();
             let timed = Timed {
-                record: &record(engine_id, listed, now),
+                record: &record(engine_id, listed, now, free.get(engine_id).copied().flatten()),
                 at: now,
                 zone,
             };
@@ -123,11 +133,17 @@ fn note(preview: &mut Preview, engine_id: &str, listed: Listed<'_>, standing: St
     }
 }
 
-pub(super) fn record<'a>(engine_id: &'a str, listed: Listed<'a>, now: Timestamp) -> TorrentRecord<'a> {
+pub(super) fn record<'a>(
+    engine_id: &'a str,
+    listed: Listed<'a>,
+    now: Timestamp,
+    free_bytes: Option<u64>,
+) -> TorrentRecord<'a> {
     TorrentRecord {
         engine_id,
         torrent: listed.torrent,
         now,
+        free_bytes,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::AutomationError;
 use crate::model::action::Catalogue;
 use crate::model::log::LogLine;
 use crate::model::rule::{MAX_PATTERNS, MAX_RULES, Rule, RuleChange, patterns, types_of};
-use crate::model::trigger::SCHEDULE;
+use crate::model::trigger::{SCHEDULE, STALLED};
 use crate::repo;
 
 impl Automation {
@@ -37,6 +37,7 @@ impl Automation {
             author: None,
             schedule: None,
             scheduled_from: Some(now),
+            stalled_hours: None,
             created_at: now,
             updated_at: now,
         };
@@ -49,7 +50,7 @@ impl Automation {
         let mut tx = self.db.begin_write().await?;
         let actor = self.judge(&mut tx, caller).await?;
         self.settled(&rule.actions)?;
-        self.refuse_placeholders(&rule)?;
+        self.refuse_params(&rule)?;
         refuse_without_schedule(&rule)?;
         self.judge_actions(&mut tx, caller, &rule).await?;
         rule.author = Some(actor.user_id().to_owned());
@@ -81,7 +82,7 @@ impl Automation {
         if takes_over {
             // The permissions of an action are unknown until its plugin is loaded.
             self.settled(&rule.actions)?;
-            self.refuse_placeholders(&rule)?;
+            self.refuse_params(&rule)?;
             refuse_without_schedule(&rule)?;
             self.judge_actions(&mut tx, caller, &rule).await?;
             rule.author = Some(actor.user_id().to_owned());
@@ -119,14 +120,18 @@ impl Automation {
         Ok((lines.into_iter().map(LogLine::shown).collect(), total))
     }
 
-    /// Refuses a rule with an unknown placeholder.
-    fn refuse_placeholders(&self, rule: &Rule) -> Result<(), AutomationError> {
+    /// Refuses a rule with an unknown placeholder, or a parameter that is none of its action's words.
+    fn refuse_params(&self, rule: &Rule) -> Result<(), AutomationError> {
         let catalogue = Catalogue::new(self.actions.actions(), Vec::new());
-        let unknown = rule
-            .actions
-            .iter()
-            .find_map(|action| catalogue.unknown_placeholder(action));
-        unknown.map_or(Ok(()), |why| Err(AutomationError::Placeholder(why)))
+        for action in &rule.actions {
+            if let Some(why) = catalogue.unknown_placeholder(action) {
+                return Err(AutomationError::Placeholder(why));
+            }
+            if let Some(why) = catalogue.unknown_word(action) {
+                return Err(AutomationError::Parameter(why));
+            }
+        }
+        Ok(())
     }
 
     pub(super) async fn judge(&self, tx: &mut Tx, caller: Caller<'_>) -> Result<Actor, AutomationError> {
@@ -154,16 +159,20 @@ impl Automation {
         tx.commit().await?;
         // The change is stored; a caller whose request fails here retries, and so reads the rules again.
         self.memory().release(self.book.number(&rule.id));
+        self.guard().clear();
         self.book.read().await?;
         self.rules_changed.notify_one();
         Ok(())
     }
 }
 
-/// Refuses a rule that waits for a time table and has none.
+/// Refuses a rule that waits for a time table, or for hours without data, and has none.
 fn refuse_without_schedule(rule: &Rule) -> Result<(), AutomationError> {
     if rule.trigger == SCHEDULE && rule.schedule.is_none() {
         return Err(AutomationError::NoSchedule);
+    }
+    if rule.trigger == STALLED && rule.stalled_hours.is_none() {
+        return Err(AutomationError::NoStalledHours);
     }
     Ok(())
 }

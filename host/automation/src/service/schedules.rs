@@ -263,6 +263,7 @@ impl Automation {
         now: Timestamp,
     ) -> Option<Part> {
         let (rule, zone, lists) = (rule.clone(), self.book.zone(), self.torrents.lists());
+        let free = self.free_bytes_of(&lists);
         let looked = PASSES.run(move |_| {
             let cursor = cursor.as_deref().and_then(|cursor| cursor.rsplit_once('/'));
             let mut after: Vec<Place<'_>> = Vec::new();
@@ -282,6 +283,7 @@ impl Automation {
                         engine_id,
                         torrent: listed.torrent,
                         now,
+                        free_bytes: free.get(*engine_id).copied().flatten(),
                     },
                     at: now,
                     zone: &zone,

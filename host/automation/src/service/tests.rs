@@ -508,7 +508,7 @@ db_test! {
         let record = |ratio: f64| { let mut subject = subject.clone(); subject.ratio = ratio; subject };
         let due = |edge, ratio: f64| {
             let subject = record(ratio);
-            house.book.due(edge, &TorrentRecord { engine_id: "e", torrent: &subject, now: house.clock.ctx().now() })
+            house.book.due(edge, &TorrentRecord { engine_id: "e", torrent: &subject, now: house.clock.ctx().now(), free_bytes: None })
         };
         assert!(!house.book.watches_ratios());
         house.rule(RATIO, 9, json!([]), json!([])).await;

@@ -52,7 +52,7 @@ db_test! {
             failed.state = TorrentState::Error;
             failed.tracker_standing = standing;
             failed.message = message.map(str::to_owned);
-            house.book.due(Edge::Failed, &TorrentRecord { engine_id: "e", torrent: &failed, now: house.clock.ctx().now() })
+            house.book.due(Edge::Failed, &TorrentRecord { engine_id: "e", torrent: &failed, now: house.clock.ctx().now(), free_bytes: None })
         };
         assert_eq!(due(Some(TrackerStanding::Unregistered), None), std::slice::from_ref(&gone.id));
         assert_eq!(due(None, Some("No space left on device")), std::slice::from_ref(&full.id));
@@ -101,6 +101,166 @@ db_test! {
             let refused = house.app.create(house.caller(), change).await.unwrap_err().to_string();
             assert!(refused.starts_with(&format!("The parameter \"body\" of action \"mark\": {told}")), "{refused}");
         }
+    }
+
+    async fn a_text_is_filled_and_words_are_those_of_the_schema(db: Db) {
+        let house = House::new(&db).await;
+        let note = |params: Value| json!([{ "type": "mark", "params": params }]);
+        let rule = house.rule(FAILED, 0, json!([]), note(json!({ "note": "{name} {category}!", "word": "one" }))).await;
+        house.edge(FAILED, 1, 1, &[&rule]).await;
+        house.app.run_all().await;
+        let call = house.actions.calls().remove(0);
+        assert_eq!(Value::Object(call.params), json!({ "note": "torrent 1 !", "word": "one" }));
+        for (params, told) in [
+            (json!({ "note": "{size}" }), "The parameter \"note\" of action \"mark\": There is no placeholder {size}"),
+            (json!({ "word": "three" }), "The parameter \"word\" of action \"mark\" must be one of \"one\", \"two\""),
+        ] {
+            let change = RuleChange {
+                name: Some("a".to_owned()),
+                trigger: Some(FAILED.to_owned()),
+                actions: note(params).as_array().cloned(),
+                ..RuleChange::default()
+            };
+            let refused = house.app.create(house.caller(), change).await.unwrap_err().to_string();
+            assert!(refused.starts_with(told), "{refused}");
+        }
+    }
+
+    async fn a_removed_torrent_is_an_event_with_its_last_fields(db: Db) {
+        let house = House::new(&db).await;
+        let rule = house.rule("torrent.removed", 0, json!([]), json!([mark("gone")])).await;
+        let useless = house.rule("torrent.removed", 1, json!([]), json!([{ "type": "pause" }])).await;
+        assert_eq!(
+            house.app.shown_one(useless.clone()).await.unwrap().warnings,
+            ["Action \"pause\" is not valid for an event trigger"]
+        );
+        house.edge("torrent.removed", 1, 1, &[&rule, &useless]).await;
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:-:gone"]);
+        let call = house.actions.calls().remove(0);
+        assert_eq!((call.torrent, &call.context["name"]), (None, &json!("torrent 1")));
+        assert_eq!(house.log(&useless).await[0].status, "failed");
+    }
+
+    async fn a_rule_on_stalls_needs_hours_and_runs_once_a_stall(db: Db) {
+        let house = House::new(&db).await;
+        let change = |hours: Option<u32>| RuleChange {
+            name: Some("stalled".to_owned()),
+            trigger: Some("torrent.stalled".to_owned()),
+            conditions: json!([{ "field": "name", "op": "eq", "value": "torrent 1" }]).as_array().cloned(),
+            actions: json!([mark("s")]).as_array().cloned(),
+            stalled_hours: Some(hours),
+            ..RuleChange::default()
+        };
+        let refused = house.app.create(house.caller(), change(None)).await.unwrap_err();
+        assert_eq!(refused.code(), "bad_request.stalled_hours");
+        let rule = house.app.create(house.caller(), change(Some(6))).await.unwrap();
+        let again = house.app.rules().await.unwrap().remove(0);
+        assert_eq!((again.stalled_hours, house.book.watches_stalls()), (Some(6), true));
+        let now = house.clock.ctx().now();
+        let due = |n: u16, hours: u64| {
+            let since = qm_kernel::Timestamp::from_ms(now.ms() - hours as i64 * 3_600_000);
+            let torrent = torrent(n);
+            let record = TorrentRecord { engine_id: "e", torrent: &torrent, now, free_bytes: None };
+            house.book.due(Edge::Stalled { since }, &record)
+        };
+        assert_eq!(due(1, 6), std::slice::from_ref(&rule.id));
+        assert!(due(1, 5).is_empty() && due(2, 9).is_empty());
+        let mut ran = Vec::new();
+        for (position, since) in ["2031-03-30T01:00:00.000Z", "2031-03-30T01:00:00.000Z", "2031-03-30T07:00:00.000Z"].into_iter().enumerate() {
+            house.stall(1, since, position as i64 + 1, &rule).await;
+            house.app.run_all().await;
+            ran.push(house.actions.ran().len());
+            // It is not forgotten with the process.
+            house.restarted().await;
+        }
+        assert_eq!(ran, [1, 0, 1]);
+        let cleared = RuleChange { stalled_hours: Some(None), ..RuleChange::default() };
+        let refused = house.app.update(house.caller(), &rule.id, cleared).await.unwrap_err();
+        assert_eq!(refused.code(), "bad_request.stalled_hours");
+    }
+
+    async fn free_space_is_a_condition_on_the_torrents_of_its_engine(db: Db) {
+        let house = House::new(&db).await;
+        let low = json!([{ "field": "freeBytes", "op": "lt", "value": 100 }]);
+        let rule = house.rule("torrent.added", 0, low, json!([mark("low")])).await;
+        let subject = torrent(1);
+        let due = |free_bytes: Option<u64>| {
+            let now = house.clock.ctx().now();
+            house.book.due(Edge::Added, &TorrentRecord { engine_id: "e", torrent: &subject, now, free_bytes })
+        };
+        assert_eq!(due(Some(99)), [rule.id]);
+        assert!(due(Some(100)).is_empty());
+        assert!(due(None).is_empty(), "nobody knows");
+    }
+
+    async fn two_rules_that_undo_each_other_are_stopped_and_people_are_told(db: Db) {
+        let house = House::new(&db).await;
+        let (mut there, mut ran) = (false, Vec::new());
+        let mut rules = Vec::new();
+        for (name, path) in [("to the archive", "/a"), ("back again", "/b")] {
+            let conditions = json!([{ "field": "savePath", "op": "eq", "value": path }]);
+            let change = RuleChange {
+                name: Some(name.to_owned()),
+                trigger: Some("schedule".to_owned()),
+                conditions: conditions.as_array().cloned(),
+                actions: json!([mark(name)]).as_array().cloned(),
+                schedule: Some(Some("* * * * *".to_owned())),
+                ..RuleChange::default()
+            };
+            rules.push(house.app.create(house.caller(), change).await.unwrap());
+        }
+        for _ in 0..30 {
+            let mut moved = torrent(1);
+            moved.save_path = if there { "/b" } else { "/a" }.to_owned();
+            house.lists.put(moved);
+            house.clock.advance(Duration::from_mins(1));
+            house.app.decide_scheduled().await.unwrap();
+            house.app.run_all().await;
+            let acted = house.actions.ran();
+            there ^= !acted.is_empty();
+            ran.extend(acted);
+        }
+        assert_eq!(ran.len(), 8, "four times there and four times back: {ran:?}");
+        let log = house.log(&rules[0]).await;
+        let last = log.last().expect("a line");
+        let message = last.message.clone().unwrap_or_default();
+        assert!(
+            last.status == "failed"
+                && message.starts_with("The rule does not run for this torrent until 2031-03-31T")
+                && message.contains("within a day it ran 4 times for it from one place, to which another rule took it back (\"back again\")"),
+            "{log:?}"
+        );
+        assert!(log.len() <= 3, "the same refusal is one line: {log:?}");
+        let told = house.stopped().await;
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0]["noticeTitle"], "The rule \"to the archive\" was stopped for torrent 1");
+        // A change lets it run again.
+        house.change(&rules[1], RuleChange { is_enabled: Some(false), ..RuleChange::default() }).await;
+        house.clock.advance(Duration::from_mins(1));
+        house.app.decide_scheduled().await.unwrap();
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:01:to the archive"]);
+    }
+
+    async fn a_rule_whose_effect_is_its_own_event_is_stopped(db: Db) {
+        let house = House::new(&db).await;
+        let rule = house.rule("torrent.added", 0, json!([]), json!([mark("x")])).await;
+        let mut ran = 0;
+        for position in 1..30 {
+            house.edge("torrent.added", 1, position, &[&rule]).await;
+            house.app.run_all().await;
+            ran += house.actions.ran().len();
+        }
+        assert_eq!(ran, 12);
+        house.edge("torrent.added", 2, 30, &[&rule]).await;
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:02:x"], "another torrent is not concerned");
+        assert_eq!(house.stopped().await.len(), 1);
+        house.clock.advance(Duration::from_hours(24));
+        house.edge("torrent.added", 1, 31, &[&rule]).await;
+        house.app.run_all().await;
+        assert_eq!(house.actions.ran(), ["mark:01:x"], "a day later it may");
     }
 
     async fn an_effect_of_a_rule_does_not_trigger_it_again_while_it_runs(db: Db) {

@@ -53,6 +53,24 @@ pub fn is_fetching(now: &Torrent) -> bool {
     now.state == TorrentState::Downloading && now.progress < 1.0 && now.download_rate > 0
 }
 
+/// It is to be downloaded, and is not complete. One that waits for its turn, or is halted, does not want data now.
+pub fn wants_data(now: &Torrent) -> bool {
+    matches!(now.state, TorrentState::Downloading | TorrentState::Error) && now.progress < 1.0
+}
+
+/// The instant since which a torrent wants data and has got none. `grew`: it has got some since it was seen last.
+pub fn stalled_since(
+    before: Option<Timestamp>,
+    now: &Torrent,
+    grew: bool,
+    at: Timestamp,
+) -> Option<Timestamp> {
+    if !wants_data(now) {
+        return None;
+    }
+    Some(before.filter(|_| !grew).unwrap_or(at))
+}
+
 /// The torrent was not complete and is now. `fetched`: it was seen fetching since it was complete last. A torrent
 /// without a prior state is only recorded.
 pub fn has_completed(prior: &Prior, now: &Torrent, fetched: bool) -> bool {
@@ -233,6 +251,29 @@ mod tests {
             (vec![seen(Seeding, 1.0, None), seen(Seeding, 1.0, Some(9))], 9),
         ] {
             assert_eq!(judge_all(&sightings).1, Some(Timestamp::from_secs(expected)));
+        }
+    }
+
+    #[test]
+    fn a_stall_begins_with_the_last_byte_and_ends_with_the_next() {
+        use TorrentState::{Downloading, Error, Paused, Queued, Seeding};
+        let at = Timestamp::from_secs;
+        for (before, state, progress, grew, expected) in [
+            (None, Downloading, 0.5, false, Some(9)),
+            (Some(3), Downloading, 0.5, false, Some(3)),
+            (Some(3), Downloading, 0.5, true, Some(9)),
+            (Some(3), Error, 0.5, false, Some(3)),
+            (Some(3), Paused, 0.5, false, None),
+            (Some(3), Queued, 0.5, false, None),
+            (Some(3), Seeding, 1.0, false, None),
+            (Some(3), Error, 1.0, false, None),
+        ] {
+            let now = seen(state, progress, None);
+            assert_eq!(
+                stalled_since(before.map(at), &now, grew, at(9)),
+                expected.map(at),
+                "{before:?} {state:?} {progress} {grew}"
+            );
         }
     }
 

@@ -1,6 +1,7 @@
 //! Types and rules that need no database, client or socket, each with its tests.
 
 pub mod abilities;
+pub mod departures;
 pub mod edges;
 pub mod engine;
 pub mod intake;

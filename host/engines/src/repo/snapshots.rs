@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
+use qm_ports::engine::{Torrent, TorrentState};
 use qm_torrent_lists::TorrentEntry;
 
 use super::ledger::{signed, unsigned};
@@ -12,7 +13,9 @@ use crate::model::ledger::Growth;
 
 sql! {
     LOAD = "SELECT hash, name, state, progress, size, downloaded, uploaded, ratio, save_path, label, added_at, \
-        completed_at FROM torrent_snapshots WHERE engine_id = $1";
+        completed_at, stalled_since FROM torrent_snapshots WHERE engine_id = $1";
+    FIND = "SELECT hash, name, state, progress, size, downloaded, uploaded, ratio, save_path, label, added_at, \
+        completed_at, stalled_since FROM torrent_snapshots WHERE engine_id = $1 AND hash = $2";
     PLACES = "SELECT hash, name, downloaded, save_path, content_path FROM torrent_snapshots WHERE engine_id = $1";
     ARCHIVE = "INSERT INTO torrent_archive \
         (id, engine_id, hash, name, downloaded, uploaded, ratio, first_seen_at, retired_at) \
@@ -25,12 +28,14 @@ sql! {
 
 bulk! {
     UPSERT = "INSERT INTO torrent_snapshots (id, engine_id, hash, name, state, progress, size, downloaded, uploaded, \
-        ratio, download_rate, upload_rate, save_path, label, added_at, completed_at, captured_at, content_path) VALUES", 18,
+        ratio, download_rate, upload_rate, save_path, label, added_at, completed_at, captured_at, content_path, \
+        stalled_since) VALUES", 19,
         "ON CONFLICT (engine_id, hash) DO UPDATE SET name = excluded.name, state = excluded.state, \
         progress = excluded.progress, size = excluded.size, downloaded = excluded.downloaded, \
         uploaded = excluded.uploaded, ratio = excluded.ratio, download_rate = excluded.download_rate, \
         upload_rate = excluded.upload_rate, save_path = excluded.save_path, label = excluded.label, \
-        added_at = excluded.added_at, completed_at = excluded.completed_at, content_path = excluded.content_path";
+        added_at = excluded.added_at, completed_at = excluded.completed_at, content_path = excluded.content_path, \
+        stalled_since = excluded.stalled_since";
 }
 
 /// A row to write, and the news that it brings.
@@ -44,6 +49,10 @@ pub struct RowWrite {
     pub growth: Growth,
     pub completed: bool,
     pub failed: bool,
+    /// It is new on its engine, and was not there when the engine was read first.
+    pub added: bool,
+    /// Since when it wants data and has got none.
+    pub stalled_since: Option<Timestamp>,
     /// It was removed from its client and added once more.
     pub renewed: bool,
     /// The stored ratio, if there was one and it differs.
@@ -65,6 +74,7 @@ pub struct StoredRow {
     pub label: Option<String>,
     pub added_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
+    pub stalled_since: Option<Timestamp>,
 }
 
 #[derive(FromRow)]
@@ -81,6 +91,7 @@ struct Row {
     label: Option<String>,
     added_at: Option<i64>,
     completed_at: Option<i64>,
+    stalled_since: Option<i64>,
 }
 
 impl From<Row> for StoredRow {
@@ -98,6 +109,28 @@ impl From<Row> for StoredRow {
             label: row.label,
             added_at: row.added_at.map(Timestamp::from_ms),
             completed_at: row.completed_at.map(Timestamp::from_ms),
+            stalled_since: row.stalled_since.map(Timestamp::from_ms),
+        }
+    }
+}
+
+impl StoredRow {
+    /// The torrent as far as it is stored; nothing is known of the rest.
+    pub fn into_torrent(self) -> Torrent {
+        Torrent {
+            hash: self.hash.into(),
+            name: self.name,
+            state: TorrentState::from_name(&self.state).unwrap_or_default(),
+            progress: self.progress,
+            size: self.size,
+            downloaded: self.downloaded,
+            uploaded: self.uploaded,
+            ratio: self.ratio,
+            save_path: self.save_path,
+            label: self.label,
+            added_at: self.added_at,
+            completed_at: self.completed_at,
+            ..Torrent::default()
         }
     }
 }
@@ -109,6 +142,12 @@ pub async fn load(tx: &mut Tx, engine_id: &str) -> Result<Vec<StoredRow>, DbErro
         .into_iter()
         .map(StoredRow::from)
         .collect())
+}
+
+/// A stored torrent of an engine.
+pub async fn find(tx: &mut Tx, engine_id: &str, hash: &str) -> Result<Option<StoredRow>, DbError> {
+    let row = qm_db::opt!(tx, Row, FIND, engine_id, hash).await?;
+    Ok(row.map(StoredRow::from))
 }
 
 /// Where the data of a torrent lay when that was last stored.
@@ -151,6 +190,7 @@ pub async fn upsert(tx: &mut Tx, engine_id: &str, rows: &[RowWrite], at: Timesta
         row.prior.completed_at.map(Timestamp::ms),
         at.ms(),
         &row.entry.torrent.content_path,
+        row.stalled_since.map(Timestamp::ms),
     )
     .await
     .map(drop)

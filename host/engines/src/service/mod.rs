@@ -123,6 +123,14 @@ impl TorrentLists for Engines {
         let lists = engines.iter().filter_map(|engine| engine.snapshot());
         lists.map(|list| list as Arc<dyn TorrentList>).collect()
     }
+
+    fn free_bytes(&self, engine_id: &str) -> Option<u64> {
+        let engines = self.registry.all();
+        engines
+            .iter()
+            .find(|engine| &*engine.id == engine_id)?
+            .free_bytes()
+    }
 }
 
 /// An audit row of `caller`.

@@ -176,6 +176,8 @@ pub struct Engine {
     reads: watch::Sender<Reads>,
     wake: Notify,
     interest: Interest,
+    /// Bytes free where its client saves, as it told last.
+    free_bytes: ArcSwapOption<u64>,
     confirmed_at: ArcSwapOption<Timestamp>,
     /// It was deleted: nothing more of it is asked, stored or shown.
     discarded: AtomicBool,
@@ -208,6 +210,7 @@ impl Engine {
             reads: watch::Sender::default(),
             wake: Notify::new(),
             interest: Interest::new(),
+            free_bytes: ArcSwapOption::empty(),
             confirmed_at: ArcSwapOption::empty(),
             discarded: AtomicBool::new(false),
             stop: OnceLock::new(),
@@ -222,6 +225,15 @@ impl Engine {
         if **self.name.load() != name {
             self.name.store(Arc::new(name.to_owned()));
         }
+    }
+
+    /// Bytes free where its client saves; `None`: it does not tell, or does not answer now.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.free_bytes.load().as_deref().copied()
+    }
+
+    pub fn note_free_bytes(&self, free_bytes: Option<u64>) {
+        self.free_bytes.store(free_bytes.map(Arc::new));
     }
 
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {

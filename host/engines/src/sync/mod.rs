@@ -226,6 +226,7 @@ impl SyncLoop {
             self.cursor = None;
         }
         let stats = delta.stats;
+        self.engine.note_free_bytes(stats.free_disk_bytes);
         self.engine.intakes.fill(&mut delta.changed);
         let base = self.engine.base(at);
         self.retag(&base, &mut delta);
@@ -352,6 +353,7 @@ impl SyncLoop {
 
     fn offline(&mut self, error: &EngineError, at: Timestamp) {
         let reason = describe(&self.engine.name(), error);
+        self.engine.note_free_bytes(None);
         let before = self.engine.status();
         let status = EngineStatus {
             online: false,

@@ -1,5 +1,7 @@
 //! Storing what a tick changed: rows, archive and ledger of one engine, with the events that leave after the commit.
 
+mod edges;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +13,9 @@ use qm_torrent_lists::{Changes, Snapshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::edges::Reads;
 use super::engine::Engine;
+use super::publish::Asking;
 use super::tracker::{Batch, Tracker};
 use super::{SyncDeps, publish};
 use crate::model::ledger::{Baseline, BaselineSource, Counters, Ledger};
@@ -40,6 +44,7 @@ pub struct Store {
     next_sweep: Instant,
     /// The instant at which a client that did not tell its all-time counters is asked again.
     next_baseline: Instant,
+    reads: Reads,
 }
 
 impl Store {
@@ -54,6 +59,7 @@ impl Store {
             last_flush: Instant::now(),
             next_sweep: Instant::now(),
             next_baseline: Instant::now(),
+            reads: Reads::default(),
         }
     }
 
@@ -65,38 +71,40 @@ impl Store {
         at: Timestamp,
     ) -> Result<(), DbError> {
         let loaded = self.load().await;
+        let look = self.look(changes, current, at);
         let Some(tracker) = &mut self.tracker else {
             return loaded;
         };
         if self.observed {
-            tracker.observe(changes, &self.engine.intakes);
+            tracker.observe(changes, &self.engine.intakes, look);
         } else {
             // The first list since the rows were loaded, however many reads that took: everything listed counts as seen.
-            tracker.observe(&current.as_changes(), &self.engine.intakes);
+            tracker.observe(&current.as_changes(), &self.engine.intakes, look);
             self.observed = true;
         }
         // What a list that was cut short does not have is not known to be gone.
         if !self.reconciled && changes.whole {
-            tracker.reconcile(current, &changes.left_out);
+            tracker.reconcile(current, &changes.left_out, look);
             self.reconciled = true;
         }
         if tracker.has_dirty() && self.deps.watch.watches_ratios() {
             // A rule that waits for a ratio does not wait for the next flush as well.
-            let (engine_id, deps) = (&*self.engine.id, &self.deps);
-            tracker.hasten(|torrent, from| {
-                let record = publish::record(engine_id, torrent, &deps.ctx);
-                !deps.watch.due(Edge::RatioMoved { from }, &record).is_empty()
-            });
+            let asking = Asking {
+                engine_id: &self.engine.id,
+                free_bytes: self.engine.free_bytes(),
+                ctx: &self.deps.ctx,
+                watch: &*self.deps.watch,
+            };
+            tracker.hasten(|torrent, from| !asking.due(Edge::RatioMoved { from }, torrent).is_empty());
         }
         if tracker.has_dirty() && self.last_flush.elapsed() >= FLUSH_EVERY {
             tracker.flush();
             self.last_flush = Instant::now();
         }
         if tracker.has_due() {
-            self.write(at).await
-        } else {
-            Ok(())
+            self.write(at).await?;
         }
+        self.tell_by_time(at).await
     }
 
     /// Stores everything that is not stored yet.
@@ -150,7 +158,11 @@ impl Store {
             let mut tx = self.deps.db.begin_read().await?;
             let rows = repo::snapshots::load(&mut tx, &self.engine.id).await?;
             self.ledger = repo::ledger::load(&mut tx, &self.engine.id).await?;
-            let tracker = Tracker::from_rows(rows);
+            let mut tracker = Tracker::from_rows(rows);
+            let now = self.deps.ctx.now();
+            for (hash, added_at) in repo::departures::load(&mut tx, &self.engine.id).await? {
+                tracker.departures.note(hash.into(), added_at, now, true);
+            }
             self.engine.intakes.await_unlisted(|hash| tracker.knows(hash));
             self.tracker = Some(tracker);
         }
@@ -185,17 +197,22 @@ impl Store {
             return Ok(());
         }
         repo::snapshots::upsert(&mut tx, engine_id, &batch.rows, at).await?;
+        let noted = self.note_departures(&mut tx, batch, at).await?;
         for hash in &batch.retired {
             repo::snapshots::retire(&mut tx, engine_id, hash, at).await?;
         }
         if let Some(ledger) = ledger.filter(|_| !batch.growth.is_zero()) {
             repo::ledger::set_accrued(&mut tx, engine_id, ledger.accrued).await?;
         }
-        for event in publish::events_of(engine_id, batch, &self.deps.ctx, &*self.deps.watch) {
+        for event in publish::events_of(self.asking(), batch) {
             tx.publish(event);
         }
         tx.commit().await?;
         self.ledger = ledger;
+        if let Some(tracker) = &mut self.tracker {
+            tracker.departures.mark_noted(noted.iter().map(String::as_str));
+            tracker.departures.forget_returned();
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use qm_ports::engine::{GlobalStats, Torrent};
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, RuleWatch};
 use qm_realtime::{Hub, Room};
+use qm_torrent_lists::TorrentEntry;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -13,7 +14,6 @@ use super::engine::EngineStatus;
 use super::tracker::Batch;
 use crate::dto::messages::{DownloadFailed, StatsMessage, StatusMessage};
 use crate::model::ledger::Counters;
-use crate::repo::snapshots::RowWrite;
 
 qm_kernel::events! {
     pub struct TorrentCompleted: "torrent.completed" about "torrent" {
@@ -64,8 +64,37 @@ pub const EVENTS: &[EventSpec] = &[
     EventSpec::for_event::<RulesDue>(),
 ];
 
+/// The engine whose torrents rules are asked about, and the rules.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    pub engine_id: &'a str,
+    /// Bytes free where its client saves.
+    pub free_bytes: Option<u64>,
+    pub ctx: &'a Ctx,
+    pub watch: &'a dyn RuleWatch,
+}
+
+impl Asking<'_> {
+    /// The ids of the rules that are to run for a torrent because of that.
+    pub fn due(&self, edge: Edge, torrent: &Torrent) -> Vec<String> {
+        let record = TorrentRecord {
+            engine_id: self.engine_id,
+            torrent,
+            now: self.ctx.now(),
+            free_bytes: self.free_bytes,
+        };
+        self.watch.due(edge, &record)
+    }
+}
+
 /// The events that a batch gives rise to once it is stored.
-pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx, watch: &dyn RuleWatch) -> Vec<DomainEvent> {
+pub fn events_of(asking: Asking<'_>, batch: &Batch) -> Vec<DomainEvent> {
+    let Asking {
+        engine_id,
+        ctx,
+        watch,
+        ..
+    } = asking;
     // What is known of them goes before anything that is told of them.
     let mut events: Vec<DomainEvent> = renewed(engine_id, batch, ctx, watch).into_iter().collect();
     for row in &batch.rows {
@@ -87,13 +116,14 @@ pub fn events_of(engine_id: &str, batch: &Batch, ctx: &Ctx, watch: &dyn RuleWatc
             ));
         }
         let edges = [
+            row.added.then_some(Edge::Added),
             row.completed.then_some(Edge::Completed),
             row.ratio_was.map(|from| Edge::RatioMoved { from }),
             row.failed.then_some(Edge::Failed),
         ];
         for edge in edges.into_iter().flatten() {
-            let due = watch.due(edge, &record(engine_id, torrent, ctx));
-            events.extend(rules_due(edge, due, row, ctx));
+            let due = asking.due(edge, torrent);
+            events.extend(rules_due(edge, due, &row.entry, ctx));
         }
     }
     events
@@ -113,29 +143,29 @@ fn renewed(engine_id: &str, batch: &Batch, ctx: &Ctx, watch: &dyn RuleWatch) -> 
     Some(DomainEvent::new(ctx, Cause::NONE, engine_id, &payload))
 }
 
-/// A torrent as conditions see it now.
-pub fn record<'a>(engine_id: &'a str, torrent: &'a Torrent, ctx: &Ctx) -> TorrentRecord<'a> {
-    TorrentRecord {
-        engine_id,
-        torrent,
-        now: ctx.now(),
-    }
+/// The event that rules are due; none where there are none.
+pub fn rules_due(edge: Edge, rules: Vec<String>, entry: &TorrentEntry, ctx: &Ctx) -> Option<DomainEvent> {
+    let payload = due_payload(edge, rules, entry)?;
+    Some(DomainEvent::new(ctx, Cause::NONE, &*entry.torrent.hash, &payload))
 }
 
-fn rules_due(edge: Edge, rules: Vec<String>, row: &RowWrite, ctx: &Ctx) -> Option<DomainEvent> {
+/// The payload of that event.
+pub fn due_payload(edge: Edge, rules: Vec<String>, entry: &TorrentEntry) -> Option<RulesDue> {
     if rules.is_empty() {
         return None;
     }
-    let entry = &row.entry;
-    let payload = RulesDue {
+    // What was rendered is an object.
+    let mut torrent: Map<String, Value> = serde_json::from_slice(entry.json()).unwrap_or_default();
+    if let Edge::Stalled { since } = edge {
+        torrent.insert("stalledSince".to_owned(), since.to_string().into());
+    }
+    Some(RulesDue {
         trigger: edge.trigger().to_owned(),
         engine_id: entry.engine_id.to_string(),
         hash: entry.torrent.hash.to_string(),
-        // What was rendered is an object.
-        torrent: serde_json::from_slice(entry.json()).unwrap_or_default(),
+        torrent,
         rules,
-    };
-    Some(DomainEvent::new(ctx, Cause::NONE, &*entry.torrent.hash, &payload))
+    })
 }
 
 fn completed(engine_id: &str, torrent: &Torrent) -> TorrentCompleted {

@@ -27,6 +27,7 @@ use crate::repo;
 use crate::testing::sync_deps;
 
 mod limits;
+mod news;
 
 fn loading() -> Loading {
     Loading {
@@ -44,6 +45,10 @@ impl RuleWatch for TwoRules {
         true
     }
 
+    fn watches_stalls(&self) -> bool {
+        true
+    }
+
     fn remembers(&self) -> bool {
         true
     }
@@ -54,6 +59,7 @@ impl RuleWatch for TwoRules {
             Edge::RatioMoved { from } if from < 2.0 && record.torrent.ratio >= 2.0 => vec!["two".to_owned()],
             Edge::RatioMoved { .. } => vec![],
             Edge::Failed => vec!["broken".to_owned()],
+            Edge::Added | Edge::Removed | Edge::Stalled { .. } => vec![],
         }
     }
 }

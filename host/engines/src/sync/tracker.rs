@@ -21,6 +21,7 @@ use qm_kernel::{Ctx, Timestamp};
 use qm_ports::engine::{Torrent, TorrentState};
 use qm_torrent_lists::{Changes, Snapshot, TorrentEntry};
 
+use crate::model::departures::{Departures, Return};
 use crate::model::edges;
 use crate::model::edges::Prior;
 use crate::model::intake::Intakes;
@@ -51,6 +52,21 @@ struct Tracked {
     renewed: bool,
     /// It was seen fetching since it was complete last, in this run of the service.
     fetched: bool,
+    /// It is new on its engine, and nobody was told yet.
+    added: bool,
+    /// Since when it wants data and has got none.
+    stalled_since: Option<Timestamp>,
+    /// Rules that were told of this stall.
+    stall_told: Vec<String>,
+}
+
+/// The moment of a look, and what it may tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    pub at: Timestamp,
+    /// Torrents that have no record are new on their engine, and those that are not listed left it. False at the first sight of
+    /// an engine, where some of its torrents are not taken, and where it is another one than before.
+    pub is_news: bool,
 }
 
 /// The stored fields that decide whether a row has to be written.
@@ -61,6 +77,8 @@ struct Stored {
     state: Option<TorrentState>,
     size: u64,
     added_at: Option<Timestamp>,
+    /// There is an instant since which it stalls.
+    stalls: bool,
     /// Hash of name, save path and label.
     texts: u64,
 }
@@ -89,6 +107,8 @@ pub struct Tracker {
     /// Instants of adding of torrents that are no longer listed. A torrent that comes back with a later instant is
     /// another one.
     departed: HashMap<Arc<str>, Timestamp>,
+    /// Torrents that went and may come back.
+    pub departures: Departures,
     hasher: RandomState,
 }
 
@@ -111,22 +131,32 @@ impl Tracker {
                 state: TorrentState::from_name(&row.state),
                 size: row.size,
                 added_at: row.added_at,
+                stalls: row.stalled_since.is_some(),
                 texts: tracker.texts(&row.name, &row.save_path, row.label.as_deref()),
             };
-            let tracked = Tracked::new(Some(stored), counters);
+            let tracked = Tracked {
+                stalled_since: row.stalled_since,
+                ..Tracked::new(Some(stored), counters)
+            };
             tracker.torrents.insert(row.hash.into(), tracked);
         }
         tracker
     }
 
     /// Takes in what a delta changed; `intakes` know what was handed to the client here.
-    pub fn observe(&mut self, changes: &Changes, intakes: &Intakes) {
+    pub fn observe(&mut self, changes: &Changes, intakes: &Intakes, look: Look) {
         for entry in &changes.removed {
-            self.retire(&entry.torrent.hash);
+            self.retire(&entry.torrent.hash, look);
         }
         for (before, now) in &changes.changed {
-            self.see(before.as_deref(), now, intakes);
+            self.see(before.as_deref(), now, intakes, look);
         }
+    }
+
+    /// True if several torrents are known and a whole list has none of them: the engine is another one than before, or lost
+    /// everything.
+    pub fn shares_nothing(&self, snapshot: &Snapshot) -> bool {
+        self.torrents.len() > 1 && !self.torrents.keys().any(|hash| snapshot.get(hash).is_some())
     }
 
     /// True if there is a record of a torrent: it was taken before.
@@ -136,7 +166,7 @@ impl Tracker {
 
     /// Retires rows of an earlier run that the engine's whole list does not have: neither `snapshot` nor what was `left_out`
     /// of it. To be called once, with the first such list.
-    pub fn reconcile(&mut self, snapshot: &Snapshot, left_out: &HashSet<Arc<str>>) {
+    pub fn reconcile(&mut self, snapshot: &Snapshot, left_out: &HashSet<Arc<str>>, look: Look) {
         let gone: Vec<Arc<str>> = self
             .torrents
             .keys()
@@ -144,11 +174,11 @@ impl Tracker {
             .cloned()
             .collect();
         for hash in gone {
-            self.retire(&hash);
+            self.retire(&hash, look);
         }
     }
 
-    fn retire(&mut self, hash: &Arc<str>) {
+    fn retire(&mut self, hash: &Arc<str>, look: Look) {
         self.due.remove(hash);
         self.dirty.remove(hash);
         let Some(tracked) = self.torrents.remove(hash) else {
@@ -156,6 +186,9 @@ impl Tracker {
         };
         let added_at = tracked.entry.as_ref().and_then(|entry| entry.torrent.added_at);
         let added_at = added_at.or_else(|| tracked.stored.and_then(|stored| stored.added_at));
+        if look.is_news {
+            self.departures.note(hash.clone(), added_at, look.at, false);
+        }
         if let Some(added_at) = added_at {
             if self.departed.len() >= DEPARTED {
                 self.departed.clear();
@@ -180,10 +213,11 @@ impl Tracker {
         }
     }
 
-    fn see(&mut self, before: Option<&TorrentEntry>, now: &Arc<TorrentEntry>, intakes: &Intakes) {
+    fn see(&mut self, before: Option<&TorrentEntry>, now: &Arc<TorrentEntry>, intakes: &Intakes, look: Look) {
         let torrent = &now.torrent;
         let texts = self.texts(&torrent.name, &torrent.save_path, torrent.label.as_deref());
         let counters = Counters::from(torrent);
+        let is_recorded = self.torrents.contains_key(&torrent.hash);
         let tracked = self
             .torrents
             .entry(torrent.hash.clone())
@@ -191,6 +225,12 @@ impl Tracker {
         if intakes.take_awaited(&torrent.hash) {
             (tracked.is_new_here, tracked.renewed) = (true, true);
         }
+        let returned = self
+            .departures
+            .take_back(&torrent.hash, torrent.added_at, look.at);
+        tracked.added |= tracked.is_new_here
+            || returned == Return::Another
+            || look.is_news && !is_recorded && returned == Return::No;
         // One that a client only lost for a while, as when it starts, is as old as before.
         let left = self.departed.remove(&torrent.hash);
         tracked.renewed |= left
@@ -199,13 +239,26 @@ impl Tracker {
         let growth = Growth::between(tracked.seen, counters);
         tracked.unwritten = tracked.unwritten.plus(growth);
         tracked.seen = counters;
+        let known = before.map(|before| before.torrent.progress);
+        let known = known.or_else(|| tracked.stored.map(|stored| stored.prior.progress));
+        let rose =
+            torrent.state != TorrentState::Checking && known.is_some_and(|known| torrent.progress > known);
+        let since = edges::stalled_since(
+            tracked.stalled_since,
+            torrent,
+            rose || growth.moved.downloaded > 0,
+            look.at,
+        );
+        if since != tracked.stalled_since {
+            (tracked.stalled_since, tracked.stall_told) = (since, Vec::new());
+        }
         tracked.fetched |= edges::is_fetching(torrent);
         tracked.failed |= edges::has_failed(before.map(|before| &before.torrent), torrent);
         tracked.entry = Some(now.clone());
         let hash = torrent.hash.clone();
         let urgency = tracked
             .stored
-            .map(|stored| stored.urgency(torrent, texts, growth.resets > 0));
+            .map(|stored| stored.urgency(torrent, texts, since.is_some(), growth.resets > 0));
         match urgency {
             None | Some(Urgency::Due) => {
                 self.dirty.remove(&hash);
@@ -219,6 +272,30 @@ impl Tracker {
             Some(Urgency::Same) => {
                 self.dirty.remove(&hash);
             }
+        }
+    }
+
+    /// Stored torrents that want data and have got none, and the rules among those of `due` that were not told of that stall.
+    pub fn stalls(
+        &self,
+        most: usize,
+        due: impl Fn(&Torrent, Timestamp) -> Vec<String>,
+    ) -> Vec<(Arc<TorrentEntry>, Timestamp, Vec<String>)> {
+        let stalled = self.torrents.values().filter(|tracked| tracked.stored.is_some());
+        let stalled = stalled.filter_map(|tracked| {
+            let (entry, since) = (tracked.entry.as_ref()?, tracked.stalled_since?);
+            let mut rules = due(&entry.torrent, since);
+            rules.retain(|rule| !tracked.stall_told.contains(rule));
+            (!rules.is_empty()).then(|| (entry.clone(), since, rules))
+        });
+        stalled.take(most).collect()
+    }
+
+    /// Notes that rules were told of the stall of a torrent.
+    pub fn note_stall_told(&mut self, hash: &str, since: Timestamp, rules: Vec<String>) {
+        let tracked = self.torrents.get_mut(hash);
+        if let Some(tracked) = tracked.filter(|tracked| tracked.stalled_since == Some(since)) {
+            tracked.stall_told.extend(rules);
         }
     }
 
@@ -273,6 +350,7 @@ impl Tracker {
                 batch.push(RowWrite {
                     completed: false,
                     failed: false,
+                    added: false,
                     renewed: false,
                     ratio_was: None,
                     ..row
@@ -311,9 +389,14 @@ impl Tracker {
             let texts = self.texts(&torrent.name, &torrent.save_path, torrent.label.as_deref());
             self.due.remove(&torrent.hash);
             if let Some(tracked) = self.torrents.get_mut(&torrent.hash) {
-                tracked.stored = Some(Stored::new(torrent, row.prior, texts));
+                tracked.stored = Some(Stored::new(
+                    torrent,
+                    row.prior,
+                    texts,
+                    row.stalled_since.is_some(),
+                ));
                 tracked.unwritten = Growth::default();
-                tracked.failed = false;
+                (tracked.failed, tracked.added) = (false, false);
                 (tracked.is_new_here, tracked.renewed) = (false, false);
                 tracked.fetched &= row.prior.progress < 1.0;
             }
@@ -351,20 +434,21 @@ enum Urgency {
 }
 
 impl Stored {
-    fn new(torrent: &Torrent, prior: Prior, texts: u64) -> Self {
+    fn new(torrent: &Torrent, prior: Prior, texts: u64, stalls: bool) -> Self {
         Self {
             prior,
             counters: Counters::from(torrent),
             state: Some(torrent.state),
             size: torrent.size,
             added_at: torrent.added_at,
+            stalls,
             texts,
         }
     }
 
-    fn urgency(&self, now: &Torrent, texts: u64, fell: bool) -> Urgency {
+    fn urgency(&self, now: &Torrent, texts: u64, stalls: bool, fell: bool) -> Urgency {
         let prior = next_prior(Some(&self.prior), now);
-        let next = Stored::new(now, prior, texts);
+        let next = Stored::new(now, prior, texts, stalls);
         if next == *self && !fell {
             return Urgency::Same;
         }
@@ -407,6 +491,9 @@ impl Tracked {
             is_new_here: false,
             renewed: false,
             fetched: false,
+            added: false,
+            stalled_since: None,
+            stall_told: Vec::new(),
         }
     }
 
@@ -422,6 +509,8 @@ impl Tracked {
             growth: self.unwritten,
             completed: prior.is_some_and(|prior| edges::has_completed(&prior, torrent, self.fetched)),
             failed: self.failed,
+            added: self.added,
+            stalled_since: self.stalled_since,
             renewed: self.renewed,
             ratio_was: prior
                 .map(|prior| prior.ratio)

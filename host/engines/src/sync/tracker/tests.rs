@@ -69,11 +69,16 @@ impl World {
         };
         let (version, changes) = self.snapshot.apply(delta, Timestamp::from_ms(0), &endless());
         self.snapshot = version.unwrap_or_else(|| self.snapshot.successor(Timestamp::from_ms(0)));
+        let look = Look {
+            at: Timestamp::from_ms(0),
+            is_news: true,
+        };
         if std::mem::take(&mut self.first) {
-            self.tracker.observe(&self.snapshot.as_changes(), &self.intakes);
-            self.tracker.reconcile(&self.snapshot, &changes.left_out);
+            self.tracker
+                .observe(&self.snapshot.as_changes(), &self.intakes, look);
+            self.tracker.reconcile(&self.snapshot, &changes.left_out, look);
         } else {
-            self.tracker.observe(&changes, &self.intakes);
+            self.tracker.observe(&changes, &self.intakes, look);
         }
         if database_works {
             self.write();
@@ -110,6 +115,7 @@ impl World {
                     label: torrent.label.clone(),
                     added_at: torrent.added_at,
                     completed_at: row.prior.completed_at,
+                    stalled_since: row.stalled_since,
                 };
                 self.rows.insert(hash, stored);
             }
