@@ -45,7 +45,11 @@ faults! {
     ];
     CheckPaths => [E::NoSuchEngine, E::Fields(Vec::new()), busy_disk()];
     CreateCategory => with(
-        vec![E::CategoryTaken, E::Path(PathError::IllegalCharacters("category"))],
+        vec![
+            E::CategoryTaken,
+            E::Path(PathError::IllegalCharacters("category")),
+            E::Path(PathError::CategoryName(some())),
+        ],
         paths("savePath").into_iter().map(E::CategoryPath),
     );
     DeleteCategory => [E::NoSuchCategory];
