@@ -34,6 +34,7 @@ fn loading() -> Loading {
         at: Timestamp::from_ms(0),
         first_seq: 0,
         config: Map::new(),
+        path_mappings: vec![],
     }
 }
 
@@ -81,6 +82,7 @@ impl Bench {
             kind: "fake".into(),
             config: Map::new(),
             secret_fields: vec![],
+            path_mappings: vec![],
             is_default: true,
             is_enabled: true,
         };

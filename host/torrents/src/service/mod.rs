@@ -6,11 +6,17 @@ mod dashboard;
 mod details;
 #[cfg(test)]
 mod flood;
+mod groups;
+#[cfg(test)]
+mod groups_tests;
 mod hands;
 mod intake;
 mod list;
 #[cfg(test)]
 mod moves_tests;
+mod paths;
+#[cfg(test)]
+mod paths_tests;
 mod payloads;
 #[cfg(test)]
 mod probes_tests;
@@ -43,6 +49,7 @@ use qm_torrent_lists::TorrentEntry;
 pub use crate::model::answers::{BulkAction, EngineChoice};
 pub use add::{AddInput, AddSource};
 
+use self::groups::Groups;
 use self::list::MergedList;
 use self::turns::Turns;
 
@@ -74,6 +81,8 @@ pub struct Torrents {
     merged: MergedList,
     /// Turns at adding, by engine and hash.
     adding: Turns,
+    /// Categories and tags as clients list them.
+    groups: Groups,
 }
 
 impl Torrents {
@@ -108,6 +117,7 @@ impl Torrents {
             ctx: ground.ctx,
             merged: MergedList::default(),
             adding: Turns::default(),
+            groups: Groups::default(),
         }))
     }
 
