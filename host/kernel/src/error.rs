@@ -26,6 +26,8 @@ pub enum ErrorKind {
     TooManyRequests,
     /// 500: a bug of ours; the message never leaves the log.
     Internal,
+    /// 501: the thing that is driven, an engine for one, has no such ability.
+    Unsupported,
     /// 502: an engine or another upstream cannot be reached or talks nonsense.
     Upstream,
     /// 503: busy or shutting down; trying again helps.
@@ -45,6 +47,7 @@ impl ErrorKind {
             ErrorKind::PayloadTooLarge => 413,
             ErrorKind::TooManyRequests => 429,
             ErrorKind::Internal => 500,
+            ErrorKind::Unsupported => 501,
             ErrorKind::Upstream => 502,
             ErrorKind::Unavailable => 503,
             ErrorKind::UpstreamTimeout => 504,
@@ -63,6 +66,7 @@ impl ErrorKind {
             ErrorKind::PayloadTooLarge => "payload_too_large",
             ErrorKind::TooManyRequests => "throttled",
             ErrorKind::Internal => "internal",
+            ErrorKind::Unsupported => "unsupported",
             ErrorKind::Upstream => "upstream",
             ErrorKind::Unavailable => "unavailable",
             ErrorKind::UpstreamTimeout => "upstream_timeout",
@@ -80,6 +84,7 @@ impl ErrorKind {
             ErrorKind::PayloadTooLarge => "Payload Too Large",
             ErrorKind::TooManyRequests => "Too Many Requests",
             ErrorKind::Internal => "Internal Server Error",
+            ErrorKind::Unsupported => "Not Implemented",
             ErrorKind::Upstream => "Bad Gateway",
             ErrorKind::Unavailable => "Service Unavailable",
             ErrorKind::UpstreamTimeout => "Gateway Timeout",

@@ -181,7 +181,7 @@ pub(crate) fn code_of(status: StatusCode) -> &'static str {
     }
 }
 
-const KINDS: [ErrorKind; 11] = [
+const KINDS: [ErrorKind; 12] = [
     ErrorKind::BadRequest,
     ErrorKind::Unauthorized,
     ErrorKind::Forbidden,
@@ -190,6 +190,7 @@ const KINDS: [ErrorKind; 11] = [
     ErrorKind::PayloadTooLarge,
     ErrorKind::TooManyRequests,
     ErrorKind::Internal,
+    ErrorKind::Unsupported,
     ErrorKind::Upstream,
     ErrorKind::Unavailable,
     ErrorKind::UpstreamTimeout,

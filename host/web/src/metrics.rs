@@ -18,8 +18,8 @@ use prometheus::{
 const BUCKETS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 30.0];
 
 /// Frequent statuses with direct counters, in order; others are looked up.
-const STATUSES: [u16; 18] = [
-    101, 200, 201, 204, 206, 304, 400, 401, 403, 404, 409, 413, 416, 429, 500, 502, 503, 504,
+const STATUSES: [u16; 19] = [
+    101, 200, 201, 204, 206, 304, 400, 401, 403, 404, 409, 413, 416, 429, 500, 501, 502, 503, 504,
 ];
 
 const METHODS: [&str; 8] = [

@@ -3,6 +3,7 @@
 mod audited;
 mod claims;
 mod moves;
+mod own;
 mod payloads;
 mod places;
 mod removals;
@@ -19,6 +20,7 @@ use qm_platform::Audit;
 pub use self::audited::{checked_hash, told_of};
 use self::claims::Claims;
 use self::moves::Moves;
+pub use self::own::{DataSight, OwnData};
 pub use self::places::Places;
 pub use self::removals::How;
 pub use self::shared_data::Subject;

@@ -66,6 +66,11 @@ const RESPONSES: &[(u16, &str, &str)] = &[
         "A fault of the server; its log has the details.",
     ),
     (
+        501,
+        "Unsupported",
+        "The engine has no such ability; `code` names it.",
+    ),
+    (
         502,
         "Upstream",
         "An engine or another upstream cannot be reached or makes no sense.",
