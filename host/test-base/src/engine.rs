@@ -38,6 +38,10 @@ pub struct FakeEngine {
     pub own_tags: Mutex<Vec<String>>,
     /// The files of every torrent; without any, each has one of its own name.
     pub files: Mutex<Vec<File>>,
+    /// Addresses of the trackers of every torrent; without any, each has one.
+    pub trackers: Mutex<Vec<String>>,
+    /// The .torrent file of every torrent.
+    pub metainfo: Mutex<Vec<u8>>,
     /// Requests that added a torrent, oldest first.
     pub added: Mutex<Vec<AddRequest>>,
     /// Time that a command takes, in milliseconds.
@@ -339,14 +343,24 @@ impl EngineDriver for FakeEngine {
 
     async fn trackers(&self, hash: &str) -> Result<Vec<Tracker>, EngineError> {
         self.listed(hash)?;
-        Ok(vec![Tracker {
-            url: "http://tracker.example/announce".to_owned(),
+        let mut urls = lock(&self.trackers).clone();
+        if urls.is_empty() {
+            urls.push("http://tracker.example/announce".to_owned());
+        }
+        let tracker = |url: String| Tracker {
+            url,
             tier: 0,
             status: TrackerStatus::Enabled,
             seeders: None,
             leechers: None,
             message: None,
-        }])
+        };
+        Ok(urls.into_iter().map(tracker).collect())
+    }
+
+    async fn export_metainfo(&self, hash: &str) -> Result<Vec<u8>, EngineError> {
+        self.listed(hash)?;
+        Ok(lock(&self.metainfo).clone())
     }
 
     async fn add(&self, request: AddRequest) -> Result<(), EngineError> {

@@ -261,6 +261,34 @@ impl Qbittorrent {
         assert_taken(&reply);
     }
 
+    /// Changes its own preferences, behind our server's back.
+    pub async fn prefer(&self, preferences: &Value) {
+        let form = preferences.to_string();
+        let reply = self.post("app/setPreferences", &[("json", &form)]).await;
+        assert_eq!(
+            reply.status,
+            200,
+            "qBittorrent took the preferences: {}",
+            reply.text()
+        );
+    }
+
+    /// Has it end by itself, with all that it knows stored, and starts it again.
+    pub async fn end_and_restart(&mut self) {
+        assert_taken(&self.post("app/shutdown", &[]).await);
+        let process = self.process.as_mut().expect("it runs");
+        let mut ended = false;
+        for _ in 0..3_000 {
+            ended = process.exit_status().is_some();
+            if ended {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        assert!(ended, "qBittorrent did not end");
+        self.restart().await;
+    }
+
     /// Bounds both directions of the whole client, in bytes a second; 0 = unlimited.
     pub async fn throttle(&self, bytes_per_second: i64) {
         let limit = bytes_per_second.to_string();

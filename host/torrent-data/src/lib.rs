@@ -20,4 +20,6 @@ mod model;
 pub mod repo;
 mod service;
 
-pub use service::{How, Places, Subject, TorrentData, TorrentDataDeps, checked_hash, told_of};
+pub use service::{
+    DataSight, How, OwnData, Places, Subject, TorrentData, TorrentDataDeps, checked_hash, told_of,
+};

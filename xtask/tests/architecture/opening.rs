@@ -196,6 +196,8 @@ const TELLING: &[&str] = &[
 const MAY_TELL: &[&str] = &[
     "host/torrents/src/service/add.rs",
     "host/torrents/src/service/commands.rs",
+    "host/torrent-commands/src/service/one.rs",
+    "host/torrent-commands/src/service/bulk.rs",
     "host/torrent-data/src/service/moves/act.rs",
     "host/torrent-data/src/service/moves/mod.rs",
     // Removals name no path, tags and the name of a torrent are none.

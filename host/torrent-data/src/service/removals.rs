@@ -191,20 +191,19 @@ impl TorrentData {
         }
     }
 
-    /// The files of a torrent that the server sees; and whether it should see some by names that its client cannot write.
-    async fn find_files(
+    /// Sight of a torrent's files that the server has; none: it does not see the place where they should be.
+    pub(super) async fn see_files(
         &self,
         engine: &Engine,
         torrent: &Torrent,
         mover: &Arc<dyn DataMover>,
-    ) -> (Vec<DataSeen>, bool) {
+    ) -> Option<DataSeen> {
         let contents = self.contents_of(engine, &torrent.hash).await;
         let mut places: Vec<DataPlace> = contents
             .iter()
             .map(|contents| by_bytes(torrent, contents))
             .collect();
         let mut best: Option<DataSeen> = None;
-        let mut is_seen = false;
         let mut is_asked = false;
         loop {
             for place in std::mem::take(&mut places) {
@@ -216,7 +215,6 @@ impl TorrentData {
                         continue;
                     }
                 };
-                is_seen = true;
                 if best
                     .as_ref()
                     .is_none_or(|best| best.files.len() < seen.files.len())
@@ -235,6 +233,18 @@ impl TorrentData {
                 places = as_told(torrent, &files);
             }
         }
+        best
+    }
+
+    /// The files of a torrent that the server sees; and whether it should see some by names that its client cannot write.
+    async fn find_files(
+        &self,
+        engine: &Engine,
+        torrent: &Torrent,
+        mover: &Arc<dyn DataMover>,
+    ) -> (Vec<DataSeen>, bool) {
+        let best = self.see_files(engine, torrent, mover).await;
+        let is_seen = best.is_some();
         let found = best.filter(|best| !best.files.is_empty());
         let is_garbled = is_garbled(&torrent.content_path) || is_garbled(&torrent.name);
         let is_unfound = found.is_none() && is_seen && is_garbled && torrent.downloaded > 0;

@@ -11,13 +11,13 @@ use qm_web::{Fields, FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::model::answers::{Added, BulkAction, BulkResult, EngineChoice};
+use crate::model::answers::{Added, EngineChoice};
 
 /// `engineId=all`
 const ALL_ENGINES: &str = "all";
 
-/// Hashes in one bulk request.
-const MAX_BULK: usize = 1000;
+/// Hashes in one request.
+const MAX_HASHES: usize = 1000;
 
 /// The query of the torrent list.
 pub struct ListParams {
@@ -135,26 +135,6 @@ fn tags(given: &[String]) -> Vec<String> {
     tags
 }
 
-/// One action for many torrents.
-#[derive(Debug, ToSchema, FromBody)]
-#[schema(rename_all = "camelCase")]
-pub struct BulkBody {
-    #[field(max_items = MAX_BULK)]
-    pub hashes: Vec<String>,
-    /// `start`, `stop`, `pause`, `resume`, `recheck`, `remove` or `removeData`.
-    #[field(words(BulkAction::NAMES, BulkAction::from_name), stand_in = BulkAction::Start)]
-    #[schema(value_type = String)]
-    pub action: BulkAction,
-    #[field(with = engine_id)]
-    pub engine_id: Option<String>,
-    /// Heeded by `removeData` only.
-    #[field(default)]
-    pub remove_library: bool,
-    /// Heeded by `removeData` only: of torrents whose data others use the data is kept, instead of them being refused.
-    #[field(default)]
-    pub keep_shared: bool,
-}
-
 /// The torrents whose library items are wanted.
 #[derive(ToSchema, FromBody)]
 #[expect(
@@ -162,7 +142,7 @@ pub struct BulkBody {
     reason = "nothing is imported from torrents yet, so there is nothing to look up"
 )]
 pub struct ImportedItemsBody {
-    #[field(max_items = MAX_BULK)]
+    #[field(max_items = MAX_HASHES)]
     pub hashes: Vec<String>,
 }
 
@@ -339,42 +319,6 @@ impl Done {
         Self {
             success: true,
             library_items_removed: None,
-        }
-    }
-}
-
-/// To how many torrents an action was done.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct BulkView {
-    pub succeeded: usize,
-    pub failed: usize,
-    /// The result for each torrent, in the order in which they were given.
-    pub results: Vec<BulkResultView>,
-    /// Library items removed along with the data, where that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub library_items_removed: Option<u32>,
-}
-
-/// The result for one torrent of a bulk action.
-#[derive(Serialize, ToSchema)]
-#[schema(as = BulkResult)]
-pub struct BulkResultView {
-    /// As it was given.
-    pub hash: String,
-    /// It was done.
-    pub ok: bool,
-    /// Why it was not.
-    pub error: Option<String>,
-}
-
-impl From<BulkResult> for BulkResultView {
-    fn from(result: BulkResult) -> Self {
-        let BulkResult { hash, error } = result;
-        Self {
-            hash,
-            ok: error.is_none(),
-            error,
         }
     }
 }

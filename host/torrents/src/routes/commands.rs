@@ -1,45 +1,15 @@
-//! `/api/torrents/{hash}/…` and `/bulk`: what users ask of torrents that exist.
+//! `/api/torrents/{hash}/…`: what users ask of torrents that exist.
 
-use axum::extract::State;
 use qm_engines::dto::engines::EngineQuery;
 use qm_kernel::Permission as P;
 use qm_ports::engine::Command;
-use qm_web::{ApiResult, Body, By, Created, Json, Params};
+use qm_web::{ApiResult, Body, Created, Json, Params};
 
 use super::change::Asked;
-use super::{App, faults};
+use super::faults;
 use crate::dto::requests::{
-    BulkBody, BulkResultView, BulkView, Done, FilePriorityBody, LimitBody, MoveBody, MoveDone,
-    RemoveDataQuery, RenameBody, TrackerBody,
+    Done, FilePriorityBody, LimitBody, MoveBody, MoveDone, RemoveDataQuery, RenameBody, TrackerBody,
 };
-use crate::service::BulkAction;
-
-/// Does one action to many torrents. One that fails stops no other.
-#[utoipa::path(
-    post,
-    path = "/api/torrents/bulk",
-    tag = "torrents",
-    request_body = Body<BulkBody>,
-    responses((status = 201, body = BulkView), faults::Bulk)
-)]
-pub async fn bulk(State(app): App, By(by): By, Body(body): Body<BulkBody>) -> ApiResult<Created<BulkView>> {
-    let with_library = body.action == BulkAction::RemoveData && body.remove_library;
-    let outcome = app
-        .bulk(
-            by.caller(),
-            body.engine_id.as_deref(),
-            body.action,
-            &body.hashes,
-            body.keep_shared,
-        )
-        .await?;
-    Ok(Created(BulkView {
-        succeeded: outcome.succeeded,
-        failed: outcome.failed,
-        results: outcome.results.into_iter().map(BulkResultView::from).collect(),
-        library_items_removed: with_library.then_some(0),
-    }))
-}
 
 /// Handlers of POST routes without a body; the engine is named in the query.
 macro_rules! actions {

@@ -5,7 +5,7 @@ use qm_confined::FsError;
 use qm_engines::TorrentsError as E;
 use qm_engines::model::abilities::find_lack;
 use qm_engines::model::paths::PathError;
-use qm_kernel::{ErrorKind, Permission};
+use qm_kernel::ErrorKind;
 use qm_metainfo::{MagnetError, MetainfoError};
 use qm_net::{GuardError, GuardKind};
 use qm_ports::Settling;
@@ -30,7 +30,6 @@ faults! {
     OfFile => with(torrent(), [engine(EngineError::NotFound(Subject::File))]);
     OfTracker => with(torrent(), [engine(EngineError::NotFound(Subject::Tracker))]);
     Relocate => with(torrent(), relocate());
-    Bulk => with(asked(), [E::MissingPermission(Permission::TorrentsDelete.key())]);
     Add => add();
     Upload => with(new_torrent(), [E::NoFile]);
     CreateEngine => [E::Fields(Vec::new()), E::Settling(Settling::unknown()), busy_disk()];

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use qm_kernel::Permission as P;
 use qm_web::{Routes, routes};
 
-use crate::model::answers::BulkAction;
 use crate::service::Torrents;
 
 /// A .torrent file of 20 MiB with its fields, in bytes.
@@ -47,14 +46,6 @@ pub fn routes() -> Routes<Arc<Torrents>> {
             routes!(sources::upload_torrent)
                 .need(P::TorrentsAdd)
                 .body(MAX_UPLOAD),
-        )
-        .add(
-            routes!(commands::bulk).need(P::TorrentsView).needs_by(
-                "action",
-                BulkAction::ALL
-                    .iter()
-                    .map(|action| (action.name(), action.permission())),
-            ),
         )
         .add(routes!(commands::start_torrent).need(P::TorrentsStart))
         .add(routes!(commands::stop_torrent).need(P::TorrentsStop))

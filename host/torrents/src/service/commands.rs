@@ -1,39 +1,23 @@
-//! Commands of users for torrents that exist: for one at a time or for many.
+//! Commands of users for one torrent. For many, and for what is beyond these: `qm-torrent-commands`.
 //!
 //! A change is audited once the client has made it, and it is shown at once: the sync loop is asked for an early read.
 //! The change is the client's and no row of ours, so its audit row stands alone. A client that refused changed nothing.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::Duration;
 
-use qm_engines::{Engine, TorrentsError, audit_entry, describe};
+use qm_engines::{Engine, TorrentsError, audit_entry};
 use qm_kernel::Permission;
-use qm_platform::{AuditEntry, AuditResult};
+use qm_platform::AuditResult;
 use qm_ports::Removal;
 use qm_ports::engine::{Command, EngineError, capability};
-use qm_torrent_data::{How, Subject, TorrentData, checked_hash, told_of};
-use serde_json::json;
+use qm_torrent_data::{How, checked_hash, told_of};
 
 use super::{Caller, Torrents};
-use crate::model::answers::{BulkAction, BulkResult};
 
 const OBJECT: &str = "torrent";
 
 /// Time limit on waiting for the list to show a torrent that was added, or no longer one that was removed.
 const SHOW_LIMIT: Duration = Duration::from_secs(1);
-
-/// Hashes in one call to a driver.
-const BULK_CHUNK: usize = 50;
-
-/// The results of a bulk action.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BulkOutcome {
-    pub succeeded: usize,
-    pub failed: usize,
-    /// One result for each hash that was given, in that order.
-    pub results: Vec<BulkResult>,
-}
 
 impl Torrents {
     /// Does `command` to one torrent and audits it as `permission`'s action.
@@ -126,147 +110,6 @@ impl Torrents {
         }
         done
     }
-
-    /// Does one action to many torrents; one that fails stops no other.
-    pub async fn bulk(
-        &self,
-        caller: Caller<'_>,
-        engine_id: Option<&str>,
-        action: BulkAction,
-        hashes: &[String],
-        keep_shared: bool,
-    ) -> Result<BulkOutcome, TorrentsError> {
-        let name = action.audited_as();
-        let needed = action.permission();
-        if !caller.principal.has_permission(needed) {
-            let metadata = json!({ "count": hashes.len(), "reason": "forbidden", "required": needed.key() });
-            let entry = AuditEntry {
-                result: AuditResult::Failure,
-                ..audit_entry(caller, name, None, Some(metadata))
-            };
-            self.audit.record_alone(&self.db, entry).await;
-            return Err(TorrentsError::MissingPermission(needed.key()));
-        }
-        let engine = self.resolve(engine_id)?;
-        if hashes.is_empty() {
-            return Ok(BulkOutcome::default());
-        }
-        let results = if action == BulkAction::RemoveData {
-            self.remove_all(caller, &engine, hashes, keep_shared).await
-        } else {
-            run_all(&engine, &self.data, action, hashes).await
-        };
-        let succeeded = results.iter().filter(|result| result.error.is_none()).count();
-        let metadata = json!({
-            "engineId": &*engine.id,
-            "count": hashes.len(),
-            "succeeded": succeeded,
-            "failed": hashes.len() - succeeded,
-            "libraryItemsRemoved": 0,
-        });
-        let entry = audit_entry(caller, name, None, Some(metadata));
-        self.audit.record_alone(&self.db, entry).await;
-        if succeeded > 0 {
-            show(&engine, action.removes()).await;
-        }
-        Ok(BulkOutcome {
-            succeeded,
-            failed: hashes.len() - succeeded,
-            results,
-        })
-    }
-
-    /// Removes many torrents with their data, as one order.
-    async fn remove_all(
-        &self,
-        caller: Caller<'_>,
-        engine: &Arc<Engine>,
-        hashes: &[String],
-        keep_shared: bool,
-    ) -> Vec<BulkResult> {
-        let asked = distinct(hashes);
-        let subjects: Vec<Subject> = asked.iter().map(|hash| (engine.clone(), hash.clone())).collect();
-        let user_id = caller.principal.user_id.to_string();
-        let how = How {
-            keep_shared,
-            along: &[],
-            user_id: &user_id,
-        };
-        let done = self.data.remove_with_data(&subjects, how).await;
-        let done = done
-            .into_iter()
-            .map(|done| done.err().map(|error| error.to_string()));
-        results_of(
-            &engine.name(),
-            hashes,
-            &asked.into_iter().zip(done).collect(),
-            None,
-        )
-    }
-}
-
-/// Does an action to each hash and answers the results. Once the engine itself is gone, the rest is not tried.
-async fn run_all(
-    engine: &Engine,
-    data: &TorrentData,
-    action: BulkAction,
-    hashes: &[String],
-) -> Vec<BulkResult> {
-    let asked = distinct(hashes);
-    let name = engine.name();
-    let mut outcomes: HashMap<String, Option<String>> = HashMap::with_capacity(asked.len());
-    let (asked, moving): (Vec<String>, Vec<String>) = asked
-        .into_iter()
-        .partition(|hash| data.refuse_busy(engine, hash).is_ok());
-    let is_moving = |hash: String| (hash, Some(TorrentsError::Moving.to_string()));
-    outcomes.extend(moving.into_iter().map(is_moving));
-    let mut gone = None;
-    for chunk in asked.chunks(BULK_CHUNK) {
-        match engine.order(chunk, action.command()).await {
-            Ok(told) => outcomes.extend(told.into_iter().map(|outcome| {
-                let error = outcome.result.err().map(|error| describe(&name, &error));
-                (outcome.hash, error)
-            })),
-            Err(error) => {
-                tracing::warn!(engine.id = %engine.id, %error, action = action.name(), "a bulk action was not done");
-                let text = describe(&name, &error);
-                if error.is_transport() {
-                    gone = Some(text);
-                    break;
-                }
-                outcomes.extend(chunk.iter().map(|hash| (hash.clone(), Some(text.clone()))));
-            }
-        }
-    }
-    results_of(&name, hashes, &outcomes, gone.as_deref())
-}
-
-/// The torrents that are meant, each once.
-fn distinct(hashes: &[String]) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let asked = hashes.iter().filter_map(|hash| checked_hash(hash).ok());
-    asked.filter(|hash| seen.insert(hash.clone())).collect()
-}
-
-/// One result for each hash that was given. `gone`: why the rest was not tried.
-fn results_of(
-    name: &str,
-    hashes: &[String],
-    outcomes: &HashMap<String, Option<String>>,
-    gone: Option<&str>,
-) -> Vec<BulkResult> {
-    let result = |hash: &String| BulkResult {
-        hash: hash.clone(),
-        error: match (checked_hash(hash), gone) {
-            (Err(error), _) => Some(error.to_string()),
-            (Ok(asked), gone) => match (outcomes.get(&asked), gone) {
-                (Some(outcome), _) => outcome.clone(),
-                (None, Some(gone)) => Some(gone.to_owned()),
-                (None, None) => Some(format!("{name} did not tell what became of it")),
-            },
-        },
-    };
-    hashes.iter().map(result).collect()
 }
 
 /// Has the list read again. `wait`: returns only when the new list is there, or after `SHOW_LIMIT`, so that the next

@@ -46,7 +46,7 @@ use qm_realtime::Hub;
 use qm_torrent_data::{TorrentData, TorrentDataDeps};
 use qm_torrent_lists::TorrentEntry;
 
-pub use crate::model::answers::{BulkAction, EngineChoice};
+pub use crate::model::answers::EngineChoice;
 pub use add::{AddInput, AddSource};
 
 use self::groups::Groups;

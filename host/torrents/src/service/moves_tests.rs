@@ -11,12 +11,12 @@ use qm_kernel::{ErrorKind, Permission, Timestamp};
 use qm_ports::engine::{Attention, Command, EngineError, Torrent, TorrentState, capability};
 use qm_test_base::FakeEngine;
 use qm_test_base::blank::{hash, torrent};
+use qm_torrent_data::How;
 use qm_torrent_data::repo::moves::{self, MoveRow};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::service::BulkAction;
 use crate::testing::{House, audited, eventually};
 
 const OLD: &str = "/downloads/x";
@@ -228,14 +228,12 @@ db_test! {
         *site.house.mover.gate.lock().unwrap() = Some(gate.clone());
         let (moved, ()) = tokio::join!(site.relocate("/downloads/new"), async {
             eventually("it has let go", || site.given().len() == 1).await;
-            let (torrents, caller) = (&site.house.torrents, site.house.caller());
             let started = site.command(Permission::TorrentsStart, Command::Start).await;
             assert!(matches!(started, Err(TorrentsError::Moving)));
             assert!(matches!(site.relocate("/downloads/third").await, Err(TorrentsError::Moving)));
-            let action = BulkAction::RemoveData;
-            let bulk = torrents.bulk(caller, None, action, &[hash(1).to_string()], false).await.unwrap();
-            assert_eq!((bulk.succeeded, bulk.failed), (0, 1));
-            assert_eq!(bulk.results[0].error, Some(TorrentsError::Moving.to_string()), "each hash is told of");
+            let engine = site.house.torrents.resolve(None).unwrap();
+            let done = site.house.torrents.data.remove_with_data(&[(engine, hash(1).to_string())], How::default()).await;
+            assert!(matches!(done.as_slice(), [Err(TorrentsError::Moving)]), "{done:?}");
             // Its own process says that it is at work: nobody takes the move over.
             site.settle().await;
             gate.add_permits(1);

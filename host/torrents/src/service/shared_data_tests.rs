@@ -10,10 +10,10 @@ use qm_ports::intake::{IntakeError, TorrentIntake};
 use qm_ports::{Removal, TorrentPayload, TorrentPayloads as _};
 use qm_test_base::blank::{hash, torrent};
 use qm_test_base::{FakeEngine, FakeKinds};
+use qm_torrent_data::How;
 use qm_torrent_data::repo::removals;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::answers::BulkAction;
 use crate::testing::{House, audited, eventually};
 
 /// Two clients and their engines.
@@ -76,6 +76,17 @@ impl Site {
             known.is_some_and(|known| known.torrent.content_path == path)
         })
         .await;
+    }
+
+    /// Removes torrents of the first engine with their data, as one order.
+    async fn remove_together(&self, hashes: &[String]) -> Vec<Result<(), TorrentsError>> {
+        let engine = self.house.torrents.resolve(Some(&self.first)).unwrap();
+        let subjects: Vec<_> = hashes.iter().map(|hash| (engine.clone(), hash.clone())).collect();
+        self.house
+            .torrents
+            .data
+            .remove_with_data(&subjects, How::default())
+            .await
     }
 
     async fn remove(&self, n: u8, removal: Removal<'_>) -> Result<(), TorrentsError> {
@@ -178,9 +189,8 @@ db_test! {
             site.put(&site.a, placed(u8::try_from(path.0 + 1).unwrap(), path.1)).await;
         }
         let hashes: Vec<String> = (1..=3).map(|n| hash(n).to_string()).collect();
-        let bulk = site.house.torrents.bulk(site.house.caller(), Some(&site.first), BulkAction::RemoveData, &hashes, false);
-        let outcome = bulk.await.unwrap();
-        assert_eq!((outcome.succeeded, outcome.failed), (3, 0), "{outcome:?}");
+        let done = site.remove_together(&hashes).await;
+        assert!(done.iter().all(Result::is_ok), "{done:?}");
         let told = removals(&site.a);
         assert_eq!(told[0], (hashes[0].clone(), false), "what lies in the other's goes first, and leaves the data");
         assert!(told.contains(&(hashes[1].clone(), true)) && told.contains(&(hashes[2].clone(), true)));
@@ -194,9 +204,8 @@ db_test! {
             site.put(&site.a, placed(n, &format!("/downloads/{n}"))).await;
         }
         let hashes: Vec<String> = numbers.map(|n| hash(n).to_string()).collect();
-        let bulk = site.house.torrents.bulk(site.house.caller(), Some(&site.first), BulkAction::RemoveData, &hashes, false);
-        let outcome = bulk.await.unwrap();
-        assert_eq!((outcome.succeeded, outcome.failed), (21, 0), "{outcome:?}");
+        let done = site.remove_together(&hashes).await;
+        assert!(done.len() == 21 && done.iter().all(Result::is_ok), "{done:?}");
         let asked = site.a.attention.lock().unwrap().clone();
         assert!(asked.contains(&Attention::Exact), "{asked:?}");
         site.house.torrents.shutdown().await;
@@ -209,9 +218,8 @@ db_test! {
         site.put(&site.a, placed(3, "/downloads/y")).await;
         site.put(&site.b, placed(4, "/downloads/Show/S01")).await;
         let hashes: Vec<String> = (1..=3).map(|n| hash(n).to_string()).collect();
-        let bulk = site.house.torrents.bulk(site.house.caller(), Some(&site.first), BulkAction::RemoveData, &hashes, false);
-        let outcome = bulk.await.unwrap();
-        assert_eq!((outcome.succeeded, outcome.failed), (1, 2), "{outcome:?}");
+        let done = site.remove_together(&hashes).await;
+        assert_eq!(done.iter().map(Result::is_ok).collect::<Vec<_>>(), [false, false, true], "{done:?}");
         assert_eq!(removals(&site.a), [(hashes[2].clone(), true)]);
         site.house.torrents.shutdown().await;
     }

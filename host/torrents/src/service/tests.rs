@@ -20,8 +20,7 @@ use qm_torrent_lists::{Filter, ListQuery, Order};
 use qm_web::ApiError;
 use serde_json::{Map, Value, json};
 
-use super::commands::BulkOutcome;
-use super::{AddInput, AddSource, BulkAction, EngineChoice};
+use super::{AddInput, AddSource, EngineChoice};
 use crate::dto::taxonomy::NewCategory;
 use crate::model::answers::Asked;
 use crate::testing::{House, eventually};
@@ -342,38 +341,6 @@ db_test! {
         house.torrents.shutdown().await;
         let rows = audited(&db).await;
         assert_eq!(rows[1..], ["torrents.delete success", "torrents.move success", "torrents.pause success"]);
-    }
-
-    async fn bulk_counts_what_was_done(db: Db) {
-        let house = House::new(&db, &["fake"]).await;
-        let client = house.kinds.engine("a");
-        (0..120).for_each(|n| client.put(torrent(n)));
-        house.engine("seedbox", "a").await;
-        let mut hashes: Vec<String> = (0..130).map(|n| hash(n).to_uppercase()).collect();
-        hashes.push("nonsense".into());
-        hashes.push(hash(0).to_string());
-        let bulk = |action, hashes: Vec<String>| {
-            let (torrents, caller) = (house.torrents.clone(), house.caller());
-            async move { torrents.bulk(caller, None, action, &hashes, false).await }
-        };
-        let outcome = bulk(BulkAction::Pause, hashes.clone()).await.unwrap();
-        assert_eq!((outcome.succeeded, outcome.failed), (121, 11));
-        let told: Vec<&str> = outcome.results.iter().map(|result| result.hash.as_str()).collect();
-        assert_eq!(told, hashes, "each as it was given");
-        let failed: Vec<_> = outcome.results.iter().filter_map(|result| result.error.as_deref()).collect();
-        assert_eq!(failed, ["Torrent not found"; 11]);
-        assert_eq!(bulk(BulkAction::Remove, vec![]).await.unwrap(), BulkOutcome::default());
-        client.fail(Some(EngineError::Unreachable("gone".into())));
-        let outcome = bulk(BulkAction::Start, hashes.clone()).await.unwrap();
-        assert_eq!((outcome.succeeded, outcome.failed), (0, 132));
-        assert_eq!(outcome.results[120].error.as_deref(), Some("seedbox cannot be reached: gone"));
-        assert_eq!(outcome.results[130].error.as_deref(), Some("Torrent not found"));
-        let guest = principal(Role::ReadOnly);
-        let refused = house.torrents.bulk(house.caller_as(&guest), None, BulkAction::RemoveData, &hashes, false).await;
-        assert_eq!(message(refused), "Missing permission: torrents.delete_data");
-        house.torrents.shutdown().await;
-        let rows = audited(&db).await;
-        assert_eq!(rows[1..], ["torrents.bulk.pause success", "torrents.bulk.removeData failure", "torrents.bulk.start success"]);
     }
 
     async fn a_torrent_goes_where_its_category_says_unless_it_has_a_path_of_its_own(db: Db) {

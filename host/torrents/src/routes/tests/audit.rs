@@ -107,14 +107,6 @@ db_test! {
         let magnet = json!({ "magnet": format!("magnet:?xt=urn:btih:{}&dn=A+film", hash(9)) });
         let added = json!({ "engineId": engine, "name": "A film" });
         check(&site, &db, change("POST", "/api/torrents", Some(magnet), ("torrents.add", "torrent", &hash(9), added))).await;
-        for (name, action) in [
-            ("start", "torrents.bulk.start"), ("stop", "torrents.bulk.stop"), ("pause", "torrents.bulk.pause"), ("resume", "torrents.bulk.resume"),
-            ("recheck", "torrents.bulk.recheck"), ("remove", "torrents.bulk.remove"), ("removeData", "torrents.bulk.removeData"),
-        ] {
-            let body = json!({ "hashes": [*hash(7), *hash(8)], "action": name });
-            let metadata = json!({ "engineId": engine, "count": 2, "succeeded": 0, "failed": 2, "libraryItemsRemoved": 0 });
-            check(&site, &db, change("POST", "/api/torrents/bulk", Some(body), (action, "", "", metadata))).await;
-        }
         site.house.torrents.shutdown().await;
     }
 
@@ -181,16 +173,13 @@ db_test! {
             assert!(site.ask(role, method, &path, body).await.status >= 400, "{method} {path}");
         }
         assert_eq!(new_rows(&before, audited(&db).await).len(), 0);
-        let bulk = json!({ "hashes": [*one], "action": "removeData" });
-        assert_eq!(site.ask("USER", "POST", "/api/torrents/bulk", Some(bulk)).await.status, 403);
         site.house.kinds.engine("a").fail(Some(EngineError::Unreachable("refused".into())));
         let test = json!({ "kind": "fake", "config": { "host": "a" } });
         assert_eq!(site.ask("ADMINISTRATOR", "POST", "/api/engines/test", Some(test)).await.status, 201);
         let rows = new_rows(&before, audited(&db).await);
         let told: Vec<_> = rows.iter().map(|row| (row.action.as_str(), row.result.as_str(), row.metadata.as_ref().unwrap().0.clone())).collect();
-        let refused = json!({ "count": 1, "reason": "forbidden", "required": "torrents.delete_data" });
         let failed = json!({ "kind": "fake", "message": "The engine cannot be reached: refused" });
-        assert_eq!(told, [("engines.test", "failure", failed), ("torrents.bulk.removeData", "failure", refused)]);
+        assert_eq!(told, [("engines.test", "failure", failed)]);
         site.house.torrents.shutdown().await;
     }
 }

@@ -12,7 +12,7 @@ use axum::http::{Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use qm_db::{Db, db_test, sql};
 use qm_kernel::Ctx;
-use qm_ports::engine::{EngineError, Torrent, TorrentState};
+use qm_ports::engine::{EngineError, Torrent};
 use qm_test_base::RoleTokens;
 use qm_test_base::blank::{hash, torrent};
 use qm_web::{Docs, WebConfig};
@@ -191,10 +191,6 @@ db_test! {
             ("USER", "POST", "/api/torrents".into(), Some(json!({ "magnet": "m", "rename": 1 })), 400, json!(["property rename should not exist"])),
             ("USER", "POST", "/api/torrents".into(), Some(json!({ "magnet": "magnet:?xt=urn:btih:5" })), 400,
                 json!("The magnet link's info-hash (urn:btih) must be 40 hex digits or 32 base32 characters.")),
-            ("USER", "POST", "/api/torrents/bulk".into(), Some(json!({ "hashes": [], "action": "explode" })), 400,
-                json!(["action must be one of the following values: start, stop, pause, resume, recheck, remove, removeData"])),
-            ("USER", "POST", "/api/torrents/bulk".into(), Some(json!({ "hashes": [*hash], "action": "remove" })), 403,
-                json!("Missing permission: torrents.delete")),
             ("POWER_USER", "POST", format!("/api/torrents/{hash}/move"), Some(json!({ "destination": "/etc" })), 403,
                 json!("Path is a protected system directory.")),
             ("POWER_USER", "POST", format!("/api/torrents/{hash}/trackers"), Some(json!({ "url": "wss://t" })), 400,
@@ -268,13 +264,6 @@ db_test! {
         let data = format!("{data}&keepShared=true");
         let removed = site.ask("ADMINISTRATOR", "DELETE", &data, None).await;
         assert_eq!((removed.status, removed.body), (200, json!({ "success": true, "libraryItemsRemoved": 0 })));
-        let bulk = json!({ "hashes": [*hash(3), *hash(1)], "action": "pause" });
-        let outcome = site.ask("USER", "POST", "/api/torrents/bulk", Some(bulk)).await;
-        assert_eq!((outcome.status, outcome.body), (201, json!({ "succeeded": 1, "failed": 1, "results": [
-            { "hash": *hash(3), "ok": true, "error": null },
-            { "hash": *hash(1), "ok": false, "error": "Torrent not found" },
-        ] })));
-        assert_eq!(site.house.kinds.engine("a").torrent(&hash(3)).unwrap().state, TorrentState::Paused);
         let items = site.ask("USER", "POST", "/api/torrents/imported-items", Some(json!({ "hashes": [] }))).await;
         assert_eq!((items.status, items.body), (201, json!([])));
         site.house.torrents.shutdown().await;

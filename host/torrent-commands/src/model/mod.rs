@@ -1,0 +1,10 @@
+pub mod abilities;
+pub mod act;
+pub mod addresses;
+pub mod kinds;
+pub mod names;
+pub mod params;
+pub mod results;
+
+/// Torrents of one bulk.
+pub const MOST: usize = 10_000;

@@ -1,0 +1,164 @@
+//! The errors of this area by which each operation may refuse, for the API document.
+
+use qm_confined::FsError;
+use qm_engines::TorrentsError as T;
+use qm_engines::model::paths::PathError;
+use qm_kernel::{ErrorKind, Permission};
+use qm_ports::Settling;
+use qm_ports::action::ActionError;
+use qm_ports::carry::CarryError;
+use qm_ports::engine::{EngineError, Subject};
+use qm_web::faults;
+
+use crate::error::CommandsError as E;
+use crate::model::abilities::{self as can, Ability};
+
+faults! {
+    /// A command for one torrent that every client knows.
+    OfTorrent => torrent();
+    OfCategory => with(torrent(), [value()]);
+    OfTags => with(torrent(), [value(), E::Hands(ActionError::Rejected(some()))]);
+    OfReannounce => able(&can::REANNOUNCE);
+    OfQueue => able(&can::QUEUE);
+    OfSequential => able(&can::SEQUENTIAL);
+    OfFirstLast => able(&can::FIRST_LAST);
+    OfSuperSeeding => able(&can::SUPER_SEEDING);
+    OfAutoManage => able(&can::AUTO_MANAGE);
+    OfDownloadPath => with(able(&can::DOWNLOAD_PATH), paths());
+    OfFile => with(able(&can::RENAME_FILE), renames().into_iter().chain([missing(Subject::File)]));
+    OfFolder => with(able(&can::RENAME_FOLDER), renames().into_iter().chain([E::NoSuchFolder(some())]));
+    OfTracker => with(able(&can::REPLACE_TRACKER), [value(), missing(Subject::Tracker)]);
+    OfPeers => with(able(&can::BAN_PEERS), [value()]);
+    Export => with(able(&can::EXPORT), [E::ExportTooLarge(some())]);
+    Location => with(torrent(), [T::NoMover.into()]);
+    Bulk => with(
+        many(),
+        can::ALL.iter().map(|ability| lacks(ability)).chain([E::MissingPermission(Permission::TorrentsDelete.key()), E::Name(some())]),
+    );
+    ReplaceHost => with(many(), [lacks(&can::REPLACE_TRACKER)]);
+    ShowBulk => [E::NoSuchBulk];
+}
+
+/// A stand-in for a text that is known only when the error happens.
+fn some() -> String {
+    "…".to_owned()
+}
+
+fn value() -> E {
+    E::Value(some())
+}
+
+fn lacks(ability: &'static Ability) -> E {
+    E::Lacks {
+        engine: some(),
+        ability,
+    }
+}
+
+fn engine(source: EngineError) -> E {
+    let engine = "<engine>".to_owned();
+    T::Engine { engine, source }.into()
+}
+
+fn missing(subject: Subject) -> E {
+    engine(EngineError::NotFound(subject))
+}
+
+/// The engine that the request names, or the default one, which is asked.
+fn asked() -> Vec<E> {
+    let chosen = [
+        T::NoEngine,
+        T::EngineUnavailable(some()),
+        T::Settling(Settling::unknown()),
+    ];
+    let asked = [
+        EngineError::Unreachable(some()),
+        EngineError::Timeout(some()),
+        EngineError::Auth(some()),
+        EngineError::Protocol(some()),
+        EngineError::Plugin(some()),
+        EngineError::Busy,
+    ];
+    chosen.map(E::from).into_iter().chain(asked.map(engine)).collect()
+}
+
+fn torrent() -> Vec<E> {
+    let refused = [
+        EngineError::Unsupported(some()),
+        EngineError::Rejected(some()),
+        EngineError::InvalidConfig(some()),
+    ];
+    let more = [T::NoSuchTorrent, T::Moving].map(E::from);
+    with(asked(), more.into_iter().chain(refused.map(engine)))
+}
+
+fn able(ability: &'static Ability) -> Vec<E> {
+    with(torrent(), [lacks(ability)])
+}
+
+fn many() -> Vec<E> {
+    with(
+        asked(),
+        [
+            value(),
+            E::TooManyTorrents(10_001),
+            E::TooManyOfYours(2),
+            E::TooManyBulks,
+        ],
+    )
+}
+
+/// The reasons to refuse a directory, by its text and by where it leads.
+fn paths() -> Vec<E> {
+    let named = [
+        PathError::IllegalCharacters("download path"),
+        PathError::Blank,
+        PathError::SystemDirectory,
+        PathError::OutsideRoots(some()),
+    ];
+    let found = [
+        FsError::NotADirectory(some()),
+        FsError::TooManyLinks(some()),
+        FsError::NameTooLong(some()),
+        FsError::Denied(some()),
+        FsError::Reserved(some()),
+        FsError::Changed(some()),
+        FsError::Busy,
+        FsError::Disk(some()),
+    ];
+    let found = found.iter().map(|error| PathError::of_place(some(), error));
+    let all = named.into_iter().chain(found);
+    all.map(|error| T::from(error).into()).collect()
+}
+
+/// The reasons to refuse a new name of files, of this area and of the file manager.
+fn renames() -> Vec<E> {
+    let own = [
+        value(),
+        E::Name(some()),
+        E::SharedNames(some()),
+        E::NameTaken(some()),
+        T::DataBusy.into(),
+    ];
+    let of_kinds = [
+        ErrorKind::BadRequest,
+        ErrorKind::Forbidden,
+        ErrorKind::Conflict,
+        ErrorKind::Unavailable,
+    ];
+    let of_kinds = of_kinds.map(|kind| (kind, kind.code()));
+    let of_files = CarryError::CODES.iter().copied().chain(of_kinds);
+    let of_files = of_files.map(|(kind, code)| {
+        E::Carry(CarryError {
+            kind,
+            code,
+            message: some(),
+        })
+    });
+    own.into_iter().chain(of_files).chain(paths()).collect()
+}
+
+fn with(mut faults: Vec<E>, more: impl IntoIterator<Item = E>) -> Vec<E> {
+    faults.extend(more);
+    faults
+}
