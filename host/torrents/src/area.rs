@@ -162,6 +162,7 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         .await
         .map_err(AreaError::describe("cannot load the configured engines"))?;
     ports.offer(torrents.clone());
+    ports.offer(torrents.engines.clone());
     ports.offer::<Arc<dyn TorrentPayloads>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentHands>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentIntake>>(torrents.clone());

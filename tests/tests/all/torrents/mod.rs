@@ -3,6 +3,7 @@
 mod created;
 mod formats;
 mod guard;
+mod limits;
 mod main_job;
 mod moves;
 mod places;
