@@ -34,6 +34,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_views::AREA,
     &qm_created_torrents::AREA,
     &qm_torrent_commands::AREA,
+    &qm_limits::AREA,
 ];
 /// Time for an area to give up its running work, or to store pending data.
 const CLOSE: Duration = Duration::from_secs(10);
@@ -314,6 +315,8 @@ mod tests {
             "media_server.refresh_failed providers warning in-app permission_holders media_server_analytics.manage_connections provider",
             "torrent.completed downloads success in-app resource_owner torrents.view torrent",
             "torrent.failed downloads error in-app resource_owner torrents.view torrent",
+            "torrent.limit_reached downloads info off resource_owner torrents.view torrent",
+            "torrent.limit_failed downloads warning in-app resource_owner torrents.view torrent",
             "system.storage_warning storage warning in-app permission_holders system.view storage",
             "system.storage_critical storage error in-app permission_holders system.view storage",
             "system.storage_recovered storage success in-app permission_holders system.view storage",

@@ -71,6 +71,32 @@ pub struct FakeEngine {
     pub flood: AtomicUsize,
     /// The number of torrents told by such polls so far.
     pub flooded: AtomicU64,
+    /// Its limits on all torrents together.
+    pub rates: Mutex<FakeRates>,
+}
+
+/// Limits of speed of a [`FakeEngine`].
+#[derive(Debug, Default)]
+pub struct FakeRates {
+    pub normal: RateLimits,
+    pub alternative: RateLimits,
+    pub is_alternative: bool,
+    /// It keeps whole multiples of so many bytes; 0 keeps what it is told.
+    pub unit: u64,
+    /// Everything that it was told, oldest first.
+    pub told: Vec<String>,
+    /// Questions after limits and modes.
+    pub asked: usize,
+}
+
+impl FakeRates {
+    fn keep(&self, limits: RateLimits) -> RateLimits {
+        let round = |limit: Option<u64>| limit.map(|limit| limit / self.unit.max(1) * self.unit.max(1));
+        RateLimits {
+            download: round(limits.download),
+            upload: round(limits.upload),
+        }
+    }
 }
 
 /// Torrents, and when they changed.
@@ -197,6 +223,8 @@ impl FakeEngine {
                 torrent.tags.extend(new);
             }
             Command::RemoveTags { tags } => torrent.tags.retain(|tag| !tags.contains(tag)),
+            Command::SuperSeeding(on) => torrent.super_seeding = Some(*on),
+            Command::ShareLimits(limits) => torrent.share_limits = Some(*limits),
             _ => return Ok(()),
         }
         self.put(torrent);
@@ -419,12 +447,46 @@ impl EngineDriver for FakeEngine {
         self.check().map(|()| *lock(&self.all_time))
     }
 
-    async fn rate_limits(&self, _mode: RateMode) -> Result<RateLimits, EngineError> {
-        self.check().map(|()| RateLimits::default())
+    async fn rate_limits(&self, mode: RateMode) -> Result<RateLimits, EngineError> {
+        self.check()?;
+        let mut rates = lock(&self.rates);
+        rates.asked += 1;
+        Ok(match mode {
+            RateMode::Normal => rates.normal,
+            RateMode::Alternative => rates.alternative,
+        })
     }
 
-    async fn set_rate_limits(&self, _mode: RateMode, _limits: RateLimits) -> Result<(), EngineError> {
-        self.check()
+    async fn set_rate_limits(&self, mode: RateMode, limits: RateLimits) -> Result<(), EngineError> {
+        self.check()?;
+        let mut rates = lock(&self.rates);
+        let kept = rates.keep(limits);
+        match mode {
+            RateMode::Normal => rates.normal = kept,
+            RateMode::Alternative => rates.alternative = kept,
+        }
+        let (download, upload) = (limits.download.unwrap_or(0), limits.upload.unwrap_or(0));
+        rates.told.push(format!("{mode:?} {download} {upload}"));
+        Ok(())
+    }
+
+    async fn rate_mode(&self) -> Result<RateMode, EngineError> {
+        self.check()?;
+        let mut rates = lock(&self.rates);
+        rates.asked += 1;
+        Ok(if rates.is_alternative {
+            RateMode::Alternative
+        } else {
+            RateMode::Normal
+        })
+    }
+
+    async fn set_rate_mode(&self, mode: RateMode) -> Result<(), EngineError> {
+        self.check()?;
+        let mut rates = lock(&self.rates);
+        rates.is_alternative = mode == RateMode::Alternative;
+        rates.told.push(format!("mode {mode:?}"));
+        Ok(())
     }
 
     async fn close(&self) {}

@@ -4,6 +4,7 @@ mod commands;
 mod created;
 mod formats;
 mod guard;
+mod limits;
 mod main_job;
 mod mapped;
 mod moves;

@@ -56,11 +56,19 @@ fn accent(def: &NotificationSpec) -> Accent {
 
 pub fn torrent(def: &NotificationSpec, words: &Words<'_>) -> Option<Presentation> {
     let name = words.text("torrentName")?;
-    let failed = def.severity == Severity::Error;
-    let (icon, trail, what) = if failed {
-        (Icon::Alert, "failed", "failed")
-    } else {
-        (Icon::Download, "completed", "finished downloading")
+    let failed = matches!(def.severity, Severity::Error | Severity::Warning);
+    let (icon, trail, what) = match (def.key, failed) {
+        ("torrent.limit_reached", _) => (
+            Icon::Download,
+            "reached its limit",
+            "reached its limit of sharing",
+        ),
+        ("torrent.limit_failed", _) => {
+            let what = "reached its limit of sharing, but what it says was not done";
+            (Icon::Alert, "goes on past its limit", what)
+        }
+        (_, true) => (Icon::Alert, "failed", "failed"),
+        (_, false) => (Icon::Download, "completed", "finished downloading"),
     };
     let mut facts = vec![fact(Icon::Download, "Name", &*name), words.time()];
     if failed {

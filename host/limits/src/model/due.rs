@@ -1,0 +1,71 @@
+//! Queue of the torrents that the clock alone will bring to a limit. Pure.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+use qm_kernel::Timestamp;
+
+/// Torrents of one engine, each with the instant at which it is looked at next.
+#[derive(Debug, Default)]
+pub struct DueQueue {
+    /// May hold a torrent several times; the instant in `next` counts.
+    heap: BinaryHeap<Reverse<(Timestamp, Arc<str>)>>,
+    next: HashMap<Arc<str>, Timestamp>,
+}
+
+impl DueQueue {
+    /// Has a torrent looked at at an instant. One that waits for an earlier one keeps it: looking is cheap, and the heap stays
+    /// small.
+    pub fn schedule(&mut self, hash: &Arc<str>, at: Timestamp) {
+        if self.next.get(hash).is_some_and(|before| *before <= at) {
+            return;
+        }
+        self.next.insert(hash.clone(), at);
+        self.heap.push(Reverse((at, hash.clone())));
+    }
+
+    pub fn forget(&mut self, hash: &str) {
+        self.next.remove(hash);
+    }
+
+    /// Takes the torrents out whose instant has come.
+    pub fn take_due(&mut self, now: Timestamp) -> Vec<Arc<str>> {
+        let mut due = Vec::new();
+        while let Some(Reverse((at, _))) = self.heap.peek()
+            && *at <= now
+            && let Some(Reverse((at, hash))) = self.heap.pop()
+        {
+            if self.next.get(&hash) == Some(&at) {
+                self.next.remove(&hash);
+                due.push(hash);
+            }
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torrent_is_due_once_at_its_earliest_instant() {
+        let at = Timestamp::from_secs;
+        let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
+        let mut queue = DueQueue::default();
+        queue.schedule(&a, at(10));
+        queue.schedule(&a, at(5));
+        queue.schedule(&a, at(20));
+        queue.schedule(&b, at(7));
+        assert!(queue.take_due(at(4)).is_empty());
+        assert_eq!(queue.take_due(at(5)), [a.clone()]);
+        queue.forget("b");
+        assert!(
+            queue.take_due(at(100)).is_empty(),
+            "neither twice nor when it is forgotten"
+        );
+        queue.schedule(&a, at(30));
+        assert_eq!(queue.take_due(at(100)), [a]);
+    }
+}
