@@ -141,7 +141,7 @@ impl TorrentsError {
         )
     }
 
-    fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> ErrorKind {
         match self {
             TorrentsError::NoEngine
             | TorrentsError::EngineUnavailable(_)

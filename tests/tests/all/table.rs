@@ -124,6 +124,10 @@ pub const TABLE: &[Row] = &[
     row("GET /api/torrents/created/{id}"),
     row("GET /api/torrents/created/{id}/file"),
     row("DELETE /api/torrents/created/{id}"),
+    row("GET /api/torrents/stats"),
+    row("GET /api/torrents/stats/top"),
+    row("GET /api/engines/{id}/preferences"),
+    row("PATCH /api/engines/{id}/preferences").body(r#"{"maxUploads":40}"#).loose("the plugin's schema judges them"),
     row("GET /api/audit"),
     row("GET /api/settings"),
     row("PUT /api/settings/{key}")

@@ -189,6 +189,7 @@ const TELLING: &[&str] = &[
     "engine.order(",
     ".order_one(",
     ".order_taking(",
+    "driver.set_preferences(",
 ];
 
 /// Modules that hand torrents or commands to a client. Each path in them was judged right before, by
@@ -198,6 +199,7 @@ const MAY_TELL: &[&str] = &[
     "host/torrents/src/service/commands.rs",
     "host/torrent-data/src/service/moves/act.rs",
     "host/torrent-data/src/service/moves/mod.rs",
+    "host/torrent-data/src/service/preferences.rs",
     // Removals name no path, tags and the name of a torrent are none.
     "host/torrent-data/src/service/removals.rs",
     "host/torrents/src/service/tags.rs",

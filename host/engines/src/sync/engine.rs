@@ -142,6 +142,8 @@ pub struct Engine {
     wake: Notify,
     interest: Interest,
     confirmed_at: ArcSwapOption<Timestamp>,
+    /// Bytes free where its client saves, as the client told last, plus one; 0: it told nothing.
+    free_disk: AtomicU64,
     /// It was deleted: nothing more of it is asked, stored or shown.
     discarded: AtomicBool,
     /// Ends its sync loop.
@@ -174,6 +176,7 @@ impl Engine {
             wake: Notify::new(),
             interest: Interest::new(),
             confirmed_at: ArcSwapOption::empty(),
+            free_disk: AtomicU64::new(0),
             discarded: AtomicBool::new(false),
             stop: OnceLock::new(),
         })
@@ -213,6 +216,18 @@ impl Engine {
 
     pub fn status(&self) -> Option<Arc<EngineStatus>> {
         self.status.load_full()
+    }
+
+    /// Notes the space that the client tells with its list; an answer without it changes nothing.
+    pub(super) fn note_free_disk(&self, bytes: Option<u64>) {
+        if let Some(bytes) = bytes {
+            self.free_disk.store(bytes.saturating_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes free where its client saves, as the client told last.
+    pub fn free_disk_bytes(&self) -> Option<u64> {
+        self.free_disk.load(Ordering::Relaxed).checked_sub(1)
     }
 
     /// True if its last read failed.

@@ -226,6 +226,7 @@ impl SyncLoop {
             self.cursor = None;
         }
         let stats = delta.stats;
+        self.engine.note_free_disk(stats.free_disk_bytes);
         self.engine.intakes.fill(&mut delta.changed);
         let base = self.engine.base(at);
         self.retag(&base, &mut delta);

@@ -5,6 +5,7 @@ mod claims;
 mod moves;
 mod payloads;
 mod places;
+mod preferences;
 mod removals;
 mod shared_data;
 
