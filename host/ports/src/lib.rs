@@ -18,6 +18,8 @@
 //! | [`root`] | files | created torrents |
 //! | [`library`] | the media library | whoever asks what people own |
 //! | [`list`] | torrents | automation |
+//! | [`sight`] | torrents | transfer history |
+//! | [`preferences`] | torrents | client preferences |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
 //! | [`titledb`] | titledb | whoever asks what a title is |
@@ -41,12 +43,14 @@ pub mod media_server;
 pub mod metadata;
 pub mod payload;
 pub mod placeholders;
+pub mod preferences;
 pub mod probe;
 pub mod root;
 pub mod rules;
 pub mod seed;
 pub mod settling;
 pub mod shows;
+pub mod sight;
 pub mod titledb;
 
 pub use holder::Holders;

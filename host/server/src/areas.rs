@@ -35,6 +35,8 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_created_torrents::AREA,
     &qm_torrent_commands::AREA,
     &qm_limits::AREA,
+    &qm_transfer_history::AREA,
+    &qm_client_preferences::AREA,
 ];
 /// Time for an area to give up its running work, or to store pending data.
 const CLOSE: Duration = Duration::from_secs(10);

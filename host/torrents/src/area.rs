@@ -14,8 +14,10 @@ use qm_ports::action::TorrentHands;
 use qm_ports::engine::EngineKinds;
 use qm_ports::intake::TorrentIntake;
 use qm_ports::list::TorrentLists;
+use qm_ports::preferences::ClientPreferences;
 use qm_ports::rules::RuleWatch;
 use qm_ports::seed::SeedIntake;
+use qm_ports::sight::EngineSights;
 use qm_ports::{EngineProbes, TorrentPayloads};
 use qm_realtime::Hub;
 use qm_torrent_data::TorrentData;
@@ -170,6 +172,8 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.offer::<Arc<dyn SeedIntake>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentLists>>(torrents.engines.clone());
     ports.offer::<Arc<dyn EngineProbes>>(torrents.engines.clone());
+    ports.offer::<Arc<dyn EngineSights>>(torrents.engines.clone());
+    ports.offer::<Arc<dyn ClientPreferences>>(torrents.data.clone());
     Ok(area(&torrents))
 }
 

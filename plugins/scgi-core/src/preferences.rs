@@ -165,6 +165,7 @@ impl<T: Transport, C: Clock> Client<T, C> {
                 let mut schema = known.shape.schema();
                 if let Some(schema) = schema.as_object_mut() {
                     schema.insert("description".to_owned(), known.text.into());
+                    schema.insert("x-group".to_owned(), find_group(known.name).into());
                 }
                 (known.name.to_owned(), schema)
             })
@@ -239,6 +240,15 @@ impl<T: Transport, C: Clock> Client<T, C> {
             }
         }
         Ok(())
+    }
+}
+
+/// Group that a preference is shown in.
+fn find_group(name: &str) -> &'static str {
+    match name {
+        "maxUploads" | "maxDownloads" | "maxUploadsPerTorrent" => "network",
+        "minPeers" | "maxPeers" | "minPeersSeeding" | "maxPeersSeeding" | "peersWanted" | "pex" => "peers",
+        _ => "saving",
     }
 }
 

@@ -363,6 +363,10 @@ impl<H: Http, C: Clock> Session<H, C> {
             let mut schema = known.shape.schema();
             if let Some(schema) = schema.as_object_mut() {
                 schema.insert("description".to_owned(), known.text.into());
+                schema.insert("x-group".to_owned(), find_group(known.name).into());
+                if known.name.ends_with("Minutes") {
+                    schema.insert("x-unit".to_owned(), "minutes".into());
+                }
             }
             properties.insert(known.name.to_owned(), schema);
         }
@@ -515,6 +519,31 @@ const fn limit_names(mode: RateMode) -> (&'static str, &'static str) {
 /// A limit in the client's unit: what is less than one of it would be none.
 fn native_limit(bytes: u64) -> u64 {
     bytes.min(MOST).next_multiple_of(KIB)
+}
+
+/// Group that a preference is shown in.
+fn find_group(name: &str) -> &'static str {
+    match name {
+        "listenPort"
+        | "portForwarding"
+        | "maxConnections"
+        | "maxConnectionsPerTorrent"
+        | "maxUploads"
+        | "maxUploadsPerTorrent" => "network",
+        "dht" | "pex" | "lsd" | "encryption" | "anonymousMode" => "peers",
+        "queueing" | "maxActiveDownloads" | "maxActiveUploads" | "maxActiveTorrents" | "maxActiveChecks"
+        | "ignoreSlowTorrents" => "queue",
+        "defaultSavePath"
+        | "incompletePathEnabled"
+        | "incompletePath"
+        | "incompleteExtension"
+        | "preallocate"
+        | "autoManage"
+        | "addStopped"
+        | "recheckOnCompletion" => "saving",
+        "maxRatio" | "maxSeedingMinutes" | "maxInactiveSeedingMinutes" | "shareLimitAction" => "sharing",
+        _ => "trackers",
+    }
 }
 
 #[cfg(test)]

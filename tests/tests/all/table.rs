@@ -137,6 +137,10 @@ pub const TABLE: &[Row] = &[
     row("PUT /api/engines/{id}/speed").body(r#"{"upload":100000}"#),
     row("DELETE /api/engines/{id}/speed"),
     row("POST /api/engines/{id}/speed/mode").body(r#"{"mode":"normal"}"#),
+    row("GET /api/torrents/stats"),
+    row("GET /api/torrents/stats/top"),
+    row("GET /api/engines/{id}/preferences"),
+    row("PATCH /api/engines/{id}/preferences").body(r#"{"maxUploads":40}"#).loose("the plugin's schema judges them"),
     row("GET /api/audit"),
     row("GET /api/settings"),
     row("PUT /api/settings/{key}")

@@ -189,6 +189,7 @@ const TELLING: &[&str] = &[
     "engine.order(",
     ".order_one(",
     ".order_taking(",
+    "driver.set_preferences(",
 ];
 
 /// Modules that hand torrents or commands to a client. Each path in them was judged right before, by
@@ -200,6 +201,7 @@ const MAY_TELL: &[&str] = &[
     "host/torrent-commands/src/service/bulk.rs",
     "host/torrent-data/src/service/moves/act.rs",
     "host/torrent-data/src/service/moves/mod.rs",
+    "host/torrent-data/src/service/preferences.rs",
     // Removals name no path, tags and the name of a torrent are none.
     "host/torrent-data/src/service/removals.rs",
     "host/torrents/src/service/tags.rs",

@@ -201,6 +201,8 @@ pub struct HealthView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     pub limited: Option<String>,
+    /// Bytes free where the client saves, as it told last; null while it told nothing, and for a client that never does.
+    pub free_disk_bytes: Option<u64>,
     /// The instant at which this was found.
     #[schema(value_type = String, format = DateTime)]
     pub checked_at: Timestamp,
@@ -215,6 +217,7 @@ impl HealthView {
             version: Some(version),
             error: None,
             limited: None,
+            free_disk_bytes: None,
             checked_at,
         }
     }
@@ -226,6 +229,7 @@ impl HealthView {
             version: None,
             error: Some(error),
             limited: None,
+            free_disk_bytes: None,
             checked_at,
         }
     }

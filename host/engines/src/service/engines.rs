@@ -230,6 +230,7 @@ impl Engines {
         let answer = pulse::ask(&engine, &self.ctx, HEALTH_PATIENCE).await;
         let mut health = answer.unwrap_or_else(|| pulse::known(&engine, &self.ctx));
         health.limited = engine.status().and_then(|status| status.limited.clone());
+        health.free_disk_bytes = engine.free_bytes();
         Ok(health)
     }
 

@@ -3,6 +3,7 @@
 mod engines;
 mod probes;
 mod registry;
+mod sights;
 mod upkeep;
 
 use std::sync::Arc;

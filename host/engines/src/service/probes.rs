@@ -86,6 +86,7 @@ fn shaped(engine_id: String, name: String, kind: String, health: HealthView) -> 
         version,
         error,
         limited: _,
+        free_disk_bytes: _,
         checked_at,
     } = health;
     EngineProbe {

@@ -234,8 +234,16 @@ impl Engine {
         self.free_bytes.load().as_deref().copied()
     }
 
+    /// Notes the space that the client tells with its list; an answer without it changes nothing.
     pub fn note_free_bytes(&self, free_bytes: Option<u64>) {
-        self.free_bytes.store(free_bytes.map(Arc::new));
+        if let Some(bytes) = free_bytes {
+            self.free_bytes.store(Some(Arc::new(bytes)));
+        }
+    }
+
+    /// Forgets the space: the client does not answer.
+    pub(super) fn forget_free_bytes(&self) {
+        self.free_bytes.store(None);
     }
 
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {

@@ -354,7 +354,7 @@ impl SyncLoop {
 
     fn offline(&mut self, error: &EngineError, at: Timestamp) {
         let reason = describe(&self.engine.name(), error);
-        self.engine.note_free_bytes(None);
+        self.engine.forget_free_bytes();
         let before = self.engine.status();
         let status = EngineStatus {
             online: false,

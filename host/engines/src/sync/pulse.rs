@@ -77,6 +77,7 @@ pub fn known(engine: &Engine, ctx: &Ctx) -> HealthView {
             version: latest.and_then(|latest| latest.version),
             error: status.error.clone(),
             limited: None,
+            free_disk_bytes: None,
             checked_at: status.at,
         };
     }

@@ -7,6 +7,7 @@ mod path_check;
 mod own;
 mod payloads;
 mod places;
+mod preferences;
 mod removals;
 mod shared_data;
 
