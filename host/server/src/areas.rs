@@ -33,6 +33,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_metadata::AREA,
     &qm_views::AREA,
     &qm_created_torrents::AREA,
+    &qm_rename::AREA,
 ];
 /// Time for an area to give up its running work, or to store pending data.
 const CLOSE: Duration = Duration::from_secs(10);
