@@ -17,9 +17,10 @@
 //! | [`seed`] | torrents | created torrents |
 //! | [`root`] | files | created torrents |
 //! | [`library`] | the media library | whoever asks what people own |
-//! | [`list`] | torrents | automation |
 //! | [`sight`] | torrents | transfer history |
 //! | [`preferences`] | torrents | client preferences |
+//! | [`list`] | torrents | automation, the renaming of media |
+//! | [`shelves`] | the media library | the renaming of media |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
 //! | [`titledb`] | titledb | whoever asks what a title is |
@@ -49,6 +50,7 @@ pub mod root;
 pub mod rules;
 pub mod seed;
 pub mod settling;
+pub mod shelves;
 pub mod shows;
 pub mod sight;
 pub mod titledb;

@@ -41,22 +41,6 @@ settings! {
 }
 
 settings! {
-    of "media";
-
-    /// Removal of other files when a rename moves media files.
-    MEDIA_CLEANUP: Object = "media.cleanup",
-        || object(json!({
-            "enabled": false, "deleteGlobs": [], "subtitleKeepLanguages": [], "pruneEmptyDirs": false,
-            "removeLeftoverTorrent": false,
-        })),
-        by_route("PATCH /api/media/settings/cleanup"), to_come();
-
-    /// Action on a torrent whose files a rename has moved.
-    MEDIA_SEEDING_TORRENT: Object = "media.seedingTorrent",
-        || object(json!({ "action": "remove" })), by_route("PATCH /api/media/settings/seeding-torrent"), to_come();
-}
-
-settings! {
     of "analytics";
 
     /// The account that pictures of newsletters are uploaded to.

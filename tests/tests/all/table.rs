@@ -76,6 +76,7 @@ const AUTOMATION_RULE: &str = r#"{"name":"attacked","trigger":"ratio.reached","c
 /// A rule of a feed that is not there.
 const RSS_RULE: &str = r#"{"feedId":"00000000-0000-4000-8000-000000000000","name":"attacked"}"#;
 const RSS_CANDIDATE: &str = r#"{"name":"attacked","matchType":"contains_text","pattern":"attacked"}"#;
+const RENAME_LOOSE: &str = "clients send the whole form of a rename, or of its settings";
 const LIBRARY_LOOSE: &str = "clients send libraries back as they got them";
 const BULK_LOOSE: &str = "clients send the form of another order";
 const MEDIA_ITEMS: &str = r#"{"itemIds":["00000000-0000-4000-8000-000000000000"]}"#;
@@ -445,6 +446,17 @@ pub const TABLE: &[Row] = &[
         .body(r#"{"itemIds":["00000000-0000-4000-8000-000000000000"],"targetLibraryId":"nowhere"}"#)
         .loose(BULK_LOOSE),
     // Media servers
+    row("GET /api/media/presets"),
+    row("GET /api/media/presets/stored"),
+    row("POST /api/media/presets").body(r#"{"name":"attacked"}"#),
+    row("PUT /api/media/presets/{id}").body(r#"{"name":"attacked"}"#),
+    row("DELETE /api/media/presets/{id}"),
+    row("GET /api/media/presets/{id}/explain"),
+    row("POST /api/media/preview").body(r#"{"names":["The.Wire.S01E02.mkv"]}"#).loose(RENAME_LOOSE),
+    row("GET /api/media/settings/cleanup"),
+    row("PATCH /api/media/settings/cleanup").body(r#"{"enabled":false}"#).loose(RENAME_LOOSE),
+    row("GET /api/media/settings/seeding-torrent"),
+    row("PATCH /api/media/settings/seeding-torrent").body(r#"{"action":"report"}"#).loose(RENAME_LOOSE),
     row("GET /api/media/server-integrations"),
     row("POST /api/media/server-integrations").body(r#"{"name":"attacked","kind":"plex"}"#),
     row("PATCH /api/media/server-integrations/{id}").body(r#"{"name":"attacked"}"#),

@@ -5,6 +5,7 @@ mod items;
 mod owned;
 mod series;
 mod shelf;
+mod shelves;
 mod shows;
 
 use std::sync::Arc;

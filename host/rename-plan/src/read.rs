@@ -1,0 +1,443 @@
+//! Reading of one file: what its name, the folders above it and the name of its source say, and where each value is from.
+
+use std::collections::BTreeMap;
+
+use qm_media_names::name::Identity;
+use qm_media_names::naming::member::{Beside, member};
+use qm_media_names::naming::{composed, film, identify, part, stem, tag};
+use qm_media_names::{Kind, show};
+use qm_release::{ContentType, Release, parse};
+use qm_titles::{folded, normalise};
+
+use crate::token::Token;
+
+mod title;
+
+pub(crate) use title::episode_title;
+
+/// Kind of a file's content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Content {
+    Tv,
+    Anime,
+    Movie,
+    Music,
+    Audiobook,
+    General,
+}
+
+impl Content {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Content::Tv => "tv",
+            Content::Anime => "anime",
+            Content::Movie => "movie",
+            Content::Music => "music",
+            Content::Audiobook => "audiobook",
+            Content::General => "general",
+        }
+    }
+
+    /// Token of the title.
+    pub(crate) const fn title(self) -> Token {
+        match self {
+            Content::Tv | Content::Anime => Token::SeriesTitle,
+            Content::Movie => Token::MovieTitle,
+            Content::Music | Content::Audiobook | Content::General => Token::General,
+        }
+    }
+
+    /// True for episodes.
+    pub const fn has_episodes(self) -> bool {
+        matches!(self, Content::Tv | Content::Anime)
+    }
+}
+
+/// Origin of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// `name`, `folder`, `sourceName`, `library` or `default`.
+    pub place: &'static str,
+    /// Text as it is written there, where it is known.
+    pub token: Option<String>,
+    /// Rule that decided, in a few words.
+    pub rule: &'static str,
+}
+
+/// Value of a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub text: String,
+    pub from: Origin,
+}
+
+/// Facts about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    pub content: Content,
+    pub values: BTreeMap<Token, Value>,
+    /// Label of this version of a film, by which its name differs from those beside it.
+    pub label: Option<String>,
+}
+
+impl Reading {
+    pub(crate) fn text(&self, token: Token) -> Option<&str> {
+        self.values.get(&token).map(|value| &*value.text)
+    }
+
+    pub(crate) fn number(&self, token: Token) -> Option<i64> {
+        self.text(token)?.parse().ok()
+    }
+
+    /// True if it is known which episode it is.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.values.contains_key(&Token::Episode) || self.values.contains_key(&Token::AirDate)
+    }
+
+    fn put(&mut self, token: Token, text: impl Into<String>, from: Origin) {
+        let text = text.into();
+        if !text.trim().is_empty() {
+            self.values.insert(token, Value { text, from });
+        }
+    }
+
+    fn put_missing(&mut self, token: Token, text: Option<impl Into<String>>, from: impl FnOnce() -> Origin) {
+        if let Some(text) = text.filter(|_| !self.values.contains_key(&token)) {
+            self.put(token, text, from());
+        }
+    }
+}
+
+/// Origin by a rule, without the text itself.
+pub(crate) fn origin(place: &'static str, rule: &'static str) -> Origin {
+    Origin {
+        place,
+        token: None,
+        rule,
+    }
+}
+
+/// One name, taken apart.
+struct Parsed<'n> {
+    place: &'static str,
+    /// Without tags of providers.
+    clean: String,
+    /// As it is written.
+    name: &'n str,
+    release: Release,
+    decisions: Vec<qm_release::Decision>,
+}
+
+impl<'n> Parsed<'n> {
+    fn new(place: &'static str, name: &'n str) -> Self {
+        let (clean, _) = tag::split(name);
+        Self {
+            place,
+            release: parse(&clean),
+            decisions: qm_release::explain(&clean),
+            clean,
+            name,
+        }
+    }
+
+    /// Origin of a field of the release.
+    fn origin(&self, fields: &[&str]) -> Origin {
+        let decided = self
+            .decisions
+            .iter()
+            .find(|decision| fields.contains(&decision.taken_for));
+        Origin {
+            place: self.place,
+            token: decided.map(|decision| decision.token.clone()),
+            rule: decided.map_or("read with the names above it", |decision| decision.rule),
+        }
+    }
+}
+
+/// Reads the path of a file below the directory of its library, or below its download.
+pub(crate) fn read(path: &str, kind: Option<Kind>, beside: &Beside) -> Reading {
+    let (plain, edition) = split_edition(&composed(path));
+    let shown = &*plain;
+    let (above, file) = shown.rsplit_once('/').unwrap_or(("", shown));
+    let own = Parsed::new("name", stem(file));
+    let folders: Vec<Parsed<'_>> = above
+        .rsplit('/')
+        .filter(|folder| !folder.is_empty())
+        .take(4)
+        .map(|folder| Parsed::new("folder", folder))
+        .collect();
+    let found = identify(shown, kind.unwrap_or(Kind::General), beside.is_alone);
+    let is_anime = own.release.content_type == ContentType::AnimeEpisode && own.clean.starts_with('[');
+    let content = content_of(&found, is_anime, kind);
+    let mut reading = Reading {
+        content,
+        values: BTreeMap::new(),
+        label: None,
+    };
+    put_title(&mut reading, &found, &own, &folders);
+    if content.has_episodes() {
+        put_numbers(&mut reading, &found, &own, &folders);
+    }
+    put_year(&mut reading, &found, &own, &folders);
+    if content == Content::Movie {
+        reading.put_missing(Token::Edition, edition, || origin("name", "an edition in braces"));
+        let behind = own
+            .release
+            .edition
+            .is_none()
+            .then(|| edition_behind(&own.clean))
+            .flatten();
+        reading.put_missing(Token::Edition, behind, || {
+            origin("name", "words of an edition behind a hyphen")
+        });
+    }
+    for parsed in std::iter::once(&own).chain(&folders) {
+        put_quality(&mut reading, parsed);
+    }
+    put_member(&mut reading, shown, beside, kind);
+    reading
+}
+
+/// Adds what the name of the source says where the file's own says nothing.
+pub(crate) fn add_source(reading: &mut Reading, source_name: &str, kind: Option<Kind>, is_alone: bool) {
+    let own_numbers = reading.is_numbered();
+    if own_numbers && parse(source_name).content_type == ContentType::Movie {
+        // A film's name on a folder of episodes.
+        return;
+    }
+    let as_kind = if own_numbers { Some(Kind::Tv) } else { kind };
+    let mut other = read(&format!("{source_name}.mkv"), as_kind, &Beside::default());
+    for value in other.values.values_mut() {
+        value.from.place = "sourceName";
+    }
+    let is_named = reading.values.keys().any(|token| is_title(*token));
+    // A whole name wins over a file's name that says no episode, for the only film of its source.
+    let wins = !own_numbers && is_alone && other.content != Content::General;
+    if wins {
+        reading.content = other.content;
+        for token in [Token::SeriesTitle, Token::MovieTitle, Token::General, Token::Year] {
+            reading.values.remove(&token);
+        }
+    }
+    let title = reading.content.title();
+    for (token, value) in other.values {
+        let fills = match token {
+            token if is_title(token) => !is_named || wins,
+            Token::Part | Token::Ext => false,
+            Token::Episode | Token::EpisodeEnd | Token::AirDate | Token::EpisodeTitle | Token::Season => wins,
+            _ => true,
+        };
+        if fills {
+            let token = if is_title(token) { title } else { token };
+            reading.values.entry(token).or_insert(value);
+        }
+    }
+}
+
+fn is_title(token: Token) -> bool {
+    matches!(token, Token::SeriesTitle | Token::MovieTitle | Token::General)
+}
+
+/// Content of a file. `is_anime`: it is named as groups of fans name their releases.
+fn content_of(found: &Identity, is_anime: bool, kind: Option<Kind>) -> Content {
+    match kind {
+        Some(Kind::Tv) if is_anime => Content::Anime,
+        Some(Kind::Tv) => Content::Tv,
+        Some(Kind::Anime) => Content::Anime,
+        Some(Kind::Movie) => Content::Movie,
+        Some(Kind::Music | Kind::Audiobook | Kind::General) | None => match found.media_type {
+            Some("anime") => Content::Anime,
+            Some("tv") if is_anime => Content::Anime,
+            Some("tv") => Content::Tv,
+            Some("movie") => Content::Movie,
+            _ if found.year.is_some() => Content::Movie,
+            _ => Content::General,
+        },
+    }
+}
+
+fn put_title(reading: &mut Reading, found: &Identity, own: &Parsed<'_>, folders: &[Parsed<'_>]) {
+    let token = reading.content.title();
+    let title = found.title.clone().filter(|title| !title.trim().is_empty());
+    let Some(mut title) = title.map(|title| without_leftovers(&title)) else {
+        return;
+    };
+    if let (Token::SeriesTitle, Some(season)) = (token, found.season) {
+        title = without_season(title, season);
+    }
+    let plain = normalise(&title);
+    let holds = |parsed: &&Parsed<'_>| !plain.is_empty() && normalise(parsed.name).contains(&plain);
+    let place = std::iter::once(own).chain(folders).find(holds);
+    let from = place.map_or_else(
+        || origin("name", "read with the names above it"),
+        |parsed| parsed.origin(&["title"]),
+    );
+    reading.put(token, title, from);
+}
+
+/// Title of a show without its season at the end: `Title S2`.
+fn without_season(title: String, season: i64) -> String {
+    let words = [format!(" S{season}"), format!(" S{season:02}")];
+    let plain = words.iter().find_map(|word| title.strip_suffix(word.as_str()));
+    match plain.map(str::trim).filter(|plain| !plain.is_empty()) {
+        Some(plain) => plain.to_owned(),
+        None => title,
+    }
+}
+
+/// Title without an edition in braces, and without brackets that are open.
+fn without_leftovers(title: &str) -> String {
+    let title = match title.find('{') {
+        Some(at) if at > 0 => &title[..at],
+        _ => title,
+    };
+    let title = title.trim_matches([' ', '-', '_']);
+    let open = |opens: char, closes: char| title.matches(opens).count() > title.matches(closes).count();
+    let title = if open('(', ')') || open('[', ']') {
+        title.trim_end_matches(['(', '['])
+    } else {
+        title
+    };
+    title.trim().to_owned()
+}
+
+fn put_numbers(reading: &mut Reading, found: &Identity, own: &Parsed<'_>, folders: &[Parsed<'_>]) {
+    let by_name = own.origin(&["episode", "absoluteEpisode", "airDate"]);
+    if let Some(episode) = found.episode {
+        reading.put(Token::Episode, episode.to_string(), by_name.clone());
+    }
+    if let Some(end) = found
+        .episode_end
+        .filter(|end| found.episode.is_some_and(|first| *end > first))
+    {
+        reading.put(Token::EpisodeEnd, end.to_string(), by_name.clone());
+    }
+    let aired = std::iter::once(own)
+        .chain(folders)
+        .find(|parsed| parsed.release.air_date.is_some())
+        .filter(|_| found.episode.is_none());
+    if let Some(aired) = aired {
+        let day = aired.release.air_date.clone().unwrap_or_default();
+        let year = day.get(..4).map(str::to_owned);
+        reading.put(Token::AirDate, day, aired.origin(&["airDate"]));
+        if found.season.is_none() {
+            reading.put_missing(Token::Season, year, || {
+                origin("name", "the year of the day it was shown")
+            });
+        }
+    }
+    if let Some(season) = found.season {
+        let is_own = own.release.season.map(i64::from) == Some(season);
+        let from = if is_own {
+            own.origin(&["season", "episode"])
+        } else {
+            origin("folder", "the folder of the season")
+        };
+        reading.put(Token::Season, season.to_string(), from);
+    }
+    reading.put_missing(Token::Season, Some("1"), || {
+        origin("default", "no season is named")
+    });
+    let title = episode_title(&own.clean, &own.decisions, found.episode);
+    if let Some(title) = title.filter(|_| reading.is_numbered()) {
+        reading.put(
+            Token::EpisodeTitle,
+            title,
+            origin("name", "stands behind the number of the episode"),
+        );
+    }
+}
+
+fn put_year(reading: &mut Reading, found: &Identity, own: &Parsed<'_>, folders: &[Parsed<'_>]) {
+    let Some(year) = found.year else { return };
+    let text = year.to_string();
+    let is_of_day = reading
+        .text(Token::AirDate)
+        .is_some_and(|day| day.starts_with(&text));
+    let bracketed = format!("({text})");
+    let is_written = std::iter::once(own)
+        .chain(folders)
+        .any(|parsed| parsed.name.contains(&bracketed));
+    if is_of_day && !is_written {
+        return;
+    }
+    let place = std::iter::once(own)
+        .chain(folders)
+        .find(|parsed| parsed.name.contains(&text));
+    let from = place.map_or_else(|| origin("name", "year"), |parsed| parsed.origin(&["year"]));
+    reading.put(Token::Year, text, from);
+}
+
+fn put_quality(reading: &mut Reading, parsed: &Parsed<'_>) {
+    let release = &parsed.release;
+    let from = |field: &'static str| move || parsed.origin(&[field]);
+    reading.put_missing(Token::Resolution, release.resolution, from("resolution"));
+    reading.put_missing(Token::Source, release.source, from("source"));
+    reading.put_missing(Token::Codec, release.codec, from("codec"));
+    reading.put_missing(
+        Token::ReleaseGroup,
+        release.release_group.clone(),
+        from("releaseGroup"),
+    );
+    if reading.content == Content::Movie {
+        reading.put_missing(Token::Edition, release.edition.clone(), from("edition"));
+    }
+}
+
+/// Edition behind a hyphen, where the name has nothing by which releases are known: `Title - Director's Cut`.
+fn edition_behind(name: &str) -> Option<&str> {
+    name.split(" - ").skip(1).map(str::trim).find(|text| {
+        let release = parse(text);
+        let tells_format =
+            release.resolution.is_some() || release.source.is_some() || release.codec.is_some();
+        let words = folded(text);
+        !tells_format && !words.is_empty() && part::split(text).is_none() && film::is_version(&words)
+    })
+}
+
+/// Path without editions as Plex writes them, `{edition-Director's Cut}`, and the last one.
+fn split_edition(path: &str) -> (String, Option<String>) {
+    const OPENS: &str = "{edition-";
+    let (mut kept, mut rest, mut edition) = (String::with_capacity(path.len()), path, None);
+    while let Some(at) = rest.find('{') {
+        let is_one = rest[at..]
+            .get(..OPENS.len())
+            .is_some_and(|text| text.eq_ignore_ascii_case(OPENS));
+        let close = rest[at..]
+            .find(['}', '/'])
+            .filter(|close| is_one && rest[at + close..].starts_with('}'));
+        let Some(close) = close else {
+            kept.push_str(&rest[..=at]);
+            rest = &rest[at + 1..];
+            continue;
+        };
+        kept.push_str(rest[..at].trim_end());
+        let text = rest[at + OPENS.len()..at + close].trim();
+        edition = Some(text.to_owned()).filter(|text| !text.is_empty()).or(edition);
+        rest = &rest[at + close + 1..];
+    }
+    kept.push_str(rest);
+    (kept, edition)
+}
+
+fn put_member(reading: &mut Reading, shown: &str, beside: &Beside, kind: Option<Kind>) {
+    let as_kind = match reading.content {
+        Content::Movie => Kind::Movie,
+        Content::Tv | Content::Anime => Kind::Tv,
+        _ => kind.unwrap_or(Kind::General),
+    };
+    let found = member(shown, as_kind, beside);
+    let part = found.part.map(|part| part.to_string());
+    reading.put_missing(Token::Part, part, || origin("name", "a part of several files"));
+    reading.label = found.label.filter(|label| !label.contains(['{', '}']));
+}
+
+/// Key that is equal for all names of a show.
+pub(crate) fn show_key(title: &str) -> String {
+    show::canonical_key(title)
+}
+
+/// Key that is equal for all versions of a film in one folder.
+pub(crate) fn film_key(path: &str) -> String {
+    film::key(stem(path.rsplit('/').next().unwrap_or(path)))
+}

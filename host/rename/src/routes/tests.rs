@@ -1,0 +1,369 @@
+//! Tests of the routes, on both databases.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, header};
+use http_body_util::BodyExt;
+use qm_confined::Roots;
+use qm_db::{Db, db_test};
+use qm_kernel::Ctx;
+use qm_platform::AuditTrail;
+use qm_platform::testing::{self, Claims};
+use qm_ports::engine::Torrent;
+use qm_ports::list::{Listed, TorrentList, TorrentLists};
+use qm_ports::shelves::{MediaShelves, Shelf, ShelfShow, ShelvesUnread};
+use qm_test_base::RoleTokens;
+use qm_web::{Docs, WebConfig};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::routes;
+use crate::model::MAX_PRESETS;
+use crate::service::{Rename, RenameDeps};
+
+/// One engine with one torrent.
+struct One(Torrent);
+
+impl TorrentList for One {
+    fn engine_id(&self) -> &str {
+        "e"
+    }
+
+    fn version(&self) -> u64 {
+        1
+    }
+
+    fn len(&self) -> usize {
+        1
+    }
+
+    fn entry_at(&self, position: usize) -> Option<Listed<'_>> {
+        (position == 0).then_some(Listed {
+            torrent: &self.0,
+            json: b"{}",
+        })
+    }
+
+    fn find(&self, hash: &str) -> Option<Listed<'_>> {
+        (hash == &*self.0.hash).then_some(Listed {
+            torrent: &self.0,
+            json: b"{}",
+        })
+    }
+}
+
+#[derive(Default)]
+struct Lists(Mutex<Vec<Arc<dyn TorrentList>>>);
+
+impl TorrentLists for Lists {
+    fn lists(&self) -> Vec<Arc<dyn TorrentList>> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// One library of series, with one show.
+struct Shelves(String);
+
+#[async_trait]
+impl MediaShelves for Shelves {
+    async fn find_shelf(&self, path: &str) -> Result<Option<Shelf>, ShelvesUnread> {
+        Ok((path == self.0).then(|| Shelf {
+            id: "tv".to_owned(),
+            kind: "tv".to_owned(),
+            path: self.0.clone(),
+        }))
+    }
+
+    async fn list_shows(&self, library_id: &str) -> Result<Vec<ShelfShow>, ShelvesUnread> {
+        assert_eq!(library_id, "tv");
+        Ok(vec![ShelfShow {
+            title: "The Wire".to_owned(),
+            year: Some(2002),
+            folder: "The Wire (2002)".to_owned(),
+        }])
+    }
+}
+
+struct Site {
+    router: Router,
+    lists: Arc<Lists>,
+    /// The storage root.
+    root: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Site {
+    fn new(db: &Db) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("data");
+        fs::create_dir(&root).unwrap();
+        let lists = Arc::new(Lists::default());
+        let ctx = Ctx::system();
+        let app = Rename::new(RenameDeps {
+            ground: testing::ground(db, &ctx, Arc::new(Claims)),
+            roots: Roots::open(&[root.to_str().unwrap()]),
+            torrents: lists.clone(),
+            shelves: Arc::new(Shelves(root.join("tv").to_str().unwrap().to_owned())),
+        });
+        let config = WebConfig {
+            throttle_limit: 0,
+            docs: Docs::Hidden,
+            ..WebConfig::default()
+        };
+        let router = qm_web::finish(routes().with_state(app), config, Arc::new(RoleTokens), ctx);
+        Self {
+            router,
+            lists,
+            root,
+            _folder: folder,
+        }
+    }
+
+    fn write(&self, below: &str) {
+        let path = self.root.join(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+
+    fn place_of(&self, below: &str) -> String {
+        self.root.join(below).to_str().unwrap().to_owned()
+    }
+
+    async fn send(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("/api/media{path}"))
+            .header(header::AUTHORIZATION, format!("Bearer {role}"));
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let reply = self
+            .router
+            .clone()
+            .oneshot(request.body(body).unwrap())
+            .await
+            .unwrap();
+        let status = reply.status().as_u16();
+        let bytes = reply.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    /// Sends it as an administrator; the answer must have this status.
+    async fn ask(&self, status: u16, method: &str, path: &str, body: Option<Value>) -> Value {
+        let (found, said) = self.send("ADMINISTRATOR", method, path, body).await;
+        assert_eq!(found, status, "{method} {path}: {said}");
+        said
+    }
+
+    /// Status, code and message of a refused preview.
+    async fn refusal(&self, body: Value) -> String {
+        let (status, said) = self.send("USER", "POST", "/preview", Some(body)).await;
+        let message = match &said["message"] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        format!("{status} {} {message}", said["code"].as_str().unwrap_or_default())
+    }
+
+    async fn preview(&self, body: Value) -> Value {
+        let (status, said) = self.send("USER", "POST", "/preview", Some(body)).await;
+        assert_eq!(status, 201, "{said}");
+        said
+    }
+}
+
+/// Destinations of the items that have one, and reasons of the others.
+fn outcomes(plan: &Value) -> Vec<&str> {
+    let items = plan["items"].as_array().unwrap();
+    items
+        .iter()
+        .map(|item| item["destination"].as_str().or(item["reason"].as_str()).unwrap())
+        .collect()
+}
+
+db_test! {
+    async fn presets_are_stored_changed_and_deleted(db: Db) {
+        let site = Site::new(&db);
+        let built_in = site.ask(200, "GET", "/presets", None).await;
+        assert_eq!(built_in["emby"]["movie"], "{Movie Title} ({year})/{Movie Title} ({year}).{ext}");
+        assert_eq!(built_in.as_object().unwrap().len(), 4);
+
+        let movie = "{Movie Title}/{Movie Title} {Edition}.{ext}";
+        let body = json!({ "name": " Mine ", "base": "kodi", "movie": movie, "tv": " " });
+        let mine = site.ask(201, "POST", "/presets", Some(body.clone())).await;
+        assert_eq!((&mine["name"], &mine["base"], &mine["movie"], &mine["tv"]), (&json!("Mine"), &json!("kodi"), &json!(movie), &Value::Null));
+        let again = site.ask(409, "POST", "/presets", Some(body)).await;
+        assert_eq!(again["code"], "conflict.preset_name");
+        let id = mine["id"].as_str().unwrap();
+        assert_eq!(site.ask(200, "GET", "/presets/stored", None).await["items"], json!([mine]));
+
+        // It names files, and explains how.
+        let names = ["Tide.1999.Final.Cut.1080p.mkv", "Show.S01E02.mkv"];
+        let plan = site.preview(json!({ "names": names, "preset": id })).await;
+        assert_eq!(outcomes(&plan), ["Show/Season 1/Show S01E02.mkv", "Tide/Tide Final Cut.mkv"]);
+        let path = format!("/presets/{id}/explain?name=Tide.1999.Final.Cut.1080p.mkv");
+        let explained = site.ask(200, "GET", &path, None).await;
+        assert_eq!((&explained["destination"], &explained["template"]), (&json!("Tide/Tide Final Cut.mkv"), &json!(movie)));
+
+        let changed = site.ask(200, "PUT", &format!("/presets/{id}"), Some(json!({ "name": "Other" }))).await;
+        assert_eq!((&changed["name"], &changed["base"], &changed["movie"]), (&json!("Other"), &json!("plex"), &Value::Null));
+        let wrong = json!({ "name": "Other", "anime": "../{General}.{ext}" });
+        let wrong = site.ask(400, "PUT", &format!("/presets/{id}"), Some(wrong)).await;
+        assert_eq!(wrong["code"], "bad_request.template");
+        assert_eq!(wrong["message"], "anime: the folder `..` would leave the library's directory: write the name of a folder");
+        let _ = site.ask(200, "DELETE", &format!("/presets/{id}"), None).await;
+        for (method, body) in [("PUT", Some(json!({ "name": "x" }))), ("DELETE", None)] {
+            let gone = site.ask(404, method, &format!("/presets/{id}"), body).await;
+            assert_eq!(gone["code"], "not_found.name_preset");
+        }
+        let gone = site.refusal(json!({ "names": ["a.mkv"], "preset": id })).await;
+        assert_eq!(gone, "404 not_found.name_preset Preset not found");
+
+        let (status, _) = site.send("USER", "POST", "/presets", Some(json!({ "name": "x" }))).await;
+        assert_eq!(status, 403, "a viewer stores none");
+        let rows = AuditTrail::newest(&mut db.begin_read().await.unwrap(), 10).await.unwrap();
+        let actions: Vec<&str> = rows.iter().map(|row| &*row.action).collect();
+        assert_eq!(actions, ["media.namePreset.delete", "media.namePreset.update", "media.namePreset.create"]);
+    }
+
+    async fn presets_are_bounded(db: Db) {
+        let site = Site::new(&db);
+        for number in 0..MAX_PRESETS {
+            let _ = site.ask(201, "POST", "/presets", Some(json!({ "name": number.to_string() }))).await;
+        }
+        let more = site.ask(409, "POST", "/presets", Some(json!({ "name": "more" }))).await;
+        assert_eq!(more["code"], "conflict.too_many_presets");
+    }
+
+    async fn settings_are_merged_and_audited(db: Db) {
+        let site = Site::new(&db);
+        let cleanup = site.ask(200, "GET", "/settings/cleanup", None).await;
+        let expected = json!({
+            "enabled": false, "deleteGlobs": [], "subtitleKeepLanguages": [], "pruneEmptyDirs": false,
+            "removeLeftoverTorrent": false,
+        });
+        assert_eq!(cleanup, expected);
+        let change = json!({ "enabled": true, "deleteGlobs": [" *.txt ", " "], "subtitleKeepLanguages": ["EN"] });
+        let _ = site.ask(200, "PATCH", "/settings/cleanup", Some(change)).await;
+        let merged = site.ask(200, "PATCH", "/settings/cleanup", Some(json!({ "pruneEmptyDirs": true }))).await;
+        let expected = json!({
+            "enabled": true, "deleteGlobs": ["*.txt"], "subtitleKeepLanguages": ["en"], "pruneEmptyDirs": true,
+            "removeLeftoverTorrent": false,
+        });
+        assert_eq!(merged, expected);
+        assert_eq!(site.ask(200, "GET", "/settings/cleanup", None).await, expected);
+
+        assert_eq!(site.ask(200, "GET", "/settings/seeding-torrent", None).await, json!({ "action": "remove" }));
+        let _ = site.ask(200, "PATCH", "/settings/seeding-torrent", Some(json!({ "action": "ignore" }))).await;
+        assert_eq!(site.ask(200, "GET", "/settings/seeding-torrent", None).await, json!({ "action": "ignore" }));
+        let wrong = site.ask(400, "PATCH", "/settings/seeding-torrent", Some(json!({ "action": "burn" }))).await;
+        assert!(wrong["message"].to_string().contains("remove, report, ignore"), "{wrong}");
+        for (path, body) in [("/settings/cleanup", json!({})), ("/settings/seeding-torrent", json!({ "action": "report" }))] {
+            assert_eq!(site.send("USER", "PATCH", path, Some(body)).await.0, 403, "{path}");
+        }
+        let rows = AuditTrail::newest(&mut db.begin_read().await.unwrap(), 10).await.unwrap();
+        let actions: Vec<&str> = rows.iter().map(|row| &*row.action).collect();
+        assert_eq!(actions, ["media.seedingTorrent.updated", "media.cleanup.updated", "media.cleanup.updated"]);
+
+        // What is to be deleted is shown where files would move, and only there.
+        let names = json!(["Tide.1999/Tide.1999.mkv", "Tide.1999/read.TXT"]);
+        let plan = site.preview(json!({ "names": names, "mode": "rename_move" })).await;
+        assert_eq!((&plan["items"][0]["action"], &plan["items"][1]["action"]), (&json!("delete"), &json!("move")));
+        let plan = site.preview(json!({ "names": names, "mode": "hardlink" })).await;
+        assert_eq!((&plan["items"][0]["action"], &plan["items"][1]["action"]), (&json!("hardlink"), &json!("skip")));
+    }
+
+    async fn files_of_folders_and_torrents_are_planned(db: Db) {
+        let site = Site::new(&db);
+        for name in ["Show.S01.1080p/Show.S01E01.mkv", "Show.S01.1080p/Show.S01E01.en.srt", "Show.S01.1080p/a.txt"] {
+            site.write(&format!("dl/{name}"));
+        }
+        site.write("tv/the.wire/the.wire.s01e02.mkv");
+        fs::create_dir(site.root.join("empty")).unwrap();
+        let tv = site.place_of("tv");
+        let plan = site.preview(json!({ "libraryPath": tv, "path": site.place_of("dl/Show.S01.1080p"), "mode": "copy" })).await;
+        assert_eq!((&plan["kind"], &plan["mode"], &plan["preset"], &plan["libraryPath"]), (&json!("tv"), &json!("copy"), &json!("plex"), &json!(tv)));
+        assert_eq!(plan["parsed"]["title"], "Show");
+        let show = |name: &str| site.place_of(&format!("tv/Show/Season 1/{name}"));
+        assert_eq!(outcomes(&plan), [show("Show - S01E01.mkv"), show("Show - S01E01.en.srt"), "non-media file".to_owned()]);
+        assert_eq!(plan["items"][0]["source"], site.place_of("dl/Show.S01.1080p/Show.S01E01.mkv"));
+
+        // The library gives title and year of its show; a file alone is named too.
+        let file = site.place_of("tv/the.wire/the.wire.s01e02.mkv");
+        let plan = site.preview(json!({ "libraryPath": tv, "path": file })).await;
+        assert_eq!(outcomes(&plan), [site.place_of("tv/The Wire (2002)/Season 1/The Wire - S01E02.mkv")]);
+        let plan = site.preview(json!({ "libraryPath": tv, "path": file, "mode": "rename_in_place" })).await;
+        assert_eq!(outcomes(&plan), [site.place_of("tv/the.wire/Season 1/The Wire - S01E02.mkv")]);
+
+        let torrent = Torrent { name: "Show S01 1080p".into(), content_path: site.place_of("dl/Show.S01.1080p").into(), ..qm_test_base::blank::torrent(1) };
+        let hash = torrent.hash.to_string();
+        site.lists.0.lock().unwrap().push(Arc::new(One(torrent)));
+        let plan = site.preview(json!({ "libraryPath": tv, "hash": hash.to_uppercase(), "engineId": "e" })).await;
+        assert_eq!(outcomes(&plan)[0], show("Show - S01E01.mkv"));
+        assert_eq!(plan["parsed"]["title"], "Show");
+        for body in [json!({ "hash": hash, "engineId": "other" }), json!({ "hash": "none" })] {
+            let mut body = body;
+            body["libraryPath"] = json!(tv);
+            assert_eq!(site.refusal(body).await, "400 bad_request.torrent Torrent not found");
+        }
+        let plan = site.preview(json!({ "libraryPath": tv, "path": site.place_of("empty") })).await;
+        assert_eq!((&plan["items"], &plan["warnings"]), (&json!([]), &json!(["No renamable media files were found."])));
+        assert!(site.root.join("dl/Show.S01.1080p/Show.S01E01.mkv").exists() && !site.root.join("tv/Show").exists(), "nothing was changed");
+    }
+
+    async fn bad_requests_are_refused_clearly(db: Db) {
+        let site = Site::new(&db);
+        let outside = site.root.parent().unwrap().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("a.mkv"), "x").unwrap();
+        std::os::unix::fs::symlink(&outside, site.root.join("out")).unwrap();
+        let tv = site.place_of("tv");
+        for (body, expected) in [
+            (json!({}), "400 bad_request.library_path libraryPath is required"),
+            (json!({ "libraryPath": "  " }), "400 bad_request.library_path libraryPath is required"),
+            (json!({ "libraryPath": "tv", "names": ["a.mkv"] }), "400 bad_request.library_path libraryPath must be absolute, and without ..: \"tv\" is not"),
+            (json!({ "libraryPath": "/a/../b", "names": ["a.mkv"] }), "400 bad_request.library_path libraryPath must be absolute, and without ..: \"/a/../b\" is not"),
+            (json!({ "libraryPath": tv }), "400 bad_request.nothing_to_name Provide a torrent hash or a path"),
+            (json!({ "libraryPath": tv, "path": site.place_of("none") }), "400 bad_request.path Path does not exist"),
+            (json!({ "libraryPath": tv, "path": outside }), "400 bad_request.outside Path is outside the allowed storage roots"),
+            (json!({ "libraryPath": tv, "path": "/etc/passwd" }), "400 bad_request.outside Path is outside the allowed storage roots"),
+            (json!({ "names": ["a.mkv"], "template": "/{General}.{ext}" }), "400 bad_request.template template: the template begins with a slash: names are below the library's directory, so begin with a name"),
+        ] {
+            assert_eq!(site.refusal(body.clone()).await, expected, "{body}");
+        }
+        let told = site.refusal(json!({ "libraryPath": tv, "path": site.place_of("out") })).await;
+        assert!(told.starts_with("400 "), "a link out of the roots: {told}");
+        let huge = "{year}".repeat(100_000);
+        let told = site.refusal(json!({ "names": ["a.mkv"], "template": huge })).await;
+        assert!(told.starts_with("400 ") && told.contains("template") && told.contains("2000"), "{}", &told[..told.len().min(300)]);
+        let told = site.refusal(json!({ "names": vec!["a.mkv"; 1001] })).await;
+        assert!(told.starts_with("400 ") && told.contains("names"), "{told}");
+        let told = site.refusal(json!({ "names": ["a.mkv"], "mode": "burn" })).await;
+        assert!(told.starts_with("400 ") && told.contains("rename_in_place"), "{told}");
+        let missing = site.ask(404, "GET", "/presets/none/explain?name=a.mkv", None).await;
+        assert_eq!(missing["code"], "not_found.name_preset");
+        let _ = site.ask(400, "GET", "/presets/plex/explain", None).await;
+    }
+
+    async fn an_explanation_shows_each_token(db: Db) {
+        let site = Site::new(&db);
+        let found = site.ask(200, "GET", "/presets/jellyfin/explain?name=The.Wire.S01E02.The.Detail.1080p.mkv&kind=tv", None).await;
+        assert_eq!(found["destination"], "The Wire/Season 1/The Wire S01E02 The Detail.mkv");
+        let tokens = found["tokens"].as_array().unwrap();
+        let episode = tokens.iter().find(|token| token["token"] == "episode").unwrap();
+        let expected = json!({
+            "token": "episode", "value": "2", "used": true,
+            "from": { "place": "name", "token": "S01E02", "rule": "season and episode" },
+        });
+        assert_eq!(*episode, expected);
+        assert!(found["parts"].as_array().unwrap().iter().any(|part| part["takenFor"] == "resolution"));
+        let refused = site.ask(200, "GET", "/presets/plex/explain?name=a.mkv&kind=tv", None).await;
+        assert_eq!((&refused["destination"], &refused["refusal"]), (&Value::Null, &json!("its name says no episode and no day")));
+    }
+}
