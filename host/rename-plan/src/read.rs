@@ -212,11 +212,13 @@ pub(crate) fn add_source(reading: &mut Reading, source_name: &str, kind: Option<
     }
     let is_named = reading.values.keys().any(|token| is_title(*token));
     // A whole name wins over a file's name that says no episode, for the only film of its source.
-    let wins = !own_numbers && is_alone && other.content != Content::General;
+    let is_known = other.content != Content::General && other.values.contains_key(&other.content.title());
+    let wins = !own_numbers && is_alone && is_known;
     if wins {
         reading.content = other.content;
-        for token in [Token::SeriesTitle, Token::MovieTitle, Token::General, Token::Year] {
-            reading.values.remove(&token);
+        reading.values.retain(|token, _| !is_title(*token));
+        if other.values.contains_key(&Token::Year) {
+            reading.values.remove(&Token::Year);
         }
     }
     let title = reading.content.title();
@@ -224,6 +226,9 @@ pub(crate) fn add_source(reading: &mut Reading, source_name: &str, kind: Option<
         let fills = match token {
             token if is_title(token) => !is_named || wins,
             Token::Part | Token::Ext => false,
+            // Of a collection it is none of its films'.
+            Token::Year => wins || own_numbers,
+            Token::Edition => wins,
             Token::Episode | Token::EpisodeEnd | Token::AirDate | Token::EpisodeTitle | Token::Season => wins,
             _ => true,
         };

@@ -420,6 +420,14 @@ fn the_name_of_a_source_helps_its_only_file() {
         names_of(&wish, &["grp-sr.mkv"]),
         ["Salt River (2019)/Salt River (2019) - 1080p.mkv"]
     );
+    let both = ["Salt River 1080p.mkv", "Amber Ox 1080p.mkv"];
+    let named = [
+        "Salt River/Salt River - 1080p.mkv",
+        "Amber Ox/Amber Ox - 1080p.mkv",
+    ];
+    wish.kind = Some(Kind::Movie);
+    assert_eq!(names_of(&wish, &both), named, "a collection is none of its films");
+    wish.kind = None;
     wish.source_name = Some("Salt River S02".to_owned());
     assert_eq!(
         names_of(&wish, &["S02E03.mkv"]),

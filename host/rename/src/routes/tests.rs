@@ -30,7 +30,7 @@ use crate::service::{Rename, RenameDeps};
 struct One(Torrent);
 
 impl TorrentList for One {
-    fn engine_id(&self) -> &str {
+    fn engine_id(&self) -> &'static str {
         "e"
     }
 
@@ -301,7 +301,7 @@ db_test! {
         let plan = site.preview(json!({ "libraryPath": tv, "path": file, "mode": "rename_in_place" })).await;
         assert_eq!(outcomes(&plan), [site.place_of("tv/the.wire/Season 1/The Wire - S01E02.mkv")]);
 
-        let torrent = Torrent { name: "Show S01 1080p".into(), content_path: site.place_of("dl/Show.S01.1080p").into(), ..qm_test_base::blank::torrent(1) };
+        let torrent = Torrent { name: "Show S01 1080p".into(), content_path: site.place_of("dl/Show.S01.1080p"), ..qm_test_base::blank::torrent(1) };
         let hash = torrent.hash.to_string();
         site.lists.0.lock().unwrap().push(Arc::new(One(torrent)));
         let plan = site.preview(json!({ "libraryPath": tv, "hash": hash.to_uppercase(), "engineId": "e" })).await;

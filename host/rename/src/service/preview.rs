@@ -154,7 +154,7 @@ impl Rename {
             .filter(|list| engine_id.is_none_or(|id| id == list.engine_id()));
         let found = wanted.into_iter().find_map(|list| {
             let torrent = list.find(&hash)?.torrent;
-            Some((torrent.content_path.to_string(), torrent.name.to_string()))
+            Some((torrent.content_path.clone(), torrent.name.clone()))
         });
         found
             .filter(|(path, _)| !path.is_empty())
@@ -169,7 +169,7 @@ impl Rename {
         written: Option<&str>,
         kind: Option<Kind>,
     ) -> Result<(), RenameError> {
-        wish.library = real.to_owned();
+        real.clone_into(&mut wish.library);
         wish.kind = kind;
         let Some(written) = written else { return Ok(()) };
         let unread = |error: qm_ports::shelves::ShelvesUnread| RenameError::Shelves(error.to_string());

@@ -68,11 +68,11 @@ pub(super) fn find_files(
             }
             Ok(ControlFlow::Continue(()))
         })
-        .or_else(|error| {
+        .map_err(|error| {
             if is_full {
-                Err(RenameError::TooManyFiles)
+                RenameError::TooManyFiles
             } else {
-                Err(error.into())
+                error.into()
             }
         })?;
     }
