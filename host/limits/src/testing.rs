@@ -157,6 +157,7 @@ impl House {
             kind: "fake".into(),
             config: Map::from_iter([("host".into(), "a".into())]),
             is_default: true,
+            path_mappings: None,
             is_enabled: true,
         };
         let who = Caller {

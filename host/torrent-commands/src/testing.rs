@@ -282,6 +282,7 @@ impl House {
             kind: "fake".into(),
             config: Map::from_iter([("host".into(), host.into())]),
             is_default: false,
+            path_mappings: None,
             is_enabled: true,
         };
         let id = self.engines.create_engine(caller, new).await.unwrap().id;

@@ -3,8 +3,8 @@
 mod audited;
 mod claims;
 mod moves;
-mod path_check;
 mod own;
+mod path_check;
 mod payloads;
 mod places;
 mod preferences;

@@ -9,13 +9,13 @@ use qm_engines::dto::engines::{CreateEngine, TestEngine, UpdateEngine};
 use qm_engines::model::stored::EngineRow;
 use qm_engines::repo::engines;
 use qm_kernel::secret::MASK;
-use qm_kernel::{Ctx, PageQuery, Permission, Role, Secret, Timestamp};
+use qm_kernel::{Ctx, PageQuery, Permission, Secret, Timestamp};
 use qm_platform::{Cipher, SealedValues as _};
 use qm_ports::engine::{
     AddOptions, Command, EngineError, File, ShareAction, ShareLimits, Torrent, capability,
 };
 use qm_test_base::blank::{hash, torrent};
-use qm_test_base::{FakeKinds, principal};
+use qm_test_base::FakeKinds;
 use qm_torrent_lists::{Filter, ListQuery, Order};
 use qm_web::ApiError;
 use serde_json::{Map, Value, json};

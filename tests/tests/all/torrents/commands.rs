@@ -6,7 +6,7 @@ use qm_testkit::files::FileServer;
 use qm_testkit::generations::Program;
 use qm_testkit::qbittorrent::Qbittorrent;
 use qm_testkit::rtorrent::{Mode, Rtorrent};
-use qm_testkit::sample::{Format, Sample};
+use qm_testkit::sample::Sample;
 use qm_testkit::wait::until_true;
 use qm_testkit::xmlrpc::Param;
 use qm_testkit::{Api, TestDb, TestServer, every_generation};

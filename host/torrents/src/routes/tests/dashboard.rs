@@ -1,5 +1,7 @@
 //! Dashboard, search, categories and tags.
 
+use qm_ports::engine::TorrentState;
+
 use super::*;
 
 sql! {
