@@ -14,8 +14,8 @@ use qm_platform::{Cipher, SealedValues as _};
 use qm_ports::engine::{
     AddOptions, Command, EngineError, File, ShareAction, ShareLimits, Torrent, capability,
 };
-use qm_test_base::blank::{hash, torrent};
 use qm_test_base::FakeKinds;
+use qm_test_base::blank::{hash, torrent};
 use qm_torrent_lists::{Filter, ListQuery, Order};
 use qm_web::ApiError;
 use serde_json::{Map, Value, json};
