@@ -41,8 +41,12 @@ fn number(value: &Value) -> i64 {
 async fn speed(client: &Client) -> (i64, i64) {
     match client {
         Client::Rtorrent(client) => {
-            let up = client.call("throttle.global_up.max_rate", &[Param::Text("")]).await;
-            let down = client.call("throttle.global_down.max_rate", &[Param::Text("")]).await;
+            let up = client
+                .call("throttle.global_up.max_rate", &[Param::Text("")])
+                .await;
+            let down = client
+                .call("throttle.global_down.max_rate", &[Param::Text("")])
+                .await;
             (number(&up), number(&down))
         }
         Client::Qbittorrent(client) => {
