@@ -206,6 +206,9 @@ const MAY_TELL: &[&str] = &[
     "host/torrent-data/src/service/removals.rs",
     "host/torrents/src/service/tags.rs",
     "host/engines/src/sync/repair.rs",
+    // Super-seeding and limits of sharing name no path.
+    "host/limits/src/service/act.rs",
+    "host/limits/src/service/share.rs",
     // What all of them call.
     "host/engines/src/sync/orders.rs",
 ];

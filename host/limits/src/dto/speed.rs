@@ -214,7 +214,7 @@ fn read_schedule(f: &mut Fields<'_>, name: &'static str) -> Schedule {
     let mut read = Vec::with_capacity(entries.len());
     for (number, entry) in entries.iter().enumerate() {
         let label = format!("{name}[{number}]");
-        match entry.as_object().map(|entry| read_entry(entry)) {
+        match entry.as_object().map(read_entry) {
             Some(Ok(entry)) => read.push(entry),
             Some(Err(fault)) => f.broken(format!("{label}{fault}")),
             None => f.broken(format!("{label} must be an object")),

@@ -260,7 +260,7 @@ impl Limits {
         } else {
             repo::ledger::put(&mut tx, &engine.id, &entry).await?;
         }
-        let audited = self.audit_entry(engine, &entry, (&torrent.name, layers), author.clone());
+        let audited = audit_entry(engine, &entry, (&torrent.name, layers), author.clone());
         self.ground.audit.record(&mut tx, audited).await?;
         tx.publish(event.by(author.as_deref()));
         tx.commit().await?;
@@ -346,7 +346,7 @@ impl Limits {
                 reason: entry.error.clone().unwrap_or_default(),
             };
             let event = DomainEvent::new(&self.ground.ctx, Cause::NONE, &*entry.hash, &payload);
-            let audited = self.audit_entry(engine, &entry, (&torrent.name, layers), author.clone());
+            let audited = audit_entry(engine, &entry, (&torrent.name, layers), author.clone());
             self.ground.audit.record(&mut tx, audited).await?;
             tx.publish(event.by(author.as_deref()));
         }
@@ -358,33 +358,6 @@ impl Limits {
         let version = self.book.layers().version;
         watch.ledger.insert(entry.hash.clone(), Held { entry, version });
         Ok(())
-    }
-
-    /// Audit row of an action; its user is the author of the limits.
-    fn audit_entry(
-        &self,
-        engine: &Engine,
-        entry: &Entry,
-        (name, layers): (&str, &[Arc<Layer>]),
-        author: Option<String>,
-    ) -> AuditEntry<'static> {
-        let scopes: Vec<&str> = layers.iter().map(|layer| layer.scope.word()).collect();
-        let result = match entry.error {
-            Some(_) => AuditResult::Failure,
-            None => AuditResult::Success,
-        };
-        AuditEntry {
-            user_id: author,
-            action: "torrents.limits.act",
-            object_type: Some("torrent"),
-            object_id: Some(entry.hash.clone()),
-            result,
-            metadata: Some(json!({
-                "name": name, "engineId": &*engine.id, "limit": entry.reached, "limits": entry.limits,
-                "action": entry.action, "setOn": scopes, "error": entry.error,
-            })),
-            ..AuditEntry::default()
-        }
     }
 
     fn show(&self, engine: &Engine, entry: &Entry, name: &str) {
@@ -399,5 +372,31 @@ impl Limits {
         };
         let room = Room::Perm(Permission::TorrentsView);
         self.hub.emit_json(room, "torrents:limit", &message);
+    }
+}
+
+/// Audit row of an action; its user is the author of the limits.
+fn audit_entry(
+    engine: &Engine,
+    entry: &Entry,
+    (name, layers): (&str, &[Arc<Layer>]),
+    author: Option<String>,
+) -> AuditEntry<'static> {
+    let scopes: Vec<&str> = layers.iter().map(|layer| layer.scope.word()).collect();
+    let result = match entry.error {
+        Some(_) => AuditResult::Failure,
+        None => AuditResult::Success,
+    };
+    AuditEntry {
+        user_id: author,
+        action: "torrents.limits.act",
+        object_type: Some("torrent"),
+        object_id: Some(entry.hash.clone()),
+        result,
+        metadata: Some(json!({
+            "name": name, "engineId": &*engine.id, "limit": entry.reached, "limits": entry.limits,
+            "action": entry.action, "setOn": scopes, "error": entry.error,
+        })),
+        ..AuditEntry::default()
     }
 }

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Limits;
 use crate::error::LimitsError;
+use crate::model::schedule::Entry;
 use crate::model::speed::{Chosen, Speed, SpeedInput, Wanted, mode_word};
 use crate::model::views::{SpeedView, Standing};
 use crate::repo;
@@ -278,12 +279,7 @@ impl Limits {
             set_at: None,
         };
         repo::speed::put(&mut tx, engine_id, &speed, self.ground.ctx.now()).await?;
-        let entries: Vec<String> = speed
-            .schedule
-            .entries()
-            .iter()
-            .map(|entry| entry.describe())
-            .collect();
+        let entries: Vec<String> = speed.schedule.entries().iter().map(Entry::describe).collect();
         let shown = |limits: RateLimits| json!({ "upload": limits.upload, "download": limits.download });
         let entry = AuditEntry {
             object_type: Some("torrent_engine"),
