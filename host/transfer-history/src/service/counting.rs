@@ -98,7 +98,8 @@ impl TransferHistory {
 
     /// Writes everything that was counted.
     pub async fn write_all(&self) -> Result<(), DbError> {
-        self.write(&mut *self.counting.lock().await).await
+        let mut counting = self.counting.lock().await;
+        self.write(&mut counting).await
     }
 
     /// Reads what every look needs, where it is not known yet.

@@ -49,7 +49,9 @@ impl TransferHistory {
         drop(tx);
         let points = points(rows, step, now, &zone, question.hash.is_none());
         let mut moved = Tally::default();
-        points.iter().for_each(|point| moved.add(point.tally));
+        for point in &points {
+            moved.add(point.tally);
+        }
         Ok(History {
             engine_id,
             step,
