@@ -56,7 +56,8 @@ pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
         added_at: sanitize::instant(given.added_at),
         completed_at: sanitize::instant(given.completed_at),
         tracker_host: given.tracker_host,
-        tracker_standing: find_extra(&given.extra, "tracker-status").and_then(kernel::TrackerStanding::from_name),
+        tracker_standing: find_extra(&given.extra, "tracker-status")
+            .and_then(kernel::TrackerStanding::from_name),
         tracker_message: find_extra(&given.extra, "tracker-message").map(str::to_owned),
         seeded: given
             .seconds_seeded
