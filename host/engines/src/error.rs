@@ -86,7 +86,7 @@ pub enum TorrentsError {
     NoFolderOfItsOwn(String),
     #[error(
         "The torrent's data is not at {0} as this server sees it: the torrent client and the server must see the download \
-         folders under the same paths"
+         folders under the same paths, or the engine needs `pathMappings` (POST /api/engines/{{id}}/paths/check says what both see)"
     )]
     DataNotSeen(String),
     /// A removal with data; the text names the torrents that use the data too.

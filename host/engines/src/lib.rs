@@ -11,6 +11,8 @@
 //! operator entered can be dialled. Deliberately absent: retries and back-off. An engine that failed is simply read again 2 s
 //! later.
 //!
+//! Behind a driver there are paths of this server only: a client that sees others is mapped there (`sync::mapped`).
+//!
 //! It knows neither the commands of people nor where data lies. Of moves it reads only whether one is in the way of changing
 //! an engine. Errors and the rules for paths that clients are told are those of all crates of torrents.
 //!

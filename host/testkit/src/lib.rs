@@ -16,6 +16,7 @@ pub mod files;
 pub mod generations;
 pub mod hostile;
 pub mod http;
+pub mod mounted;
 pub mod names;
 pub mod nginx;
 pub mod plugins;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::http::{Http, Reply};
+use crate::mounted::Mounts;
 use crate::process::{Process, free_port, loopback_address};
 use crate::sample::Sample;
 use crate::wait::{until, until_true};
@@ -25,6 +26,7 @@ pub struct Qbittorrent {
     port: u16,
     http: Http,
     cookie: String,
+    mounts: Mounts,
     dir: TempDir,
 }
 
@@ -39,19 +41,31 @@ impl Qbittorrent {
     }
 
     pub async fn start_program(program: &Program) -> Qbittorrent {
+        Self::start_in(program, |_, _| Mounts::default()).await
+    }
+
+    /// One that sees its downloads and its other directory at [`crate::mounted::DOWNLOADS`] and [`crate::mounted::OTHER`].
+    pub async fn start_elsewhere(program: &Program) -> Qbittorrent {
+        Self::start_in(program, Mounts::elsewhere).await
+    }
+
+    async fn start_in(program: &Program, mounts: fn(&Path, &Path) -> Mounts) -> Qbittorrent {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for name in ["downloads", "moved", "qBittorrent/config"] {
             std::fs::create_dir_all(dir.path().join(name)).expect("a directory of our own");
         }
         let port = free_port();
         let config = dir.path().join("qBittorrent/config/qBittorrent.conf");
-        std::fs::write(config, settings(dir.path(), port)).expect("our own directory");
+        let downloads = dir.path().join("downloads");
+        let mounts = mounts(&downloads, &dir.path().join("moved"));
+        std::fs::write(config, settings(&mounts.seen(&downloads), port)).expect("our own directory");
         let mut client = Qbittorrent {
             program: program.clone(),
             process: None,
             port,
             http: Http::new(),
             cookie: String::new(),
+            mounts,
             dir,
         };
         client.boot().await;
@@ -65,6 +79,7 @@ impl Qbittorrent {
             .env("XDG_CONFIG_HOME", self.dir.path())
             .env("XDG_DATA_HOME", self.dir.path());
         command.arg(format!("--profile={}", self.dir.path().display()));
+        let mut command = self.mounts.around(command);
         let mut process = Process::start("qbittorrent", self.dir.path(), &mut command);
         let cookie = until("qBittorrent to let us in", || {
             process.assert_running();
@@ -263,11 +278,11 @@ fn assert_taken(reply: &Reply) {
     );
 }
 
-fn settings(dir: &Path, port: u16) -> String {
-    let (dir, address, peers) = (dir.display(), loopback_address(), free_port());
+fn settings(downloads: &Path, port: u16) -> String {
+    let (downloads, address, peers) = (downloads.display(), loopback_address(), free_port());
     format!(
         "[LegalNotice]\nAccepted=true\n\n[BitTorrent]\nSession\\DHTEnabled=false\nSession\\LSDEnabled=false\nSession\\PeXEnabled=false\n\
-         Session\\Port={peers}\nSession\\InterfaceAddress={address}\nSession\\DefaultSavePath={dir}/downloads\n\
+         Session\\Port={peers}\nSession\\InterfaceAddress={address}\nSession\\DefaultSavePath={downloads}\n\
          Session\\QueueingSystemEnabled=false\nSession\\MultiConnectionsPerIp=true\nSession\\BTProtocol=TCP\n\
          Session\\SSRFMitigation=false\nSession\\IgnoreLimitsOnLAN=false\nSession\\AddTorrentPaused=false\n\n\
          [Core]\nAutoDeleteAddedTorrentFile=Never\n\n[Preferences]\nWebUI\\Address=127.0.0.1\nWebUI\\Port={port}\nWebUI\\LocalHostAuth=true\n\

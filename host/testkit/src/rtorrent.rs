@@ -8,6 +8,7 @@ use qm_generations::{Generation, Product, Program};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::mounted::Mounts;
 use crate::nginx::Nginx;
 use crate::process::{Process, free_port, loopback_address};
 use crate::sample::Sample;
@@ -29,6 +30,7 @@ pub struct Rtorrent {
     process: Option<Process>,
     address: ScgiAddress,
     nginx: Option<Nginx>,
+    mounts: Mounts,
     dir: TempDir,
 }
 
@@ -43,6 +45,15 @@ impl Rtorrent {
     }
 
     pub async fn start_program(program: &Program, mode: Mode) -> Rtorrent {
+        Self::start_in(program, mode, |_, _| Mounts::default()).await
+    }
+
+    /// One that sees its downloads and its other directory at [`crate::mounted::DOWNLOADS`] and [`crate::mounted::OTHER`].
+    pub async fn start_elsewhere(program: &Program, mode: Mode) -> Rtorrent {
+        Self::start_in(program, mode, Mounts::elsewhere).await
+    }
+
+    async fn start_in(program: &Program, mode: Mode, mounts: fn(&Path, &Path) -> Mounts) -> Rtorrent {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for name in ["session", "downloads", "moved"] {
             std::fs::create_dir(dir.path().join(name)).expect("a directory of our own");
@@ -56,6 +67,7 @@ impl Rtorrent {
             process: None,
             address,
             nginx: None,
+            mounts: mounts(&dir.path().join("downloads"), &dir.path().join("moved")),
             dir,
         };
         rtorrent.write_config();
@@ -72,9 +84,11 @@ impl Rtorrent {
             ScgiAddress::Tcp(port) => format!("network.scgi.open_port = 127.0.0.1:{port}"),
             ScgiAddress::Unix(socket) => format!("network.scgi.open_local = {}", socket.display()),
         };
+        let downloads = self.mounts.seen(&self.downloads());
+        let downloads = downloads.display();
         let (address, peers) = (loopback_address(), free_port());
         let config = format!(
-            "directory.default.set = {dir}/downloads\nsession.path.set = {dir}/session\nnetwork.port_range.set = {peers}-{peers}\n\
+            "directory.default.set = {downloads}\nsession.path.set = {dir}/session\nnetwork.port_range.set = {peers}-{peers}\n\
              network.port_random.set = no\nnetwork.bind_address.set = {address}\ndht.mode.set = disable\nprotocol.pex.set = no\n\
              trackers.use_udp.set = no\nnetwork.xmlrpc.size_limit.set = 33554432\n\
              catch = \"encoding.add=UTF-8\"\nsystem.daemon.set = true\n{listen}\n"
@@ -90,6 +104,7 @@ impl Rtorrent {
         let mut command = self.program.command();
         command.current_dir(self.dir.path()).env("HOME", self.dir.path());
         command.args(["-n", "-o", "import=rtorrent.rc"]);
+        let mut command = self.mounts.around(command);
         let mut process = Process::start("rtorrent", self.dir.path(), &mut command);
         until("rTorrent to answer", || {
             process.assert_running();

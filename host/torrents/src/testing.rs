@@ -193,6 +193,7 @@ impl House {
                 ("host".into(), host.into()),
                 ("password".into(), "secret".into()),
             ]),
+            path_mappings: None,
             is_default: false,
             is_enabled: true,
         };

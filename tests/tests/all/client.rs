@@ -43,6 +43,16 @@ impl Client {
         Client::Qbittorrent(Qbittorrent::start_program(program).await)
     }
 
+    /// One that sees its directories under other paths than this test.
+    pub async fn rtorrent_elsewhere(program: &Program) -> Client {
+        Client::Rtorrent(Rtorrent::start_elsewhere(program, Mode::Tcp).await)
+    }
+
+    /// One that sees its directories under other paths than this test.
+    pub async fn qbittorrent_elsewhere(program: &Program) -> Client {
+        Client::Qbittorrent(Qbittorrent::start_elsewhere(program).await)
+    }
+
     /// The engine kind that drives it.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -162,6 +162,7 @@ pub const TABLE: &[Row] = &[
     row("DELETE /api/engines/{id}"),
     row("GET /api/engines/health"),
     row("GET /api/engines/kinds"),
+    row("POST /api/engines/{id}/paths/check").body(r#"{"pathMappings":[]}"#),
     row("POST /api/engines/test").body(r#"{"kind":"scgi_client","config":{"host":"one"}}"#),
     row("GET /api/torrents"),
     row("POST /api/torrents")

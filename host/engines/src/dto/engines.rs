@@ -10,6 +10,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::paths::{PathMappingView, path_mappings};
+use crate::model::mappings::PathMapping;
 use crate::model::stored::EngineRow;
 use crate::model::userinfo;
 
@@ -48,6 +50,8 @@ pub struct EngineView {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub secrets_wanted: Vec<String>,
+    /// Directories that the client sees under other paths than this server. Paths in the API are always this server's.
+    pub path_mappings: Vec<PathMappingView>,
     /// Fields that only this kind knows.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -98,6 +102,7 @@ impl EngineView {
             kind,
             mut config,
             secret_fields,
+            path_mappings,
             is_default,
             is_enabled,
         } = row;
@@ -130,6 +135,7 @@ impl EngineView {
             username: take("username"),
             has_password,
             secrets_wanted,
+            path_mappings: path_mappings.into_iter().map(PathMappingView::from).collect(),
             extra: config,
             state: standing.state,
             state_since: standing.since,
@@ -252,6 +258,11 @@ pub struct CreateEngine {
     pub kind: String,
     /// Fields of the kind; see its plugin's schema.
     pub config: Map<String, Value>,
+    /// Directories that the client sees under other paths than this server: at most 32. Of two that fit, the longer remote path
+    /// counts; what none covers is the same path on both sides.
+    #[field(with = path_mappings)]
+    #[schema(value_type = Option<Vec<PathMappingView>>)]
+    pub path_mappings: Option<Vec<PathMapping>>,
     /// True takes it away from the engine that was.
     #[field(default)]
     pub is_default: bool,
@@ -268,6 +279,10 @@ pub struct UpdateEngine {
     /// Replaces the stored configuration, but for secrets that are absent, blank or masked: they stay as long as the address does.
     /// Null takes one away.
     pub config: Option<Map<String, Value>>,
+    /// Replaces the mappings of paths; an empty list takes all away. The list of torrents is read again with them.
+    #[field(with = path_mappings)]
+    #[schema(value_type = Option<Vec<PathMappingView>>)]
+    pub path_mappings: Option<Vec<PathMapping>>,
     pub is_default: Option<bool>,
     pub is_enabled: Option<bool>,
 }

@@ -4,6 +4,7 @@ pub mod edges;
 pub mod engine;
 pub mod intake;
 pub mod ledger;
+pub mod mappings;
 pub mod names;
 pub mod paths;
 pub mod silence;

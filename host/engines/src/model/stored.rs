@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::mappings::PathMapping;
+
 /// An engine as it is stored: the fields named in `secret_fields` are encrypted.
 #[derive(Clone, PartialEq)]
 pub struct EngineRow {
@@ -10,6 +12,7 @@ pub struct EngineRow {
     pub kind: String,
     pub config: Map<String, Value>,
     pub secret_fields: Vec<String>,
+    pub path_mappings: Vec<PathMapping>,
     pub is_default: bool,
     pub is_enabled: bool,
 }

@@ -1,26 +1,32 @@
 //! Table `torrent_engines`. A row that is marked as deleted is known to [`super::retire`] alone.
 
+use std::collections::HashMap;
+
 use qm_db::{Affected, DbError, FromRow, Json, Tx, sql};
 use qm_kernel::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::model::mappings::PathMapping;
 use crate::model::stored::EngineRow;
 
 sql! {
-    LIST = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines \
+    LIST = "SELECT id, name, kind, config, secret_fields, path_mappings, is_default, is_enabled FROM torrent_engines \
         WHERE deleted_at IS NULL ORDER BY created_at, id";
-    FIND = "SELECT id, name, kind, config, secret_fields, is_default, is_enabled FROM torrent_engines \
+    FIND = "SELECT id, name, kind, config, secret_fields, path_mappings, is_default, is_enabled FROM torrent_engines \
         WHERE id = $1 AND deleted_at IS NULL";
     HOLD = "UPDATE torrent_engines SET is_enabled = is_enabled WHERE id = $1 AND deleted_at IS NULL";
     IS_THERE = "SELECT COUNT(*) FROM torrent_engines WHERE id = $1 AND deleted_at IS NULL";
     INSERT = "INSERT INTO torrent_engines \
-        (id, name, kind, config, secret_fields, is_default, is_enabled, created_at, updated_at) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)";
-    UPDATE = "UPDATE torrent_engines SET name = $2, config = $3, secret_fields = $4, is_default = $5, is_enabled = $6, \
-        updated_at = $7 WHERE id = $1 AND deleted_at IS NULL";
+        (id, name, kind, config, secret_fields, path_mappings, is_default, is_enabled, created_at, updated_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)";
+    UPDATE = "UPDATE torrent_engines SET name = $2, config = $3, secret_fields = $4, path_mappings = $5, \
+        is_default = $6, is_enabled = $7, updated_at = $8 WHERE id = $1 AND deleted_at IS NULL";
     CLEAR_DEFAULT = "UPDATE torrent_engines SET is_default = $1 WHERE is_default = $2";
     DELETE = "UPDATE torrent_engines SET deleted_at = $2, updated_at = $2, config = '{}', secret_fields = '[]', \
+        path_mappings = '[]', rows_mapped_by = '[]', \
         is_default = $3, is_enabled = $3 WHERE id = $1 AND deleted_at IS NULL";
+    ROWS_MAPPED_BY = "SELECT id, rows_mapped_by FROM torrent_engines WHERE deleted_at IS NULL ORDER BY id";
+    SET_ROWS_MAPPED_BY = "UPDATE torrent_engines SET rows_mapped_by = $2 WHERE id = $1 AND deleted_at IS NULL";
     DROP_MOVES = "DELETE FROM torrent_moves WHERE engine_id = $1";
 }
 
@@ -31,6 +37,7 @@ struct Row {
     kind: String,
     config: Json<Map<String, Value>>,
     secret_fields: Json<Vec<String>>,
+    path_mappings: Json<Vec<PathMapping>>,
     is_default: bool,
     is_enabled: bool,
 }
@@ -43,6 +50,7 @@ impl From<Row> for EngineRow {
             kind: row.kind,
             config: row.config.0,
             secret_fields: row.secret_fields.0,
+            path_mappings: row.path_mappings.0,
             is_default: row.is_default,
             is_enabled: row.is_enabled,
         }
@@ -69,6 +77,7 @@ pub async fn hold(tx: &mut Tx, id: &str) -> Result<Affected, DbError> {
 
 pub async fn insert(tx: &mut Tx, engine: &EngineRow, now: Timestamp) -> Result<(), DbError> {
     let (config, secrets) = (Json(&engine.config), Json(&engine.secret_fields));
+    let mappings = Json(&engine.path_mappings);
     let (id, name, kind) = (&engine.id, &engine.name, &engine.kind);
     qm_db::exec!(
         tx,
@@ -78,6 +87,7 @@ pub async fn insert(tx: &mut Tx, engine: &EngineRow, now: Timestamp) -> Result<(
         kind,
         config,
         secrets,
+        mappings,
         engine.is_default,
         engine.is_enabled,
         now.ms()
@@ -89,6 +99,7 @@ pub async fn insert(tx: &mut Tx, engine: &EngineRow, now: Timestamp) -> Result<(
 /// Writes everything but id and kind.
 pub async fn update(tx: &mut Tx, engine: &EngineRow, now: Timestamp) -> Result<(), DbError> {
     let (config, secrets) = (Json(&engine.config), Json(&engine.secret_fields));
+    let mappings = Json(&engine.path_mappings);
     let (id, name) = (&engine.id, &engine.name);
     qm_db::exec!(
         tx,
@@ -97,6 +108,7 @@ pub async fn update(tx: &mut Tx, engine: &EngineRow, now: Timestamp) -> Result<(
         name,
         config,
         secrets,
+        mappings,
         engine.is_default,
         engine.is_enabled,
         now.ms()
@@ -108,6 +120,23 @@ pub async fn update(tx: &mut Tx, engine: &EngineRow, now: Timestamp) -> Result<(
 /// Leaves no engine the default, so that another can become it.
 pub async fn clear_default(tx: &mut Tx) -> Result<(), DbError> {
     qm_db::exec!(tx, CLEAR_DEFAULT, false, true).await.map(drop)
+}
+
+/// The mappings by which the paths in the rows of each engine's torrents were made, by the engine's id.
+pub async fn rows_mapped_by(tx: &mut Tx) -> Result<HashMap<String, Vec<PathMapping>>, DbError> {
+    type Row = (String, Json<Vec<PathMapping>>);
+    let rows = qm_db::all!(tx, Row, ROWS_MAPPED_BY).await?;
+    Ok(rows
+        .into_iter()
+        .map(|(id, Json(mappings))| (id, mappings))
+        .collect())
+}
+
+/// Notes the mappings by which the paths in the rows of an engine's torrents are made from now on.
+pub async fn set_rows_mapped_by(tx: &mut Tx, id: &str, mappings: &[PathMapping]) -> Result<(), DbError> {
+    qm_db::exec!(tx, SET_ROWS_MAPPED_BY, id, Json(mappings))
+        .await
+        .map(drop)
 }
 
 /// True if an engine is configured, and not deleted.

@@ -14,6 +14,9 @@ sql! {
     LOAD = "SELECT hash, name, state, progress, size, downloaded, uploaded, ratio, save_path, label, added_at, \
         completed_at FROM torrent_snapshots WHERE engine_id = $1";
     PLACES = "SELECT hash, name, downloaded, save_path, content_path FROM torrent_snapshots WHERE engine_id = $1";
+    PAGE_OF_PATHS = "SELECT hash, save_path, content_path FROM torrent_snapshots WHERE engine_id = $1 AND hash > $2 \
+        ORDER BY hash LIMIT $3";
+    SET_PATHS = "UPDATE torrent_snapshots SET save_path = $3, content_path = $4 WHERE engine_id = $1 AND hash = $2";
     ARCHIVE = "INSERT INTO torrent_archive \
         (id, engine_id, hash, name, downloaded, uploaded, ratio, first_seen_at, retired_at) \
         SELECT id, engine_id, hash, name, downloaded, uploaded, ratio, captured_at, CAST($3 AS BIGINT) \
@@ -125,6 +128,36 @@ pub struct StoredPlace {
 /// Where the data of an engine's torrents lay.
 pub async fn places(tx: &mut Tx, engine_id: &str) -> Result<Vec<StoredPlace>, DbError> {
     qm_db::all!(tx, StoredPlace, PLACES, engine_id).await
+}
+
+/// Rows whose paths are read at once.
+const PAGE: i64 = 2_000;
+
+/// Replaces the paths in the rows of an engine's torrents by what `change` makes of them.
+pub async fn change_paths(
+    tx: &mut Tx,
+    engine_id: &str,
+    change: impl Fn(&str) -> String + Send + Sync,
+) -> Result<(), DbError> {
+    type Row = (String, String, Option<String>);
+    let mut after = String::new();
+    loop {
+        let rows = qm_db::all!(&mut *tx, Row, PAGE_OF_PATHS, engine_id, &after, PAGE).await?;
+        let Some((last, ..)) = rows.last() else {
+            return Ok(());
+        };
+        after.clone_from(last);
+        for (hash, save_path, content_path) in rows {
+            let new = change(&save_path);
+            let new_content = content_path.as_deref().map(&change);
+            if new != save_path || new_content != content_path {
+                let new_content = new_content.as_deref();
+                qm_db::exec!(&mut *tx, SET_PATHS, engine_id, &hash, &new, new_content)
+                    .await?
+                    .rows();
+            }
+        }
+    }
 }
 
 /// Writes torrents; `at` is when those that are new were first seen.

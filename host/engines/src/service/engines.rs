@@ -17,6 +17,7 @@ use crate::error::TorrentsError;
 use crate::model::engine::{
     KNOWN_KINDS, SCGI_CLIENT, driver_config, keeps_secret, read_config, secret_names,
 };
+use crate::model::mappings::{PathMapping, PathMappings};
 use crate::model::silence::silent_since;
 use crate::model::stored::EngineRow;
 use crate::model::userinfo::{self, Parted};
@@ -60,6 +61,7 @@ impl Engines {
             kind: new.kind,
             config,
             secret_fields,
+            path_mappings: read_mappings(new.path_mappings.unwrap_or_default())?,
             is_default: new.is_default,
             is_enabled: new.is_enabled,
         };
@@ -70,7 +72,10 @@ impl Engines {
             repo::engines::clear_default(&mut tx).await?;
         }
         repo::engines::insert(&mut tx, &engine, now).await?;
-        let metadata = json!({ "name": engine.name, "kind": engine.kind });
+        let mut metadata = json!({ "name": engine.name, "kind": engine.kind });
+        if !engine.path_mappings.is_empty() {
+            metadata["pathMappings"] = json!(engine.path_mappings);
+        }
         self.audit_engine(&mut tx, &actor, caller, "engines.create", &engine.id, metadata)
             .await?;
         tx.commit().await?;
@@ -96,9 +101,13 @@ impl Engines {
             (engine.config, engine.secret_fields) =
                 self.stored_config(&stored.kind, &config, Some(&stored))?;
         }
+        if let Some(mappings) = changes.path_mappings {
+            engine.path_mappings = read_mappings(mappings)?;
+        }
+        let is_mapped_anew = engine.path_mappings != stored.path_mappings;
         engine.is_enabled = changes.is_enabled.unwrap_or(engine.is_enabled);
         engine.is_default = changes.is_default.unwrap_or(engine.is_default);
-        if engine.config != stored.config || (stored.is_enabled && !engine.is_enabled) {
+        if engine.config != stored.config || is_mapped_anew || (stored.is_enabled && !engine.is_enabled) {
             self.refuse_moving(&mut tx, id).await?;
         }
         if changes.is_default == Some(true) {
@@ -109,6 +118,9 @@ impl Engines {
         let mut metadata = json!({ "name": engine.name, "kind": engine.kind });
         if !answer.secrets_wanted.is_empty() {
             metadata["secretsWanted"] = json!(answer.secrets_wanted);
+        }
+        if is_mapped_anew {
+            metadata["pathMappings"] = json!(engine.path_mappings);
         }
         self.audit_engine(&mut tx, &actor, caller, "engines.update", id, metadata)
             .await?;
@@ -201,6 +213,15 @@ impl Engines {
             }
             Err(error) => Ok(HealthView::offline(error.to_string(), self.ctx.now())),
         }
+    }
+
+    /// An engine whose paths the caller checks; that reads directories of the server, and is for those alone who configure engines.
+    pub async fn find_to_check(&self, caller: Caller<'_>, id: &str) -> Result<EngineRow, TorrentsError> {
+        let mut tx = self.db.begin_write().await?;
+        self.judge(&mut tx, caller).await?;
+        let engine = repo::engines::find(&mut tx, id).await?;
+        tx.commit().await?;
+        engine.ok_or(TorrentsError::NoSuchEngine)
     }
 
     /// Asks an engine whether it is there; one that is not is still an answer. Of one that hangs, what is known.
@@ -409,6 +430,12 @@ impl Engines {
         };
         Ok(self.audit.record(tx, entry).await?)
     }
+}
+
+/// Mappings as they are stored, if they mean one thing.
+fn read_mappings(mappings: Vec<PathMapping>) -> Result<Vec<PathMapping>, TorrentsError> {
+    PathMappings::read(&mappings).map_err(TorrentsError::Fields)?;
+    Ok(mappings)
 }
 
 /// An engine that no other transaction changes until this one ends.

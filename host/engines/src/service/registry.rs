@@ -27,9 +27,11 @@ use crate::dto::engines::{EngineState, Standing};
 use crate::error::TorrentsError;
 use crate::model::engine::{driver_config, missing_provider, timeout_ms};
 use crate::model::intake::Intakes;
+use crate::model::mappings::{PathMapping, PathMappings};
 use crate::model::stored::EngineRow;
 use crate::repo;
 use crate::sync::engine::{Engine, Loading};
+use crate::sync::mapped::MappedDriver;
 use crate::sync::{SyncDeps, SyncLoop};
 
 /// Name of the sync loops in metrics and logs.
@@ -182,7 +184,13 @@ impl Registry {
         for row in &rows {
             intakes.insert(row.id.clone(), repo::intake::load(&mut tx, &row.id).await?);
         }
+        let mapped_by = repo::engines::rows_mapped_by(&mut tx).await?;
         drop(tx);
+        let mapped: Vec<(String, Vec<PathMapping>)> = rows
+            .iter()
+            .chain(&disabled)
+            .map(|row| (row.id.clone(), row.path_mappings.clone()))
+            .collect();
         let mut idle: Vec<Idle> = disabled
             .into_iter()
             .map(|row| self.idle(row.id, row.kind, EngineState::Disabled, None))
@@ -235,16 +243,57 @@ impl Registry {
         for run in stopping {
             run.end().await;
         }
-        running.extend(next.into_iter().map(|next| match next {
-            Next::Kept(run) => run,
-            Next::New(engine) => self.run(engine),
-        }));
-        Ok(())
+        let mut unsettled: HashMap<String, TorrentsError> = HashMap::new();
+        for (id, mappings) in mapped {
+            let is_kept = next
+                .iter()
+                .any(|next| matches!(next, Next::Kept(run) if *run.engine.id == id));
+            let before = mapped_by.get(&id).filter(|_| !is_kept);
+            let settled = match before {
+                Some(before) => self.follow_mappings(&id, before, &mappings).await,
+                None => Ok(()),
+            };
+            unsettled.extend(settled.err().map(|error| (id, error)));
+        }
+        for next in next {
+            match next {
+                Next::Kept(run) => running.push(run),
+                // It is not read before its rows are right: the next reload tries again.
+                Next::New(engine) if unsettled.contains_key(&*engine.id) => engine.driver.close().await,
+                Next::New(engine) => running.push(self.run(engine)),
+            }
+        }
+        unsettled.into_values().next().map_or(Ok(()), Err)
+    }
+
+    /// Has the paths in the rows of an engine's torrents follow its mappings: the guard of data goes by them while its client is
+    /// away. To be called while no loop of the engine writes them.
+    async fn follow_mappings(
+        &self,
+        id: &str,
+        before: &[PathMapping],
+        mappings: &[PathMapping],
+    ) -> Result<(), TorrentsError> {
+        if before == mappings {
+            return Ok(());
+        }
+        // Mappings that have no meaning are refused when the engine is opened.
+        let (Ok(before), Ok(now)) = (PathMappings::read(before), PathMappings::read(mappings)) else {
+            return Ok(());
+        };
+        let mut tx = self.sync.db.begin_write().await?;
+        repo::snapshots::change_paths(&mut tx, id, |path| now.to_local(&before.original(path))).await?;
+        repo::engines::set_rows_mapped_by(&mut tx, id, mappings).await?;
+        Ok(tx.commit().await?)
     }
 
     async fn open(&self, row: &EngineRow) -> Result<Arc<dyn EngineDriver>, OpenError> {
         let opened = self.open_driver(&row.id, &row.kind, &row.config, &row.secret_fields);
-        opened.await.inspect_err(|reason| {
+        let mapped = match PathMappings::read(&row.path_mappings) {
+            Ok(mappings) => opened.await.map(|driver| MappedDriver::wrap(driver, mappings)),
+            Err(faults) => Err(OpenError::Refused(EngineError::InvalidConfig(faults.join(", ")))),
+        };
+        mapped.inspect_err(|reason| {
             tracing::warn!(engine.id = row.id, engine.kind = row.kind, %reason, "engine is not loaded");
         })
     }
@@ -321,6 +370,7 @@ impl Registry {
             at: self.sync.ctx.now(),
             first_seq: seq,
             config: row.config.clone(),
+            path_mappings: row.path_mappings.clone(),
         };
         Engine::new(&row.id, &row.name, &row.kind, driver, timeout, intakes, loading)
     }
@@ -398,7 +448,11 @@ impl Standing {
 
 /// True if an engine was loaded from this row, or from one that differs only in its name.
 pub fn is_loaded_as(engine: &Engine, row: &EngineRow) -> bool {
-    row.id == *engine.id && row.kind == engine.kind && row.config == engine.loading.config
+    let loading = &engine.loading;
+    row.id == *engine.id
+        && row.kind == engine.kind
+        && row.config == loading.config
+        && row.path_mappings == loading.path_mappings
 }
 
 fn of_loaded(engine: &Engine) -> Standing {

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::pulse::Pulse;
 use crate::model::intake::Intakes;
+use crate::model::mappings::PathMapping;
 
 /// Time after a request for the list in which the list is read as for somebody who looks.
 const WATCHED_AFTER_REQUEST: Duration = Duration::from_secs(30);
@@ -121,6 +122,7 @@ pub struct Loading {
     pub first_seq: u64,
     /// The configuration as it is stored, secrets encrypted.
     pub config: Map<String, Value>,
+    pub path_mappings: Vec<PathMapping>,
 }
 
 pub struct Engine {

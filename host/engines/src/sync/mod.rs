@@ -21,6 +21,7 @@
 //! snapshot → `torrents:update`, `stats:update`, `engine:status`. Stored first: nobody acts on what a crash could undo.
 
 pub mod engine;
+pub mod mapped;
 pub mod metrics;
 mod orders;
 mod persist;

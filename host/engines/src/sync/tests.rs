@@ -29,6 +29,7 @@ fn loading() -> Loading {
         at: Timestamp::from_ms(0),
         first_seq: 0,
         config: Map::new(),
+        path_mappings: vec![],
     }
 }
 
@@ -71,6 +72,7 @@ impl Bench {
             kind: "fake".into(),
             config: Map::new(),
             secret_fields: vec![],
+            path_mappings: vec![],
             is_default: true,
             is_enabled: true,
         };

@@ -3,6 +3,7 @@
 mod audited;
 mod claims;
 mod moves;
+mod path_check;
 mod payloads;
 mod places;
 mod removals;

@@ -9,7 +9,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use qm_confined::{FsError, OwnPlace};
+use qm_engines::TorrentsError;
+use qm_engines::model::mappings::{PathMapping, PathMappings};
 use qm_engines::model::paths::{PathError, Roots, check_directory, normalised};
+use qm_kernel::ErrorKind;
 use qm_ports::engine::Command;
 
 use super::TorrentData;
@@ -48,6 +51,35 @@ impl Places {
         // A link may lead to a name that no client may be told.
         let led = led.to_str().ok_or(PathError::IllegalCharacters(label))?;
         check_directory(led, label, &self.named)
+    }
+
+    /// The roots as they lie on this machine.
+    pub(super) fn here(&self) -> qm_confined::Roots {
+        self.here.clone()
+    }
+
+    /// Judges the local directories of mappings, which are kept as they lead. Faults of the mappings are found first.
+    pub async fn judge_mappings(
+        &self,
+        mappings: Vec<PathMapping>,
+    ) -> Result<Vec<PathMapping>, TorrentsError> {
+        PathMappings::read(&mappings).map_err(TorrentsError::Fields)?;
+        let mut judged = Vec::with_capacity(mappings.len());
+        let mut faults = Vec::new();
+        for (number, mapping) in mappings.into_iter().enumerate() {
+            match self.judge(&mapping.local, "local path").await {
+                Ok(local) => judged.push(PathMapping { local, ..mapping }),
+                Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error.into()),
+                Err(error) => faults.push(format!("pathMappings.{number}.local: {error}")),
+            }
+        }
+        if faults.is_empty() {
+            // Two of them may lead to one directory.
+            PathMappings::read(&judged).map_err(TorrentsError::Fields)?;
+            Ok(judged)
+        } else {
+            Err(TorrentsError::Fields(faults))
+        }
     }
 
     /// Judges again what a client is about to be told.

@@ -442,7 +442,7 @@ impl TorrentData {
 }
 
 /// A torrent of which no more is known than where its data lay.
-fn of_stored(place: StoredPlace) -> Torrent {
+pub(super) fn of_stored(place: StoredPlace) -> Torrent {
     let content_path = place.content_path.filter(|path| !path.is_empty());
     Torrent {
         content_path: content_path.unwrap_or_else(|| format!("{}/{}", place.save_path, place.name)),

@@ -4,6 +4,7 @@ use axum::extract::State;
 use qm_engines::dto::engines::{
     CreateEngine, EngineQuery, EngineView, HealthView, IdView, KindView, TestEngine, UpdateEngine,
 };
+use qm_engines::dto::paths::{CheckPaths, PathsCheckView};
 use qm_web::{ApiResult, Body, By, Created, Json, Params, Path};
 
 use super::{App, faults};
@@ -69,8 +70,9 @@ pub async fn test_engine(
 pub async fn create_engine(
     State(app): App,
     By(by): By,
-    Body(body): Body<CreateEngine>,
+    Body(mut body): Body<CreateEngine>,
 ) -> ApiResult<Created<IdView>> {
+    body.path_mappings = app.judge_mappings(body.path_mappings).await?;
     Ok(Created(app.engines.create_engine(by.caller(), body).await?))
 }
 
@@ -87,9 +89,30 @@ pub async fn update_engine(
     State(app): App,
     By(by): By,
     Path(id): Path<String>,
-    Body(body): Body<UpdateEngine>,
+    Body(mut body): Body<UpdateEngine>,
 ) -> ApiResult<Json<IdView>> {
+    body.path_mappings = app.judge_mappings(body.path_mappings).await?;
     Ok(Json(app.engines.update_engine(by.caller(), &id, body).await?))
+}
+
+/// Checks what this server and the client see of the engine's paths: the directories of its mappings, the client's default save path,
+/// and whether the data of some of its torrents is where the server looks for it. Mappings can be tried out before they are stored. An
+/// engine that is offline is checked by its last known list.
+#[utoipa::path(
+    post,
+    path = "/api/engines/{id}/paths/check",
+    tag = "engines",
+    params(("id" = String, Path)),
+    request_body = Body<CheckPaths>,
+    responses((status = 201, body = PathsCheckView), faults::CheckPaths)
+)]
+pub async fn check_paths(
+    State(app): App,
+    By(by): By,
+    Path(id): Path<String>,
+    Body(body): Body<CheckPaths>,
+) -> ApiResult<Created<PathsCheckView>> {
+    Ok(Created(app.check_paths(by.caller(), &id, body).await?))
 }
 
 /// Deletes an engine with what is known of its torrents. They go on in the client.

@@ -32,7 +32,7 @@ faults! {
     Bulk => with(asked(), [E::MissingPermission(Permission::TorrentsDelete.key())]);
     Add => add();
     Upload => with(new_torrent(), [E::NoFile]);
-    CreateEngine => [E::Fields(Vec::new()), E::Settling(Settling::unknown())];
+    CreateEngine => [E::Fields(Vec::new()), E::Settling(Settling::unknown()), busy_disk()];
     /// The trial of an engine that an id names.
     TestEngine => [E::NoSuchEngine, E::Fields(Vec::new()), E::Settling(Settling::unknown())];
     /// The engine that an id names, for a change or a deletion.
@@ -41,7 +41,9 @@ faults! {
         E::Fields(Vec::new()),
         E::Settling(Settling::unknown()),
         E::EngineMoves { name: some(), destination: some() },
+        busy_disk(),
     ];
+    CheckPaths => [E::NoSuchEngine, E::Fields(Vec::new()), busy_disk()];
     CreateCategory => with(
         vec![E::CategoryTaken, E::Path(PathError::IllegalCharacters("category"))],
         paths("savePath").into_iter().map(E::CategoryPath),
@@ -49,6 +51,11 @@ faults! {
     DeleteCategory => [E::NoSuchCategory];
     CreateTag => [E::TagTaken, E::Path(PathError::IllegalCharacters("tag"))];
     DeleteTag => [E::NoSuchTag];
+}
+
+/// A directory that could not be judged because its disk hangs.
+fn busy_disk() -> E {
+    E::Path(PathError::of_place(some(), &FsError::Busy))
 }
 
 /// A stand-in for a text that is known only when the error happens.

@@ -34,6 +34,7 @@ pub fn routes() -> Routes<Arc<Torrents>> {
         .add(routes!(engines::create_engine).need(P::EnginesManage))
         .add(routes!(engines::update_engine).need(P::EnginesManage))
         .add(routes!(engines::delete_engine).need(P::EnginesManage))
+        .add(routes!(engines::check_paths).need(P::EnginesManage))
         .add(routes!(torrents::list_torrents).need(P::TorrentsView))
         .add(routes!(torrents::get_torrent).need(P::TorrentsView))
         .add(routes!(torrents::matched_rule).need(P::TorrentsView))

@@ -11,6 +11,9 @@ mod intake;
 mod list;
 #[cfg(test)]
 mod moves_tests;
+mod paths;
+#[cfg(test)]
+mod paths_tests;
 mod payloads;
 #[cfg(test)]
 mod probes_tests;

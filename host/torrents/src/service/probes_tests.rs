@@ -19,6 +19,7 @@ db_test! {
             name: "planned".into(),
             kind: "deluge".into(),
             config: Map::new(),
+            path_mappings: None,
             is_default: false,
             is_enabled: true,
         };

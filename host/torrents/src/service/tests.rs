@@ -41,6 +41,7 @@ fn engine(name: &str, kind: &str, config: Value) -> CreateEngine {
         name: name.into(),
         kind: kind.into(),
         config: map(config),
+        path_mappings: None,
         is_default: false,
         is_enabled: true,
     }
@@ -142,7 +143,7 @@ db_test! {
         let engine = shown[0].as_object_mut().unwrap();
         engine.retain(|field, _| !field.starts_with("state"));
         let expected = json!([{ "id": id, "name": "first", "kind": "fake", "isDefault": false, "isEnabled": true,
-            "host": "a", "hasPassword": true }]);
+            "host": "a", "hasPassword": true, "pathMappings": [] }]);
         assert_eq!(shown, expected);
         let test = TestEngine { kind: "fake".into(), config: map(json!({ "host": "A.", "password": "" })), engine_id: Some(id) };
         assert!(house.torrents.engines.test_engine(house.caller(), test).await.unwrap().online);
@@ -225,7 +226,7 @@ db_test! {
             ("old", "scgi_client", http("http://me:hunter%32@nas/RPC2")),
             ("web", "webapi_client", json!({ "baseUrl": "http://proxy:hunter2@nas", "username": "own" })),
         ] {
-            let row = EngineRow { id: id.into(), name: id.into(), kind: kind.into(), config: map(config), secret_fields: vec![], is_default: false, is_enabled: true };
+            let row = EngineRow { id: id.into(), name: id.into(), kind: kind.into(), config: map(config), secret_fields: vec![], path_mappings: vec![], is_default: false, is_enabled: true };
             engines::insert(&mut tx, &row, qm_kernel::Timestamp::from_ms(1)).await.unwrap();
         }
         tx.commit().await.unwrap();

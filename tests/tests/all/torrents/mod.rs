@@ -4,6 +4,7 @@ mod created;
 mod formats;
 mod guard;
 mod main_job;
+mod mapped;
 mod moves;
 mod places;
 mod removals;
