@@ -30,6 +30,12 @@ pub struct FakeEngine {
     /// Takes torrents and never lists them.
     pub forgets: AtomicBool,
     pub all_time: Mutex<Option<Transfer>>,
+    /// Categories of its own; told with [`capability::CATEGORIES`].
+    pub categories: Mutex<Vec<Category>>,
+    /// Number of times it was asked for them.
+    pub categories_asked: AtomicUsize,
+    /// Tags that no torrent needs to have; told with [`capability::TAGS`].
+    pub own_tags: Mutex<Vec<String>>,
     /// The files of every torrent; without any, each has one of its own name.
     pub files: Mutex<Vec<File>>,
     /// Requests that added a torrent, oldest first.
@@ -375,6 +381,17 @@ impl EngineDriver for FakeEngine {
             },
         };
         Ok(hashes.iter().map(outcome).collect())
+    }
+
+    async fn categories(&self) -> Result<Vec<Category>, EngineError> {
+        self.categories_asked.fetch_add(1, Ordering::SeqCst);
+        self.check()?;
+        Ok(lock(&self.categories).clone())
+    }
+
+    async fn tags(&self) -> Result<Vec<String>, EngineError> {
+        self.check()?;
+        Ok(lock(&self.own_tags).clone())
     }
 
     async fn session_stats(&self) -> Result<SessionStats, EngineError> {

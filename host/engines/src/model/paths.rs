@@ -15,6 +15,12 @@ pub enum PathError {
     /// Characters that could break out of a quoted client command.
     #[error("Invalid {0}: illegal characters")]
     IllegalCharacters(&'static str),
+    /// A name that clients would take for a path, or not take at all.
+    #[error(
+        "Invalid category `{0}`: it must not begin or end with `/`, nor contain `//`, `\\`, control characters, or `.` or `..` as a name; \
+         name it like `films` or `films/new`"
+    )]
+    CategoryName(String),
     #[error("A path is required.")]
     Blank,
     #[error("Path is a protected system directory.")]
@@ -43,6 +49,7 @@ impl PathError {
     pub const fn code(&self) -> &'static str {
         match self {
             PathError::IllegalCharacters(_) => "bad_request.path_characters",
+            PathError::CategoryName(_) => "bad_request.category",
             PathError::Blank => "bad_request.path",
             PathError::SystemDirectory => "forbidden.system_directory",
             PathError::OutsideRoots(_) | PathError::LeadsOut { .. } => "forbidden.outside_roots",
@@ -52,7 +59,9 @@ impl PathError {
 
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            PathError::IllegalCharacters(_) | PathError::Blank => ErrorKind::BadRequest,
+            PathError::IllegalCharacters(_) | PathError::CategoryName(_) | PathError::Blank => {
+                ErrorKind::BadRequest
+            }
             PathError::SystemDirectory | PathError::OutsideRoots(_) | PathError::LeadsOut { .. } => {
                 ErrorKind::Forbidden
             }
@@ -122,9 +131,19 @@ pub fn check_directory(path: &str, label: &'static str, roots: &Roots) -> Result
     Ok(path)
 }
 
-/// Checks a category; it ends up in a quoted client command like a path does.
+/// Checks a category: it ends up in a quoted client command like a path does, and clients make directories of it. None is none.
 pub fn check_category(category: &str) -> Result<(), PathError> {
-    check_label(category, "category")
+    check_label(category, "category")?;
+    let is_path = |name: &str| matches!(name, "" | "." | "..");
+    let is_fit = category.is_empty()
+        || !(category.contains('\\')
+            || category.contains(char::is_control)
+            || category.split('/').any(is_path));
+    if is_fit {
+        Ok(())
+    } else {
+        Err(PathError::CategoryName(category.escape_debug().to_string()))
+    }
 }
 
 /// Checks a name that clients may be told. `label` names the field in messages.
@@ -220,7 +239,25 @@ mod tests {
             check_category("tv\"").map_err(|e| e.to_string()),
             Err("Invalid category: illegal characters".into())
         );
-        assert_eq!(check_category("TV shows/1080p"), Ok(()));
+        for name in ["TV shows/1080p", "", "a.b", "..a", "caf\u{e9}"] {
+            assert_eq!(check_category(name), Ok(()), "{name}");
+        }
+        for name in [
+            "..",
+            "a/../b",
+            ".",
+            "/etc",
+            "a/",
+            "a//b",
+            "C:\\x",
+            "a\u{7f}b",
+            "a\u{1b}[m",
+        ] {
+            assert!(
+                matches!(check_category(name), Err(PathError::CategoryName(_))),
+                "{name:?}"
+            );
+        }
     }
 
     proptest! {

@@ -2,4 +2,5 @@
 
 pub mod activity;
 pub mod answers;
+pub mod groups;
 pub mod stored;

@@ -45,7 +45,11 @@ faults! {
     ];
     CheckPaths => [E::NoSuchEngine, E::Fields(Vec::new()), busy_disk()];
     CreateCategory => with(
-        vec![E::CategoryTaken, E::Path(PathError::IllegalCharacters("category"))],
+        vec![
+            E::CategoryTaken,
+            E::Path(PathError::IllegalCharacters("category")),
+            E::Path(PathError::CategoryName(some())),
+        ],
         paths("savePath").into_iter().map(E::CategoryPath),
     );
     DeleteCategory => [E::NoSuchCategory];
@@ -168,6 +172,7 @@ fn new_torrent() -> Vec<E> {
     let mut faults = torrent();
     faults.extend(paths("save path").into_iter().map(E::Path));
     faults.extend(paths("save path").into_iter().map(E::CategoryPath));
+    faults.push(E::Path(PathError::CategoryName(some())));
     faults.push(E::Metainfo(MetainfoError::NoInfo));
     faults
 }

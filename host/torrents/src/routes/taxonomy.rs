@@ -4,13 +4,14 @@ use axum::extract::State;
 use qm_web::{ApiResult, Body, By, Created, Json, Path};
 
 use super::{App, faults};
-use crate::dto::taxonomy::{CategoryView, NewCategory, NewTag, TagView};
+use crate::dto::taxonomy::{CategoryView, ListedCategoryView, ListedTagView, NewCategory, NewTag, TagView};
 
-/// Lists the categories by name.
-#[utoipa::path(get, path = "/api/categories", tag = "taxonomy", responses((status = 200, body = Vec<CategoryView>)))]
-pub async fn list_categories(State(app): App) -> ApiResult<Json<Vec<CategoryView>>> {
-    let rows = app.categories().await?;
-    Ok(Json(rows.into_iter().map(CategoryView::from).collect()))
+/// Lists the categories by name: those of the server, and those that torrents and clients have beside them, at most 10,000, each with
+/// where it lives. Lists of clients that do not answer within 3 s are those that they told last.
+#[utoipa::path(get, path = "/api/categories", tag = "taxonomy", responses((status = 200, body = Vec<ListedCategoryView>)))]
+pub async fn list_categories(State(app): App) -> ApiResult<Json<Vec<ListedCategoryView>>> {
+    let listed = app.listed_categories().await?;
+    Ok(Json(listed.into_iter().map(ListedCategoryView::from).collect()))
 }
 
 /// Creates a category.
@@ -47,11 +48,11 @@ pub async fn delete_category(
     Ok(Json(row.into()))
 }
 
-/// Lists the tags by name.
-#[utoipa::path(get, path = "/api/tags", tag = "taxonomy", responses((status = 200, body = Vec<TagView>)))]
-pub async fn list_tags(State(app): App) -> ApiResult<Json<Vec<TagView>>> {
-    let rows = app.tags().await?;
-    Ok(Json(rows.into_iter().map(TagView::from).collect()))
+/// Lists the tags by name: those of the server, and those that torrents and clients have beside them, as the categories.
+#[utoipa::path(get, path = "/api/tags", tag = "taxonomy", responses((status = 200, body = Vec<ListedTagView>)))]
+pub async fn list_tags(State(app): App) -> ApiResult<Json<Vec<ListedTagView>>> {
+    let listed = app.listed_tags().await?;
+    Ok(Json(listed.into_iter().map(ListedTagView::from).collect()))
 }
 
 /// Creates a tag.

@@ -123,7 +123,9 @@ fn shape_error(error: TorrentsError) -> ActionError {
             | EngineError::Busy
             | EngineError::Plugin(_) => E::Unreachable(text),
         },
-        TorrentsError::Path(PathError::Blank | PathError::IllegalCharacters(_)) => E::InvalidParams(text),
+        TorrentsError::Path(
+            PathError::Blank | PathError::IllegalCharacters(_) | PathError::CategoryName(_),
+        ) => E::InvalidParams(text),
         // A disk that does not answer now may do later.
         TorrentsError::Path(error) if error.kind() == ErrorKind::Unavailable => E::Unreachable(text),
         TorrentsError::NoMover

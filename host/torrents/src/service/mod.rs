@@ -6,6 +6,9 @@ mod dashboard;
 mod details;
 #[cfg(test)]
 mod flood;
+mod groups;
+#[cfg(test)]
+mod groups_tests;
 mod hands;
 mod intake;
 mod list;
@@ -46,6 +49,7 @@ use qm_torrent_lists::TorrentEntry;
 pub use crate::model::answers::{BulkAction, EngineChoice};
 pub use add::{AddInput, AddSource};
 
+use self::groups::Groups;
 use self::list::MergedList;
 use self::turns::Turns;
 
@@ -77,6 +81,8 @@ pub struct Torrents {
     merged: MergedList,
     /// Turns at adding, by engine and hash.
     adding: Turns,
+    /// Categories and tags as clients list them.
+    groups: Groups,
 }
 
 impl Torrents {
@@ -111,6 +117,7 @@ impl Torrents {
             ctx: ground.ctx,
             merged: MergedList::default(),
             adding: Turns::default(),
+            groups: Groups::default(),
         }))
     }
 
