@@ -352,7 +352,7 @@ fn windows_path(plain: &str) -> String {
     if path.ends_with(':') { path + "\\" } else { path }
 }
 
-/// What a path of Windows is shown as that no mapping covers.
+/// Path below [`NOT_MAPPED`] for one of Windows that no mapping covers.
 fn hidden_name(plain: &str) -> String {
     match plain.strip_prefix("//") {
         Some(network) => format!("{NOT_MAPPED}/{NETWORK}/{network}"),
@@ -546,7 +546,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a client is told comes back as what was meant, and no two directories of a client are one here.
+        /// A path that a client is told comes back as the one that was meant, and no two directories of a client are one here.
         #[test]
         fn paths_survive_the_way_there_and_back(
             pairs in prop::collection::vec(("(/[abc]){1,3}", "(/[abc]){1,3}"), 0..4),

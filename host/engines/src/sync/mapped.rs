@@ -1,6 +1,6 @@
 //! Driver of an engine whose client sees directories under other paths: the one border between its paths and ours.
 //!
-//! What a client tells leaves here as a local path, what it is told arrives as one ([`crate::model::mappings`]). Paths of files and
+//! A path that a client tells leaves here as a local one, and one that it is told arrives as a local one ([`crate::model::mappings`]). Paths of files and
 //! folders inside a torrent are below its own folder, and pass as they are; so do the texts of errors, which are the client's.
 //! A command whose directory the client cannot be told is refused, and nothing of it is done.
 //!

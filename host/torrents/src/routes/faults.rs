@@ -172,6 +172,7 @@ fn new_torrent() -> Vec<E> {
     let mut faults = torrent();
     faults.extend(paths("save path").into_iter().map(E::Path));
     faults.extend(paths("save path").into_iter().map(E::CategoryPath));
+    faults.push(E::Path(PathError::CategoryName(some())));
     faults.push(E::Metainfo(MetainfoError::NoInfo));
     let asked = AddOptions {
         sequential_download: true,

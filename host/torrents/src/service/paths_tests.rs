@@ -90,7 +90,7 @@ impl Site {
     }
 }
 
-fn at(save_path: &str, n: u8) -> (String, Option<String>) {
+fn place_at(save_path: &str, n: u8) -> (String, Option<String>) {
     (save_path.to_owned(), Some(format!("{save_path}/t{n}")))
 }
 
@@ -133,17 +133,17 @@ db_test! {
         site.map(&[("/data", "/downloads/box")]).await.unwrap();
         site.until_at(1, "/downloads/box/t1").await;
         site.change(UpdateEngine { is_enabled: Some(false), ..UpdateEngine::default() }).await.unwrap();
-        assert_eq!(site.stored(&db).await, [at("/downloads/box", 1), at("/srv/other", 2)]);
+        assert_eq!(site.stored(&db).await, [place_at("/downloads/box", 1), place_at("/srv/other", 2)]);
         // Nobody reads it now.
         site.map(&[("/data", "/downloads/moved"), ("/srv", "/downloads/box")]).await.unwrap();
-        assert_eq!(site.stored(&db).await, [at("/downloads/box/other", 2), at("/downloads/moved", 1)]);
+        assert_eq!(site.stored(&db).await, [place_at("/downloads/box/other", 2), place_at("/downloads/moved", 1)]);
         site.map(&[]).await.unwrap();
-        assert_eq!(site.stored(&db).await, [at("/data", 1), at("/srv/other", 2)]);
+        assert_eq!(site.stored(&db).await, [place_at("/data", 1), place_at("/srv/other", 2)]);
 
         site.map(&[("/data", "/downloads/box")]).await.unwrap();
         site.client.fail(Some(EngineError::Unreachable("away".into())));
         site.change(UpdateEngine { is_enabled: Some(true), ..UpdateEngine::default() }).await.unwrap();
-        assert_eq!(site.stored(&db).await, [at("/downloads/box", 1), at("/srv/other", 2)]);
+        assert_eq!(site.stored(&db).await, [place_at("/downloads/box", 1), place_at("/srv/other", 2)]);
         site.house.torrents.shutdown().await;
 
         // As the next start finds it after a change that nobody could follow any more.
@@ -155,7 +155,7 @@ db_test! {
         let house = House::over(&db, FakeKinds::new(&["fake"])).await;
         let stored = site.stored(&db).await;
         house.torrents.shutdown().await;
-        assert_eq!(stored, [at("/downloads/last", 1), at("/srv/other", 2)]);
+        assert_eq!(stored, [place_at("/downloads/last", 1), place_at("/srv/other", 2)]);
     }
 
     async fn mappings_are_judged_where_they_lead_and_audited(db: Db) {

@@ -188,7 +188,7 @@ impl Site {
         (sample, new)
     }
 
-    /// What the other engine uses too, under another path, is kept; alone it goes.
+    /// Data that the other engine uses too, under another path, is kept; alone it goes.
     async fn share_and_remove(&self, sample: &Sample, place: &Path) {
         let twin = sample.with_source("other", ANNOUNCE);
         self.upload(&self.plain, &twin, place).await;
