@@ -2,6 +2,7 @@
 
 mod crash;
 mod hostile;
+mod page;
 pub mod plugins;
 mod powers;
 mod rules;
