@@ -1,6 +1,7 @@
 //! Torrents: the main job with each client, moves of data, data of several torrents, removals, the formats, and the addresses they may come from.
 
 mod created;
+mod figures;
 mod formats;
 mod guard;
 mod main_job;
