@@ -2,6 +2,7 @@
 
 mod commands;
 mod created;
+mod figures;
 mod formats;
 mod guard;
 mod limits;
