@@ -33,15 +33,14 @@ impl Mounts {
             return command;
         }
         let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-        let mut script = String::new();
         let mut wrapped = Command::new("unshare");
         wrapped.arg(if is_root { "-m" } else { "-rm" });
-        for number in (1..=self.0.len()).map(|number| number * 2) {
-            let local = number - 1;
-            script +=
-                &format!("mount --bind \"${local}\" \"${number}\" && mount -t tmpfs none \"${local}\" && ");
-        }
-        script += &format!("shift {} && exec \"$@\"", self.0.len() * 2);
+        let mounts = (1..=self.0.len()).map(|number| {
+            let (local, remote) = (number * 2 - 1, number * 2);
+            format!("mount --bind \"${local}\" \"${remote}\" && mount -t tmpfs none \"${local}\" && ")
+        });
+        let run = format!("shift {} && exec \"$@\"", self.0.len() * 2);
+        let script: String = mounts.chain([run]).collect();
         wrapped.args(["sh", "-c", &script, "sh"]);
         for (local, remote) in &self.0 {
             wrapped.arg(local).arg(remote);

@@ -79,10 +79,8 @@ impl Automation {
                 ),
             }
             let pause = tokio::time::sleep(PAUSE);
-            if stop.run_until_cancelled(pause).await.is_none() {
-                // It is judged again by the next start.
-                return None;
-            }
+            // At a shutdown it is left to the next start.
+            stop.run_until_cancelled(pause).await?;
         }
     }
 

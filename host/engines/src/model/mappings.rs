@@ -225,9 +225,10 @@ fn read_pair(number: usize, mapping: &PathMapping) -> Result<(Style, Pair), Vec<
             faults.push(format!("{field} must not contain `.` or `..` as a name"));
         }
     }
-    let style = match mapping.remote.starts_with('/') {
-        true => Style::Unix,
-        false => Style::Windows,
+    let style = if mapping.remote.starts_with('/') {
+        Style::Unix
+    } else {
+        Style::Windows
     };
     let remote = plain(style, &mapping.remote);
     if remote.is_none() && faults.is_empty() {

@@ -243,18 +243,7 @@ impl Registry {
         for run in stopping {
             run.end().await;
         }
-        let mut unsettled: HashMap<String, TorrentsError> = HashMap::new();
-        for (id, mappings) in mapped {
-            let is_kept = next
-                .iter()
-                .any(|next| matches!(next, Next::Kept(run) if *run.engine.id == id));
-            let before = mapped_by.get(&id).filter(|_| !is_kept);
-            let settled = match before {
-                Some(before) => self.follow_mappings(&id, before, &mappings).await,
-                None => Ok(()),
-            };
-            unsettled.extend(settled.err().map(|error| (id, error)));
-        }
+        let unsettled = self.follow_all_mappings(mapped, &mapped_by, &next).await;
         for next in next {
             match next {
                 Next::Kept(run) => running.push(run),
@@ -264,6 +253,27 @@ impl Registry {
             }
         }
         unsettled.into_values().next().map_or(Ok(()), Err)
+    }
+
+    /// Has the rows of all engines that are not read now follow their mappings; engines whose rows could not, with the reasons.
+    async fn follow_all_mappings(
+        &self,
+        mapped: Vec<(String, Vec<PathMapping>)>,
+        mapped_by: &HashMap<String, Vec<PathMapping>>,
+        next: &[Next],
+    ) -> HashMap<String, TorrentsError> {
+        let mut unsettled = HashMap::new();
+        for (id, mappings) in mapped {
+            let is_kept = next
+                .iter()
+                .any(|next| matches!(next, Next::Kept(run) if *run.engine.id == id));
+            if let Some(before) = mapped_by.get(&id).filter(|_| !is_kept)
+                && let Err(error) = self.follow_mappings(&id, before, &mappings).await
+            {
+                unsettled.insert(id, error);
+            }
+        }
+        unsettled
     }
 
     /// Has the paths in the rows of an engine's torrents follow its mappings: the guard of data goes by them while its client is

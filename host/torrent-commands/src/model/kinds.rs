@@ -37,20 +37,20 @@ pub struct RuleAction {
     pub is_idempotent: bool,
 }
 
-const fn once(id: &'static str, label: &'static str) -> Option<RuleAction> {
-    Some(RuleAction {
+const fn once(id: &'static str, label: &'static str) -> RuleAction {
+    RuleAction {
         id,
         label,
         is_idempotent: true,
-    })
+    }
 }
 
-const fn each_time(id: &'static str, label: &'static str) -> Option<RuleAction> {
-    Some(RuleAction {
+const fn each_time(id: &'static str, label: &'static str) -> RuleAction {
+    RuleAction {
         id,
         label,
         is_idempotent: false,
-    })
+    }
 }
 
 /// Makes the table; the words of a bulk and of its audit are one.
@@ -72,62 +72,62 @@ macro_rules! kinds {
 }
 
 kinds! {
-    "start", once("start", "Start"), P::TorrentsStart, None, [], |_| Ok(Act::Plain(C::Start));
+    "start", Some(once("start", "Start")), P::TorrentsStart, None, [], |_| Ok(Act::Plain(C::Start));
     "stop", None, P::TorrentsStop, None, [], |_| Ok(Act::Plain(C::Stop));
     "pause", None, P::TorrentsPause, None, [], |_| Ok(Act::Plain(C::Pause));
-    "resume", once("resume", "Resume"), P::TorrentsResume, None, [], |_| Ok(Act::Plain(C::Resume));
-    "recheck", once("recheck", "Verify the data"), P::TorrentsRecheck, None, [], |_| Ok(Act::Plain(C::Recheck));
+    "resume", Some(once("resume", "Resume")), P::TorrentsResume, None, [], |_| Ok(Act::Plain(C::Resume));
+    "recheck", Some(once("recheck", "Verify the data")), P::TorrentsRecheck, None, [], |_| Ok(Act::Plain(C::Recheck));
     "remove", None, P::TorrentsDelete, None, [], |_| Ok(Act::Plain(C::Remove { with_data: false }));
     "removeData", None, P::TorrentsDeleteData, None, [], |_| Ok(Act::RemoveData { keep_shared: false });
-    "forceStart", once("force_start", "Force the start, or no longer"), P::TorrentsStart, None, [Enabled],
+    "forceStart", Some(once("force_start", "Force the start, or no longer")), P::TorrentsStart, None, [Enabled],
         |params| Ok(Act::Plain(C::ForceStart(params.enabled()?)));
-    "reannounce", once("reannounce", "Announce to the trackers"), P::TorrentsManageTrackers, Some(&can::REANNOUNCE), [],
+    "reannounce", Some(once("reannounce", "Announce to the trackers")), P::TorrentsManageTrackers, Some(&can::REANNOUNCE), [],
         |_| Ok(Act::Plain(C::Reannounce));
-    "setCategory", once("set_category", "Set the category"), P::TorrentsMove, None, [Category],
+    "setCategory", Some(once("set_category", "Set the category")), P::TorrentsMove, None, [Category],
         |params| Ok(Act::Plain(C::SetLabel { label: params.category()? }));
-    "addTags", once("add_tags", "Add tags"), P::TorrentsRename, None, [Tags],
+    "addTags", Some(once("add_tags", "Add tags")), P::TorrentsRename, None, [Tags],
         |params| Ok(Act::Tags(TagChange { add: params.some_tags()?, ..TagChange::default() }));
-    "removeTags", once("remove_tags", "Take tags away"), P::TorrentsRename, None, [Tags],
+    "removeTags", Some(once("remove_tags", "Take tags away")), P::TorrentsRename, None, [Tags],
         |params| Ok(Act::Tags(TagChange { remove: params.some_tags()?, ..TagChange::default() }));
-    "setTags", once("set_tags", "Replace all tags"), P::TorrentsRename, None, [Tags],
+    "setTags", Some(once("set_tags", "Replace all tags")), P::TorrentsRename, None, [Tags],
         |params| Ok(Act::Tags(TagChange { set: Some(params.tags()?), ..TagChange::default() }));
-    "queue", each_time("set_queue_position", "Change the place in the queue"), P::TorrentsManageLimits, Some(&can::QUEUE), [Position],
+    "queue", Some(each_time("set_queue_position", "Change the place in the queue")), P::TorrentsManageLimits, Some(&can::QUEUE), [Position],
         |params| Ok(Act::Plain(C::Queue(params.position()?)));
-    "priority", once("set_priority", "Set the priority"), P::TorrentsManageLimits, None, [Priority],
+    "priority", Some(once("set_priority", "Set the priority")), P::TorrentsManageLimits, None, [Priority],
         |params| Ok(Act::Plain(C::Priority(params.priority(3)?)));
-    "sequential", once("set_sequential", "Download in order, or not"), P::TorrentsManageFiles, Some(&can::SEQUENTIAL), [Enabled],
+    "sequential", Some(once("set_sequential", "Download in order, or not")), P::TorrentsManageFiles, Some(&can::SEQUENTIAL), [Enabled],
         |params| Ok(Act::Plain(C::Sequential(params.enabled()?)));
-    "firstLastPiece", once("set_first_last_piece", "Download first and last pieces first, or not"), P::TorrentsManageFiles,
+    "firstLastPiece", Some(once("set_first_last_piece", "Download first and last pieces first, or not")), P::TorrentsManageFiles,
         Some(&can::FIRST_LAST), [Enabled], |params| Ok(Act::Plain(C::FirstLastPiece(params.enabled()?)));
-    "superSeeding", once("set_super_seeding", "Super-seed, or not"), P::TorrentsManageLimits, Some(&can::SUPER_SEEDING), [Enabled],
+    "superSeeding", Some(once("set_super_seeding", "Super-seed, or not")), P::TorrentsManageLimits, Some(&can::SUPER_SEEDING), [Enabled],
         |params| Ok(Act::Plain(C::SuperSeeding(params.enabled()?)));
-    "autoManage", once("set_auto_manage", "Let the category choose the paths, or not"), P::TorrentsMove, Some(&can::AUTO_MANAGE),
+    "autoManage", Some(once("set_auto_manage", "Let the category choose the paths, or not")), P::TorrentsMove, Some(&can::AUTO_MANAGE),
         [Enabled], |params| Ok(Act::Plain(C::AutoManage(params.enabled()?)));
-    "downloadPath", once("set_download_path", "Set the directory of incomplete data"), P::TorrentsMove, Some(&can::DOWNLOAD_PATH),
+    "downloadPath", Some(once("set_download_path", "Set the directory of incomplete data")), P::TorrentsMove, Some(&can::DOWNLOAD_PATH),
         [DownloadPath], |params| Ok(Act::Plain(C::DownloadPath(params.download_path()?)));
     "move", None, P::TorrentsMove, None, [Destination],
         |params| Ok(Act::Move { destination: params.destination()? });
-    "rename", once("rename_torrent", "Rename"), P::TorrentsRename, Some(&can::RENAME), [Name],
+    "rename", Some(once("rename_torrent", "Rename")), P::TorrentsRename, Some(&can::RENAME), [Name],
         |params| Ok(Act::Plain(C::Rename { name: params.torrent_name()? }));
-    "renameFile", once("rename_file", "Rename a file"), P::TorrentsManageFiles, Some(&can::RENAME_FILE), [FileIndex, Name],
+    "renameFile", Some(once("rename_file", "Rename a file")), P::TorrentsManageFiles, Some(&can::RENAME_FILE), [FileIndex, Name],
         |params| Ok(Act::RenameFile { index: params.file_index()?, name: params.file_name()? });
-    "renameFolder", each_time("rename_folder", "Rename a folder"), P::TorrentsManageFiles, Some(&can::RENAME_FOLDER), [Path, NewPath],
+    "renameFolder", Some(each_time("rename_folder", "Rename a folder")), P::TorrentsManageFiles, Some(&can::RENAME_FOLDER), [Path, NewPath],
         |params| params.folders().map(|(path, new_path)| Act::RenameFolder { path, new_path });
-    "filePriority", once("set_file_priority", "Set the priority of a file"), P::TorrentsManageFiles, None, [FileIndex, Priority],
+    "filePriority", Some(once("set_file_priority", "Set the priority of a file")), P::TorrentsManageFiles, None, [FileIndex, Priority],
         |params| Ok(Act::Plain(C::FilePriority { indexes: vec![params.file_index()?], priority: params.priority(2)? }));
-    "uploadLimit", once("limit_upload", "Limit the upload rate"), P::TorrentsManageLimits, None, [BytesPerSec],
+    "uploadLimit", Some(once("limit_upload", "Limit the upload rate")), P::TorrentsManageLimits, None, [BytesPerSec],
         |params| Ok(Act::Plain(C::UploadLimit(params.bytes_per_sec()?)));
-    "downloadLimit", once("limit_download", "Limit the download rate"), P::TorrentsManageLimits, None, [BytesPerSec],
+    "downloadLimit", Some(once("limit_download", "Limit the download rate")), P::TorrentsManageLimits, None, [BytesPerSec],
         |params| Ok(Act::Plain(C::DownloadLimit(params.bytes_per_sec()?)));
-    "addTracker", once("add_tracker", "Add a tracker"), P::TorrentsManageTrackers, None, [Url],
+    "addTracker", Some(once("add_tracker", "Add a tracker")), P::TorrentsManageTrackers, None, [Url],
         |params| Ok(Act::Plain(C::AddTracker { url: params.url()? }));
-    "removeTracker", each_time("remove_tracker", "Remove a tracker"), P::TorrentsManageTrackers, None, [Url],
+    "removeTracker", Some(each_time("remove_tracker", "Remove a tracker")), P::TorrentsManageTrackers, None, [Url],
         |params| Ok(Act::Plain(C::RemoveTracker { url: params.url()? }));
-    "replaceTracker", each_time("replace_tracker", "Replace a tracker"), P::TorrentsManageTrackers, Some(&can::REPLACE_TRACKER),
+    "replaceTracker", Some(each_time("replace_tracker", "Replace a tracker")), P::TorrentsManageTrackers, Some(&can::REPLACE_TRACKER),
         [Url, NewUrl], |params| Ok(Act::Plain(C::ReplaceTracker { old_url: params.url()?, new_url: params.new_url()? }));
-    "replaceTrackerHost", each_time("replace_tracker_host", "Replace the trackers of a host"), P::TorrentsManageTrackers,
+    "replaceTrackerHost", Some(each_time("replace_tracker_host", "Replace the trackers of a host")), P::TorrentsManageTrackers,
         Some(&can::REPLACE_TRACKER), [Host, NewHost, NewUrl], read_host_change;
-    "banPeers", once("ban_peers", "Ban peers"), P::TorrentsManageLimits, Some(&can::BAN_PEERS), [Peers],
+    "banPeers", Some(once("ban_peers", "Ban peers")), P::TorrentsManageLimits, Some(&can::BAN_PEERS), [Peers],
         |params| Ok(Act::Plain(C::BanPeers { peers: params.peers()? }));
 }
 

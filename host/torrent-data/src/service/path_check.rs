@@ -391,23 +391,21 @@ fn judge_unmapped(looked: &SeenDirectory, sample: &SampleView, is_all: bool) -> 
         );
     }
     if torrents == 0 {
-        let message = match is_all {
-            true => "The client has no torrent with data by which its paths could be proven.",
-            false => "The mappings cover all torrents that have data.",
-        };
-        let verdict = match is_all {
-            true => PathVerdict::Unproven,
-            false => PathVerdict::Good,
+        let (verdict, message) = if is_all {
+            let message = "The client has no torrent with data by which its paths could be proven.";
+            (PathVerdict::Unproven, message)
+        } else {
+            (
+                PathVerdict::Good,
+                "The mappings cover all torrents that have data.",
+            )
         };
         return (verdict, message.to_owned());
     }
-    let about = match is_all {
-        true => {
-            "Without mappings the client and this server have to see its directories under the same paths"
-        }
-        false => {
-            "No mapping covers them, so the client and this server have to see their directories under the same paths"
-        }
+    let about = if is_all {
+        "Without mappings the client and this server have to see its directories under the same paths"
+    } else {
+        "No mapping covers them, so the client and this server have to see their directories under the same paths"
     };
     if found < looked_for {
         let message = format!(

@@ -388,7 +388,7 @@ db_test! {
         assert_eq!(client.added.lock().unwrap()[0].options.save_path.as_deref(), Some("/downloads/tv"));
         assert!(house.torrents.find(None, &added).await.is_ok(), "shown at once");
         let asked = client.fresh.lock().unwrap().last().cloned().unwrap();
-        assert_eq!(asked, [added.clone()], "the read that shows it asks for it, for a sparing one tells no others");
+        assert_eq!(asked, std::slice::from_ref(&added), "the read that shows it asks for it, for a sparing one tells no others");
         // A client may refuse what it has already.
         *client.add_refusal.lock().unwrap() = Some(EngineError::Rejected("Fails.".into()));
         let again = house.torrents.add(house.caller(), input(file())).await.unwrap();

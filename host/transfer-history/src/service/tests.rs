@@ -83,7 +83,7 @@ impl Clients {
     /// Lists a torrent with these counters.
     fn put(&self, engine: &str, number: u32, downloaded: u64, uploaded: u64) {
         self.put_so(engine, number, |torrent| {
-            (torrent.downloaded, torrent.uploaded) = (downloaded, uploaded)
+            (torrent.downloaded, torrent.uploaded) = (downloaded, uploaded);
         });
     }
 

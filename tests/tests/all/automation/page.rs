@@ -229,7 +229,7 @@ async fn completed(site: &Site, seeds: &[Sample; 2]) {
         );
         let body = told.iter().map(|received| &received.body);
         let mine: Vec<&Value> = body
-            .filter(|body| body["content"] == content.replace("(", "\\(").replace(")", "\\)"))
+            .filter(|body| body["content"] == content.replace('(', "\\(").replace(')', "\\)"))
             .collect();
         assert_eq!(mine.len(), 1, "{content}: {told:?}");
         assert_eq!(mine[0]["allowed_mentions"], json!({ "parse": [] }));

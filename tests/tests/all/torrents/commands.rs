@@ -1,6 +1,6 @@
 //! Every command with real clients of each generation: what it did is asked of the client itself, also after the client was started anew.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use qm_testkit::files::FileServer;
 use qm_testkit::generations::Program;
@@ -24,7 +24,7 @@ struct Site {
 }
 
 impl Site {
-    async fn new(db: &TestDb, kind: &str, config: Value, downloads: &PathBuf) -> Site {
+    async fn new(db: &TestDb, kind: &str, config: Value, downloads: &Path) -> Site {
         let server = TestServer::builder(db)
             .plugins(&["scgi_client.wasm", "webapi_client.wasm"])
             .env("FILE_MANAGER_ROOTS", downloads.display().to_string())
@@ -133,6 +133,133 @@ async fn trackers(client: &Qbittorrent, sample: &Sample) -> Vec<String> {
     urls.filter(|url| !url.starts_with("**")).collect()
 }
 
+/// Names, switches and the queue.
+async fn it_takes_labels_and_switches(
+    site: &Site,
+    client: &Qbittorrent,
+    show: &Sample,
+    [first, second]: [&Sample; 2],
+) {
+    site.obey(show, "category", json!({ "category": "films & more" }))
+        .await;
+    shows(client, show, "category", json!("films & more")).await;
+    site.obey(show, "tags", json!({ "add": ["one", "two words"] }))
+        .await;
+    site.obey(show, "tags", json!({ "add": ["three"], "remove": ["one"] }))
+        .await;
+    shows(client, show, "tags", json!("three, two words")).await;
+    assert_eq!(
+        site.bulk(show, "setTags", json!({ "tags": ["kept"] })).await["succeeded"],
+        json!(1)
+    );
+    shows(client, show, "tags", json!("kept")).await;
+    for (command, field) in [
+        ("sequential", "seq_dl"),
+        ("first-last-piece", "f_l_piece_prio"),
+        ("force-start", "force_start"),
+    ] {
+        for on in [true, false, true] {
+            site.obey(first, command, json!({ "enabled": on })).await;
+            shows(client, first, field, json!(on)).await;
+        }
+    }
+    site.obey(first, "force-start", json!({ "enabled": false })).await;
+    for on in [true, false] {
+        site.obey(show, "super-seeding", json!({ "enabled": on })).await;
+        shows(client, show, "super_seeding", json!(on)).await;
+    }
+    for (position, place) in [("top", 1), ("down", 2), ("up", 1), ("bottom", 2)] {
+        site.obey(second, "queue", json!({ "position": position })).await;
+        shows(client, second, "priority", json!(place)).await;
+    }
+    site.obey(second, "priority", json!({ "priority": 3 })).await;
+    shows(client, second, "priority", json!(1)).await;
+}
+
+/// Announces, addresses of trackers and banned peers.
+async fn it_takes_trackers(
+    site: &Site,
+    client: &Qbittorrent,
+    tracker: &FileServer,
+    show: &Sample,
+    [first, second]: [&Sample; 2],
+) {
+    let before = tracker.connections();
+    site.obey(show, "reannounce", json!({})).await;
+    until_true("an announce", || async { tracker.connections() > before }).await;
+    let (old, new) = ("http://127.0.0.1:9/announce", "http://127.0.0.1:9/other");
+    site.obey(first, "trackers/replace", json!({ "url": old, "newUrl": new }))
+        .await;
+    assert_eq!(trackers(client, first).await, [new]);
+    let moved = json!({ "host": "127.0.0.1:9", "newHost": "localhost:9", "engineId": site.engine });
+    let answer = site.api.post("/api/torrents/trackers/replace-host", moved).await;
+    assert_eq!(
+        (&answer["succeeded"], &answer["failed"]),
+        (&json!(2), &json!(0)),
+        "{answer}"
+    );
+    assert_eq!(trackers(client, first).await, ["http://localhost:9/other"]);
+    assert_eq!(trackers(client, second).await, ["http://localhost:9/announce"]);
+    assert_eq!(
+        trackers(client, show).await,
+        [tracker.url("/announce")],
+        "another port"
+    );
+    site.obey(show, "peers/ban", json!({ "peers": ["192.0.2.7:6881"] }))
+        .await;
+    let banned = client.get("app/preferences").await["banned_IPs"].clone();
+    assert_eq!(banned, json!("192.0.2.7"));
+}
+
+/// Names of files and folders, while another torrent shares them and after.
+async fn it_takes_names_of_files(site: &Site, client: &Qbittorrent, downloads: &Path, show: &Sample) {
+    // Two torrents that share data: names stay, and nothing is asked of the client.
+    let twin = show.with_source("twin", "http://127.0.0.1:9/announce");
+    client.add(&twin, false).await;
+    site.lists(&twin).await;
+    let rename = json!({ "fileIndex": 0, "name": "first.bin" });
+    site.refused(show, "files/rename", rename.clone(), 409, "conflict.shared_data")
+        .await;
+    let rename_folder = json!({ "path": "Show", "newPath": "Series" });
+    site.refused(
+        show,
+        "folders/rename",
+        rename_folder.clone(),
+        409,
+        "conflict.shared_data",
+    )
+    .await;
+    site.refused(
+        show,
+        "auto-manage",
+        json!({ "enabled": true }),
+        409,
+        "conflict.shared_data",
+    )
+    .await;
+    assert!(show.is_in(downloads));
+    assert_eq!(site.bulk(&twin, "remove", json!({})).await["succeeded"], json!(1));
+    std::fs::write(downloads.join("Show/mine.bin"), b"mine").expect("our own directory");
+    let taken = json!({ "fileIndex": 0, "name": "mine.bin" });
+    site.refused(show, "files/rename", taken, 409, "conflict.exists")
+        .await;
+    site.obey(show, "files/rename", rename).await;
+    until_true("the file to be renamed", || async {
+        downloads.join("Show/first.bin").is_file()
+    })
+    .await;
+    assert_eq!(files(client, show).await, ["Show/first.bin", "Show/e2.bin"]);
+    site.obey(show, "folders/rename", rename_folder).await;
+    until_true("the folder to be renamed", || async {
+        downloads.join("Series/e2.bin").is_file()
+    })
+    .await;
+    assert_eq!(
+        std::fs::read(downloads.join("Show/mine.bin")).expect("it is left alone"),
+        b"mine"
+    );
+}
+
 async fn qbittorrent_obeys_every_command(db: &TestDb, program: &Program) {
     let mut client = Qbittorrent::start_program(program).await;
     client.prefer(&json!({ "queueing_enabled": true })).await;
@@ -151,123 +278,18 @@ async fn qbittorrent_obeys_every_command(db: &TestDb, program: &Program) {
     }
     let [first, second] = &waiting;
 
-    site.obey(&show, "category", json!({ "category": "films & more" }))
-        .await;
-    shows(&client, &show, "category", json!("films & more")).await;
-    site.obey(&show, "tags", json!({ "add": ["one", "two words"] }))
-        .await;
-    site.obey(&show, "tags", json!({ "add": ["three"], "remove": ["one"] }))
-        .await;
-    shows(&client, &show, "tags", json!("three, two words")).await;
-    assert_eq!(
-        site.bulk(&show, "setTags", json!({ "tags": ["kept"] })).await["succeeded"],
-        json!(1)
-    );
-    shows(&client, &show, "tags", json!("kept")).await;
-    for (command, field) in [
-        ("sequential", "seq_dl"),
-        ("first-last-piece", "f_l_piece_prio"),
-        ("force-start", "force_start"),
-    ] {
-        for on in [true, false, true] {
-            site.obey(first, command, json!({ "enabled": on })).await;
-            shows(&client, first, field, json!(on)).await;
-        }
-    }
-    site.obey(first, "force-start", json!({ "enabled": false })).await;
-    for on in [true, false] {
-        site.obey(&show, "super-seeding", json!({ "enabled": on })).await;
-        shows(&client, &show, "super_seeding", json!(on)).await;
-    }
-    for (position, place) in [("top", 1), ("down", 2), ("up", 1), ("bottom", 2)] {
-        site.obey(second, "queue", json!({ "position": position })).await;
-        shows(&client, second, "priority", json!(place)).await;
-    }
-    site.obey(second, "priority", json!({ "priority": 3 })).await;
-    shows(&client, second, "priority", json!(1)).await;
-
+    it_takes_labels_and_switches(&site, &client, &show, [first, second]).await;
     let partial = downloads.join("partial");
     site.obey(first, "download-path", json!({ "path": partial }))
         .await;
     shows(&client, first, "download_path", json!(partial)).await;
     site.obey(second, "auto-manage", json!({ "enabled": true })).await;
     shows(&client, second, "auto_tmm", json!(true)).await;
-
-    let before = tracker.connections();
-    site.obey(&show, "reannounce", json!({})).await;
-    until_true("an announce", || async { tracker.connections() > before }).await;
-    let (old, new) = ("http://127.0.0.1:9/announce", "http://127.0.0.1:9/other");
-    site.obey(first, "trackers/replace", json!({ "url": old, "newUrl": new }))
-        .await;
-    assert_eq!(trackers(&client, first).await, [new]);
-    let moved = json!({ "host": "127.0.0.1:9", "newHost": "localhost:9", "engineId": site.engine });
-    let answer = site.api.post("/api/torrents/trackers/replace-host", moved).await;
-    assert_eq!(
-        (&answer["succeeded"], &answer["failed"]),
-        (&json!(2), &json!(0)),
-        "{answer}"
-    );
-    assert_eq!(trackers(&client, first).await, ["http://localhost:9/other"]);
-    assert_eq!(trackers(&client, second).await, ["http://localhost:9/announce"]);
-    assert_eq!(
-        trackers(&client, &show).await,
-        [tracker.url("/announce")],
-        "another port"
-    );
-    site.obey(&show, "peers/ban", json!({ "peers": ["192.0.2.7:6881"] }))
-        .await;
-    let banned = client.get("app/preferences").await["banned_IPs"].clone();
-    assert_eq!(banned, json!("192.0.2.7"));
-
+    it_takes_trackers(&site, &client, &tracker, &show, [first, second]).await;
     site.exports(&show).await;
     assert_eq!(site.location(&show).await, json!("present"));
     assert_eq!(site.location(second).await, json!("missing"));
-
-    // Two torrents that share data: names stay, and nothing is asked of the client.
-    let twin = show.with_source("twin", "http://127.0.0.1:9/announce");
-    client.add(&twin, false).await;
-    site.lists(&twin).await;
-    let rename = json!({ "fileIndex": 0, "name": "first.bin" });
-    site.refused(&show, "files/rename", rename.clone(), 409, "conflict.shared_data")
-        .await;
-    let rename_folder = json!({ "path": "Show", "newPath": "Series" });
-    site.refused(
-        &show,
-        "folders/rename",
-        rename_folder.clone(),
-        409,
-        "conflict.shared_data",
-    )
-    .await;
-    site.refused(
-        &show,
-        "auto-manage",
-        json!({ "enabled": true }),
-        409,
-        "conflict.shared_data",
-    )
-    .await;
-    assert!(show.is_in(&downloads));
-    assert_eq!(site.bulk(&twin, "remove", json!({})).await["succeeded"], json!(1));
-    std::fs::write(downloads.join("Show/mine.bin"), b"mine").expect("our own directory");
-    let taken = json!({ "fileIndex": 0, "name": "mine.bin" });
-    site.refused(&show, "files/rename", taken, 409, "conflict.exists")
-        .await;
-    site.obey(&show, "files/rename", rename).await;
-    until_true("the file to be renamed", || async {
-        downloads.join("Show/first.bin").is_file()
-    })
-    .await;
-    assert_eq!(files(&client, &show).await, ["Show/first.bin", "Show/e2.bin"]);
-    site.obey(&show, "folders/rename", rename_folder).await;
-    until_true("the folder to be renamed", || async {
-        downloads.join("Series/e2.bin").is_file()
-    })
-    .await;
-    assert_eq!(
-        std::fs::read(downloads.join("Show/mine.bin")).expect("it is left alone"),
-        b"mine"
-    );
+    it_takes_names_of_files(&site, &client, &downloads, &show).await;
 
     client.end_and_restart().await;
     until_true("its torrents", || async { client.hashes().await.len() == 3 }).await;
@@ -296,6 +318,34 @@ async fn enabled(client: &Rtorrent, sample: &Sample) -> Vec<String> {
     let rows = rows.as_array().into_iter().flatten();
     let on = rows.filter(|row| row[1] == json!(1));
     on.filter_map(|row| Some(row[0].as_str()?.to_owned())).collect()
+}
+
+/// Commands that rTorrent does not have.
+async fn it_lacks_the_others(site: &Site, downloads: &Path, show: &Sample) {
+    for (command, body, code) in [
+        ("queue", json!({ "position": "top" }), "queue-position"),
+        ("sequential", json!({ "enabled": true }), "sequential"),
+        ("first-last-piece", json!({ "enabled": true }), "first-last-piece"),
+        ("auto-manage", json!({ "enabled": true }), "auto-manage"),
+        (
+            "download-path",
+            json!({ "path": downloads.join("partial") }),
+            "download-path",
+        ),
+        (
+            "files/rename",
+            json!({ "fileIndex": 0, "name": "x" }),
+            "rename-file",
+        ),
+        (
+            "folders/rename",
+            json!({ "path": "Show", "newPath": "x" }),
+            "rename-folder",
+        ),
+    ] {
+        site.refused(show, command, body, 501, &format!("unsupported.{code}"))
+            .await;
+    }
 }
 
 async fn rtorrent_obeys_every_command_that_it_has(db: &TestDb, program: &Program) {
@@ -353,30 +403,7 @@ async fn rtorrent_obeys_every_command_that_it_has(db: &TestDb, program: &Program
     site.exports(&show).await;
     assert_eq!(site.location(&show).await, json!("present"));
 
-    for (command, body, code) in [
-        ("queue", json!({ "position": "top" }), "queue-position"),
-        ("sequential", json!({ "enabled": true }), "sequential"),
-        ("first-last-piece", json!({ "enabled": true }), "first-last-piece"),
-        ("auto-manage", json!({ "enabled": true }), "auto-manage"),
-        (
-            "download-path",
-            json!({ "path": downloads.join("partial") }),
-            "download-path",
-        ),
-        (
-            "files/rename",
-            json!({ "fileIndex": 0, "name": "x" }),
-            "rename-file",
-        ),
-        (
-            "folders/rename",
-            json!({ "path": "Show", "newPath": "x" }),
-            "rename-folder",
-        ),
-    ] {
-        site.refused(&show, command, body, 501, &format!("unsupported.{code}"))
-            .await;
-    }
+    it_lacks_the_others(&site, &downloads, &show).await;
 
     client.store_session().await;
     client.restart().await;
