@@ -39,7 +39,7 @@ impl LimitsError {
         match self {
             Self::NoSuchEngine | Self::NoSuchCategory | Self::NoSuchTorrent => ErrorKind::NotFound,
             Self::Engine(_) => ErrorKind::Upstream,
-            Self::NoSuperSeeding(_) | Self::NoGlobalLimits(_) => ErrorKind::BadRequest,
+            Self::NoSuperSeeding(_) | Self::NoGlobalLimits(_) => ErrorKind::Unsupported,
             Self::NoSpeed(_) => ErrorKind::Conflict,
             Self::NotCleared(_) => ErrorKind::Upstream,
             Self::Acting(error) => error.kind(),
@@ -54,7 +54,8 @@ impl LimitsError {
             Self::NoSuchCategory => "not_found.category",
             Self::NoSuchTorrent => "not_found.torrent",
             Self::Engine(error) => error.code(),
-            Self::NoSuperSeeding(_) | Self::NoGlobalLimits(_) => "bad_request.unsupported",
+            Self::NoSuperSeeding(_) => "unsupported.super-seeding",
+            Self::NoGlobalLimits(_) => "unsupported.global-limits",
             Self::NoSpeed(_) => "conflict.no_speed",
             Self::NotCleared(_) => "upstream.limits_not_cleared",
             Self::Acting(error) => error.code(),

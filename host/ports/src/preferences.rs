@@ -35,6 +35,7 @@ impl PreferencesError {
         (ErrorKind::Unavailable, "unavailable.engine"),
         (ErrorKind::Unavailable, "unavailable.busy"),
         (ErrorKind::BadRequest, "bad_request.unsupported"),
+        (ErrorKind::Unsupported, "unsupported.preferences"),
         (ErrorKind::BadRequest, "bad_request.engine_config"),
         (ErrorKind::BadRequest, "bad_request.engine_refused"),
         (ErrorKind::BadRequest, "bad_request.path"),

@@ -1,6 +1,7 @@
 //! Preferences of the clients themselves. A directory among them is judged as a save path is, right before the client hears of it.
 
 use async_trait::async_trait;
+use qm_engines::model::abilities::Lack;
 use qm_engines::{Engine, TorrentsError};
 use qm_ports::engine::{EngineError, capability};
 use qm_ports::preferences::{ClientPreferences, PreferencesError, ToldPreferences};
@@ -50,13 +51,12 @@ fn check_capability(engine: &Engine) -> Result<(), PreferencesError> {
     if engine.driver.has(capability::PREFERENCES) {
         return Ok(());
     }
-    let text = format!(
-        "{} does not let its preferences be changed from here",
-        engine.name()
-    );
-    Err(shaped(TorrentsError::blame_engine(&engine.name())(
-        EngineError::Unsupported(text),
-    )))
+    let lack = Lack {
+        code: "unsupported.preferences",
+        verb: "show its preferences",
+    };
+    let engine = engine.name().to_string();
+    Err(shaped(TorrentsError::Lacks { engine, lack }))
 }
 
 /// An error of torrents in the words of the port.

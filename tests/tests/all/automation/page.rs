@@ -25,6 +25,11 @@ const RUN: &[&str] = &[
     "Move by category when complete",
     "Remove what its tracker does not know any more",
     "Pause downloads when the disk is full",
+    "Resume them when there is room",
+    "Limit uploads by night",
+    "Lift the limit in the morning",
+    "Label by tracker",
+    "Tag by year",
     "Tell a chat",
     "Stop public torrents at once",
 ];
@@ -290,6 +295,51 @@ async fn seeded(site: &Site, sample: &Sample) {
     site.drop_rule(&stops).await;
 }
 
+/// A seeding torrent is limited by night and not by day.
+async fn limited(site: &Site, sample: &Sample) {
+    for side in &site.sides {
+        sample.write_to(&prepare(&side.root.join("limited")));
+        side.add(&site.api, sample, "limited", "").await;
+        side.until(&site.api, sample, "it to be seeded", |torrent| {
+            torrent["state"] == "seeding"
+        })
+        .await;
+    }
+    for (headline, is_limited) in [
+        ("Limit uploads by night", true),
+        ("Lift the limit in the morning", false),
+    ] {
+        let rule = site
+            .store(headline, |rule| rule["schedule"] = EACH_MINUTE.into())
+            .await;
+        for side in &site.sides {
+            site.until_done(&rule, side.hash(sample)).await;
+            let (up, _) = side.client.limits(side.hash(sample)).await;
+            assert_eq!(up > 0, is_limited, "{headline}: {up}");
+        }
+        site.drop_rule(&rule).await;
+    }
+}
+
+/// A torrent gets the year of its addition as a tag, and the host of its tracker as its category once it is complete.
+async fn named(site: &Site, sample: &Sample) {
+    let labels = site.store("Label by tracker", |_| ()).await;
+    let tags = site.store("Tag by year", |_| ()).await;
+    for side in &site.sides {
+        sample.write_to(&prepare(&side.root.join("named")));
+        side.add(&site.api, sample, "named", "").await;
+        site.until_done(&tags, side.hash(sample)).await;
+        site.until_done(&labels, side.hash(sample)).await;
+        side.until(&site.api, sample, "its names", |torrent| {
+            let year = torrent["addedAt"].as_str().map(|added| &added[..4]);
+            torrent["label"] == "127.0.0.1" && torrent["tags"] == json!([year])
+        })
+        .await;
+    }
+    site.drop_rule(&labels).await;
+    site.drop_rule(&tags).await;
+}
+
 /// A public torrent stops when it is added, a private one does not.
 async fn public(site: &Site, public: &Sample) {
     let stops = site.store("Stop public torrents at once", |_| ()).await;
@@ -338,7 +388,7 @@ async fn unregistered(site: &Site, lost: &Sample) {
     assert!(inbox.to_string().contains(&lost.name), "{inbox}");
 }
 
-/// Downloads pause where the client says that too little is free; where it says nothing, they go on.
+/// Downloads pause where the client says that too little is free, until there is room; where it says nothing, they go on.
 async fn full(site: &Site, missing: &Sample) {
     for side in &site.sides {
         side.add(&site.api, missing, "full", "").await;
@@ -370,9 +420,25 @@ async fn full(site: &Site, missing: &Sample) {
             side.until_doing(missing, Doing::Paused).await;
         }
     }
-    assert!(matches!(&site.sides[1].client, Client::Qbittorrent(_)));
-    site.until_done(&pauses, site.sides[1].hash(missing)).await;
+    let paused = &site.sides[1];
+    assert!(matches!(&paused.client, Client::Qbittorrent(_)));
+    site.until_done(&pauses, paused.hash(missing)).await;
     site.drop_rule(&pauses).await;
+    let tags = |expected: Value| move |torrent: &Value| torrent["tags"] == expected;
+    paused
+        .until(&site.api, missing, "its tag", tags(json!(["low-disk"])))
+        .await;
+    let resumes = site
+        .store("Resume them when there is room", |rule| {
+            rule["conditions"][0]["value"] = json!(0);
+        })
+        .await;
+    site.until_done(&resumes, paused.hash(missing)).await;
+    paused.until_doing(missing, Doing::Running).await;
+    paused
+        .until(&site.api, missing, "its tag to go", tags(json!([])))
+        .await;
+    site.drop_rule(&resumes).await;
 }
 
 fn prepare(at: &Path) -> PathBuf {
@@ -398,6 +464,8 @@ both_databases! {
         let nowhere = "http://127.0.0.1:9/announce";
         let apart = |name: &str, seed| Sample::new(name, 100_000, seed, Format::V1, nowhere);
         seeded(&site, &apart("seeded.bin", 603)).await;
+        limited(&site, &apart("limited.bin", 607)).await;
+        named(&site, &apart("named.bin", 608)).await;
         public(&site, &apart("public.bin", 604)).await;
         full(&site, &apart("missing.bin", 605)).await;
         unregistered(&site, &sample("lost.bin", 100_000, 606)).await;
