@@ -18,7 +18,9 @@ use super::Limits;
 use super::watch::{Due, Held, Watch};
 use crate::error::LimitsError;
 use crate::model::ledger::{Entry, State};
-use crate::model::share::{Layer, Verdict, action_word, is_sharing, judge, permission_of, read_action};
+use crate::model::share::{
+    Facts, Layer, Verdict, action_word, is_sharing, judge, permission_of, read_action,
+};
 use crate::repo;
 
 /// Pause after a failure, doubled each time.
@@ -197,7 +199,14 @@ impl Limits {
             .book
             .layers()
             .merge_for(&engine.id, now.label.as_deref(), hash);
-        let facts = watch.facts_of(&now, self.ground.ctx.now());
+        // qBittorrent tells the seeding time of a torrent at rest as it was when something last happened to it: each of the two is a time
+        // that passed at least.
+        let at = self.ground.ctx.now();
+        let (told, listed) = (watch.facts_of(&now, at), watch.facts_of(&due.entry.torrent, at));
+        let facts = Facts {
+            seeded: told.seeded.max(listed.seeded),
+            ..told
+        };
         let holds = is_sharing(&now)
             && effective.fingerprint() == due.limits
             && matches!(judge(&effective, &facts), Verdict::Reached(_));

@@ -142,26 +142,41 @@ impl Limits {
             watch.ledger.remove(&hash);
         }
         watch.clock.advance(now);
-        self.settle_begun(engine, &mut watch, &list).await?;
-        let candidates = watch.take_candidates(&list, layers.version, now);
+        let passed = self.pass_list(engine, &mut watch, (&list, &layers), now).await;
+        if passed.is_err() {
+            // Some of those that were taken from the queue may not have been acted on.
+            watch.judge_all_again();
+        }
+        passed
+    }
+
+    async fn pass_list(
+        &self,
+        engine: &Arc<Engine>,
+        watch: &mut Watch,
+        (list, layers): (&Arc<Snapshot>, &Layers),
+        now: Timestamp,
+    ) -> Result<(), LimitsError> {
+        self.settle_begun(engine, watch, list).await?;
+        let candidates = watch.take_candidates(list, layers.version, now);
         let mut due = Vec::new();
         for entry in &candidates {
-            let reached = watch.judge_entry(&engine.id, entry, &layers, now);
+            let reached = watch.judge_entry(&engine.id, entry, layers, now);
             match reached {
                 Some(reached) if due.len() < ACTS_A_PASS => due.push(reached),
                 Some(_) => watch.due.schedule(&entry.torrent.hash, now),
                 None => {}
             }
         }
-        self.forget_voided(&engine.id, &mut watch).await?;
+        self.forget_voided(&engine.id, watch).await?;
         for reached in due {
-            self.act(engine, &mut watch, reached).await?;
+            self.act(engine, watch, reached).await?;
         }
         if std::mem::take(&mut watch.is_reread) {
             self.read_book().await?;
         }
         if watch.flushed_at.is_none_or(|at| now.since(at) >= FLUSH_EVERY) {
-            self.flush(&engine.id, &mut watch, now).await?;
+            self.flush(&engine.id, watch, now).await?;
         }
         Ok(())
     }

@@ -83,6 +83,11 @@ impl Watch {
         candidates
     }
 
+    /// Has the next pass judge all torrents.
+    pub fn judge_all_again(&mut self) {
+        self.seen = None;
+    }
+
     /// Entries that differ between two lists. Torrents that did not change are the same value in memory, mostly at the same place.
     fn compare(&mut self, before: &Snapshot, list: &Snapshot, now: Timestamp) -> Vec<Arc<TorrentEntry>> {
         if std::ptr::eq(before, list) {

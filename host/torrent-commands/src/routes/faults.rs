@@ -16,15 +16,15 @@ use crate::model::abilities::{self as can, Ability};
 faults! {
     /// A command for one torrent that every client knows.
     OfTorrent => torrent();
-    OfCategory => with(torrent(), [value()]);
+    OfCategory => with(torrent(), [value()].into_iter().chain(unmoved()));
     OfTags => with(torrent(), [value(), E::Hands(ActionError::Rejected(some()))]);
     OfReannounce => able(&can::REANNOUNCE);
     OfQueue => able(&can::QUEUE);
     OfSequential => able(&can::SEQUENTIAL);
     OfFirstLast => able(&can::FIRST_LAST);
     OfSuperSeeding => able(&can::SUPER_SEEDING);
-    OfAutoManage => able(&can::AUTO_MANAGE);
-    OfDownloadPath => with(able(&can::DOWNLOAD_PATH), paths());
+    OfAutoManage => with(able(&can::AUTO_MANAGE), unmoved());
+    OfDownloadPath => with(able(&can::DOWNLOAD_PATH), paths().into_iter().chain(unmoved()));
     OfFile => with(able(&can::RENAME_FILE), renames().into_iter().chain([missing(Subject::File)]));
     OfFolder => with(able(&can::RENAME_FOLDER), renames().into_iter().chain([E::NoSuchFolder(some())]));
     OfTracker => with(able(&can::REPLACE_TRACKER), [value(), missing(Subject::Tracker)]);
@@ -106,6 +106,11 @@ fn many() -> Vec<E> {
             E::TooManyBulks,
         ],
     )
+}
+
+/// The reasons why a client does not move data by itself.
+fn unmoved() -> [E; 2] {
+    [T::SharedMove(some()), T::DataBusy].map(E::from)
 }
 
 /// The reasons to refuse a directory, by its text and by where it leads.

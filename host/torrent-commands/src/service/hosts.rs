@@ -1,7 +1,7 @@
 //! Trackers of a host, replaced in torrents that have one of it.
 
 use qm_engines::{Engine, TorrentsError};
-use qm_ports::engine::{Command, EngineError, Subject};
+use qm_ports::engine::{Command, EngineError, Subject, TrackerStatus};
 
 use super::TorrentCommands;
 use crate::error::CommandsError;
@@ -20,6 +20,7 @@ impl TorrentCommands {
         let trackers = trackers.map_err(TorrentsError::blame_engine(&engine.name()))?;
         let old: Vec<&str> = trackers
             .iter()
+            .filter(|tracker| tracker.status != TrackerStatus::Disabled)
             .map(|tracker| tracker.url.as_str())
             .filter(|url| has_host(url, &change.host))
             .collect();

@@ -110,6 +110,7 @@ const BY_TOKEN: &[&str] = &[
     "/api/files/",
     "/api/jobs/",
     // Nothing is stored of what is tried, looked up or searched for.
+    "/api/media/preview",
     "/api/rss/rules/preview",
     "/api/rss/rules/{id}/test-",
     "/api/rss/convert-to-regex",

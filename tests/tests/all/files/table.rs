@@ -256,17 +256,26 @@ pub const FIELDS: &[Field] = &[
 ];
 
 /// Texts of other routes whose names sound like a path: a path handed to a torrent client, a word that jobs are
-/// filtered by, a directory below the roots that its area reads through a guard of its own, or a place that is only
-/// compared with those of a library.
+/// filtered by, a directory below the roots that its area reads through a guard of its own, a place that is only
+/// compared with those of a library, or the path of a folder in a torrent.
 pub const ELSEWHERE: &[&str] = &[
     "GET /api/jobs/list resourceId",
     "GET /api/jobs/list source",
+    "PATCH /api/engines/{id} pathMappings.local",
+    "PATCH /api/engines/{id} pathMappings.remote",
     "PATCH /api/media/libraries/{id} path",
     "PATCH /api/media/providers/titledb/settings datasetPath",
     "PATCH /api/rss/rules/{id} savePath",
     "POST /api/categories savePath",
+    "POST /api/engines pathMappings.local",
+    "POST /api/engines pathMappings.remote",
+    "POST /api/engines/{id}/paths/check pathMappings.local",
+    "POST /api/engines/{id}/paths/check pathMappings.remote",
     "POST /api/media/ignored path",
     "POST /api/media/libraries path",
+    "POST /api/media/preview libraryPath",
+    "POST /api/media/preview path",
+    "POST /api/media/preview sourceName",
     "POST /api/media/providers/titledb/dataset/import datasetPath",
     "POST /api/media/providers/titledb/dataset/validate datasetPath",
     "POST /api/rss/history/{id}/download savePath",
@@ -274,6 +283,9 @@ pub const ELSEWHERE: &[&str] = &[
     "POST /api/rss/rules/preview savePath",
     "POST /api/torrents savePath",
     "POST /api/torrents/upload savePath",
+    "POST /api/torrents/{hash}/download-path path",
+    "POST /api/torrents/{hash}/folders/rename newPath",
+    "POST /api/torrents/{hash}/folders/rename path",
     "POST /api/torrents/{hash}/move destination",
 ];
 

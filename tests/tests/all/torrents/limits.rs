@@ -134,9 +134,12 @@ async fn share(api: &Api, engine: &str, client: &mut Client, (stays, goes): (&Sa
         client.doing(&stays.hash).await == client.stopped()
     })
     .await;
-    let audited = api.get("/api/audit?action=torrents.limits.act").await;
-    let rows = audited["items"].as_array().map_or(0, Vec::len);
-    assert_eq!(rows, 3, "two stops and a removal: {audited}");
+    let audited = async || {
+        let audited = api.get("/api/audit?action=torrents.limits.act").await;
+        audited["items"].as_array().map_or(0, Vec::len)
+    };
+    until_true("the audit of the last stop", || async { audited().await >= 3 }).await;
+    assert_eq!(audited().await, 3, "two stops and a removal");
 }
 
 async fn hold_speed(api: &Api, engine: &str, client: &mut Client) {

@@ -56,7 +56,8 @@ impl Site {
 
     async fn check(&self, body: Option<Value>) -> Value {
         let path = format!("/api/engines/{}/paths/check", self.engine);
-        let reply = self.api.send("POST", &path, body.as_ref()).await;
+        let body = body.unwrap_or_else(|| json!({}));
+        let reply = self.api.send("POST", &path, Some(&body)).await;
         assert_eq!(reply.status, 201, "{}", reply.text());
         reply.json()
     }

@@ -278,6 +278,7 @@ db_test! {
             ("startPaused", None, b"false"),
             ("sequentialDownload", None, b"1"),
         ];
+        site.house.kinds.engine("a").offer(qm_ports::engine::capability::SEQUENTIAL);
         let answer = site.upload(&parts).await;
         assert_eq!(answer.status, 201, "{}", answer.body);
         assert_eq!(answer.body["hash"].as_str().map(str::len), Some(40));
