@@ -73,7 +73,7 @@ fn what_was_handed_over_is_told_at_once(program: &Program) {
             std::thread::sleep(Duration::from_millis(100));
         }
         let delta = sync
-            .poll(cursor, Attention::Watched, &[made.hash.clone()])
+            .poll(cursor, Attention::Watched, std::slice::from_ref(&made.hash))
             .expect("a list");
         assert!(
             delta.changed.iter().any(|torrent| torrent.hash == made.hash),
