@@ -425,6 +425,18 @@ fn split_edition(path: &str) -> (String, Option<String>) {
     (kept, edition)
 }
 
+/// True if the last word of a name is one of those for parts, with a letter at it: `cda`.
+fn ends_with_lettered_part(name: &str) -> bool {
+    let mut words = name.split(|c: char| !c.is_alphanumeric());
+    let last = words.rfind(|word| !word.is_empty());
+    let last = last.unwrap_or_default().to_lowercase();
+    let parts = ["cd", "dvd", "part", "pt", "disc", "disk"];
+    let letters = parts.iter().filter_map(|part| last.strip_prefix(part));
+    letters
+        .into_iter()
+        .any(|rest| matches!(rest, "a" | "b" | "c" | "d"))
+}
+
 fn put_member(reading: &mut Reading, shown: &str, beside: &Beside, kind: Option<Kind>) {
     let as_kind = match reading.content {
         Content::Movie => Kind::Movie,
@@ -432,7 +444,11 @@ fn put_member(reading: &mut Reading, shown: &str, beside: &Beside, kind: Option<
         _ => kind.unwrap_or(Kind::General),
     };
     let found = member(shown, as_kind, beside);
-    let part = found.part.map(|part| part.to_string());
+    // Behind the title of an episode, `cda` is a word of it; its parts have numbers.
+    let part = found
+        .part
+        .filter(|_| as_kind != Kind::Tv || !ends_with_lettered_part(stem(shown)));
+    let part = part.map(|part| part.to_string());
     reading.put_missing(Token::Part, part, || origin("name", "a part of several files"));
     reading.label = found.label.filter(|label| !label.contains(['{', '}']));
 }

@@ -13,8 +13,8 @@ use crate::model::MOST;
 use crate::model::act::{Act, Order};
 use crate::model::kinds::{FIRST, KINDS, Kind, NAMES, REPLACE_HOST};
 use crate::model::params::{Fault, Params, Texts, read_tags};
-use crate::model::results::{ItemResult, Outcome};
-use crate::service::{BulkWish, Chosen, Standing};
+use crate::model::results::{ItemResult, Outcome, Standing};
+use crate::model::wish::{BulkWish, Chosen};
 
 /// `engineId=all`
 const ALL_ENGINES: &str = "all";

@@ -23,8 +23,6 @@ mod error;
 mod model;
 mod routes;
 mod service;
-#[cfg(test)]
-mod testing;
 
 pub use area::AREA;
 use routes::routes;

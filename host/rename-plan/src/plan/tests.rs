@@ -54,6 +54,11 @@ fn episodes_get_names_that_media_servers_read() {
         Preset::Plex,
         None,
         &[
+            // The last word of a title that looks like a disc.
+            (
+                "The.Amber.Ox.S00E01.Aad.Cda.x264.mkv",
+                "The Amber Ox/Specials/The Amber Ox - S00E01 - Aad Cda.mkv",
+            ),
             (
                 "The.Wire.S01E02.The.Detail.1080p.BluRay.x265-GRP.mkv",
                 "The Wire/Season 1/The Wire - S01E02 - The Detail.mkv",

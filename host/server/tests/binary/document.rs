@@ -40,14 +40,14 @@ fn permissions_by_body_are_in_the_document() {
         silent.is_empty(),
         "say it with `needs_by` on the route line: {silent:#?}"
     );
-    assert_eq!(judging, 5, "they are found at all");
+    assert_eq!(judging, 8, "they are found at all");
     let bulk = &document["paths"]["/api/torrents/bulk"]["post"]["x-permissions-by-body"]["action"];
     assert_eq!(
         bulk["removeData"],
         serde_json::json!(["torrents.delete_data"]),
         "{bulk}"
     );
-    assert_eq!(bulk.as_object().unwrap().len(), 7, "{bulk}");
+    assert_eq!(bulk.as_object().unwrap().len(), 32, "{bulk}");
 }
 
 /// Answer of the connection before it knows the operation.

@@ -26,6 +26,20 @@ pub struct Outcome {
     pub failed: usize,
 }
 
+/// A bulk job as it stands.
+pub struct Standing {
+    pub action: &'static str,
+    pub total: usize,
+    /// Torrents that were tried.
+    pub done: usize,
+    pub has_ended: bool,
+    pub succeeded: usize,
+    pub failed: usize,
+    /// A page of the results.
+    pub results: Vec<ItemResult>,
+    pub results_total: usize,
+}
+
 impl Outcome {
     pub fn new(results: Vec<ItemResult>) -> Self {
         let failed = results.iter().filter(|result| result.failure.is_some()).count();

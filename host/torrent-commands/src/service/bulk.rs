@@ -23,6 +23,7 @@ use crate::error::CommandsError;
 use crate::model::MOST;
 use crate::model::act::{Act, Order};
 use crate::model::results::{Failure, ItemResult, Outcome};
+use crate::model::wish::{BulkWish, Chosen};
 
 /// Torrents of one part: what a client is told at once.
 pub const CHUNK: usize = 50;
@@ -30,31 +31,6 @@ pub const CHUNK: usize = 50;
 const ONE_BY_ONE: usize = 10;
 /// Torrents that a request waits for; more are a job, where the request takes one.
 pub const AT_ONCE_IN_A_REQUEST: usize = 200;
-
-/// The torrents that are meant.
-#[derive(Clone, Debug)]
-pub enum Chosen {
-    /// Torrents of one engine, the default one unless it is named.
-    OfEngine {
-        engine_id: Option<String>,
-        hashes: Vec<String>,
-    },
-    /// Torrents by engine and hash.
-    Items(Vec<(Option<String>, String)>),
-    /// Torrents on every engine that lists them.
-    OnAll(Vec<String>),
-    /// All torrents of an engine that may have a tracker of the order's host; `all`: of every engine.
-    OfHost { engine_id: Option<String>, all: bool },
-}
-
-/// A request about many torrents.
-#[derive(Clone, Debug)]
-pub struct BulkWish {
-    pub order: Order,
-    pub chosen: Chosen,
-    /// A request that knows no jobs waits, however many torrents it names.
-    pub waits: bool,
-}
 
 /// Answer to a request about many torrents.
 pub enum Answered {

@@ -18,7 +18,7 @@ use super::TorrentCommands;
 use super::bulk::{Control, Plan};
 use crate::error::CommandsError;
 use crate::model::act::Order;
-use crate::model::results::{ItemResult, Outcome};
+use crate::model::results::{Outcome, Standing};
 
 /// Job type.
 const TYPE: &str = "torrents.bulk";
@@ -51,20 +51,6 @@ struct Bulk {
     control: Control,
     /// None while it runs.
     ended: Mutex<Option<Outcome>>,
-}
-
-/// A bulk job as it stands.
-pub struct Standing {
-    pub action: &'static str,
-    pub total: usize,
-    /// Torrents that were tried.
-    pub done: usize,
-    pub has_ended: bool,
-    pub succeeded: usize,
-    pub failed: usize,
-    /// A page of the results.
-    pub results: Vec<ItemResult>,
-    pub results_total: usize,
 }
 
 impl BulkJobs {

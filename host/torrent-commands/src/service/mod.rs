@@ -22,13 +22,12 @@ use qm_ports::carry::DataMover;
 use qm_torrent_data::TorrentData;
 use tokio_util::task::TaskTracker;
 
+pub use self::bulk::Answered;
 #[cfg(test)]
 pub use self::bulk::{AT_ONCE_IN_A_REQUEST, CHUNK};
-pub use self::bulk::{Answered, BulkWish, Chosen};
 use self::bulk_jobs::BulkJobs;
 #[cfg(test)]
 pub use self::bulk_jobs::RUNNING_OF_ONE;
-pub use self::bulk_jobs::Standing;
 use self::turns::Turns;
 
 /// Time limit on waiting for the list to show a torrent no longer that was removed, or tags that are kept here.

@@ -10,8 +10,8 @@ use qm_test_base::engine::torrent as numbered;
 use serde_json::{Value, json};
 
 use super::able;
+use super::house::{House, eventually, item};
 use crate::service::{AT_ONCE_IN_A_REQUEST, CHUNK, RUNNING_OF_ONE};
-use crate::testing::{House, eventually, item};
 
 /// An engine with so many torrents, and their items.
 async fn crowd(house: &House, host: &str, count: u32) -> (String, Vec<Value>) {

@@ -1,5 +1,6 @@
 //! The routes as a client sees them, over torrent clients in memory and both databases.
 
+mod house;
 mod many;
 mod names;
 
@@ -10,9 +11,9 @@ use qm_ports::engine::{EngineError, Torrent, capability};
 use qm_test_base::blank::{hash, torrent};
 use serde_json::{Map, Value, json};
 
+use self::house::House;
 use crate::model::abilities;
 use crate::model::kinds::KINDS;
-use crate::testing::House;
 
 /// A client with torrent 1, which can everything.
 async fn able(db: &Db) -> (House, String) {

@@ -6,7 +6,7 @@ use qm_test_base::blank::{hash, torrent};
 use serde_json::json;
 
 use super::able;
-use crate::testing::{House, item};
+use super::house::{House, item};
 
 fn file(index: u32, path: &str) -> File {
     File {

@@ -29,7 +29,7 @@ use qm_web::{Docs, WebConfig};
 use serde_json::{Map, Value, json};
 use tower::ServiceExt;
 
-use crate::routes;
+use crate::routes::routes;
 use crate::service::{Deps, TorrentCommands};
 
 sql! {
