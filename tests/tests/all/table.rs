@@ -451,7 +451,7 @@ pub const TABLE: &[Row] = &[
     row("POST /api/media/presets").body(r#"{"name":"attacked"}"#),
     row("PUT /api/media/presets/{id}").body(r#"{"name":"attacked"}"#),
     row("DELETE /api/media/presets/{id}"),
-    row("GET /api/media/presets/{id}/explain"),
+    row("GET /api/media/presets/{id}/explain").unknown(400, "without a name nobody looks for the preset"),
     row("POST /api/media/preview").body(r#"{"names":["The.Wire.S01E02.mkv"]}"#).loose(RENAME_LOOSE),
     row("GET /api/media/settings/cleanup"),
     row("PATCH /api/media/settings/cleanup").body(r#"{"enabled":false}"#).loose(RENAME_LOOSE),

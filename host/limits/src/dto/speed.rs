@@ -170,8 +170,13 @@ impl From<SpeedView> for EngineSpeedView {
 }
 
 fn read_alternative(f: &mut Fields<'_>, name: &'static str) -> RateLimits {
-    let Some(Value::Object(given)) = f.any(name).optional() else {
-        return RateLimits::default();
+    let given = match f.any(name).optional() {
+        None => return RateLimits::default(),
+        Some(Value::Object(given)) => given,
+        Some(_) => {
+            f.broken(format!("{name} must be an object"));
+            return RateLimits::default();
+        }
     };
     if let Some(key) = given
         .keys()
