@@ -261,21 +261,12 @@ pub const FIELDS: &[Field] = &[
 pub const ELSEWHERE: &[&str] = &[
     "GET /api/jobs/list resourceId",
     "GET /api/jobs/list source",
-    "PATCH /api/engines/{id} pathMappings.local",
-    "PATCH /api/engines/{id} pathMappings.remote",
     "PATCH /api/media/libraries/{id} path",
     "PATCH /api/media/providers/titledb/settings datasetPath",
     "PATCH /api/rss/rules/{id} savePath",
     "POST /api/categories savePath",
-    "POST /api/engines pathMappings.local",
-    "POST /api/engines pathMappings.remote",
-    "POST /api/engines/{id}/paths/check pathMappings.local",
-    "POST /api/engines/{id}/paths/check pathMappings.remote",
     "POST /api/media/ignored path",
     "POST /api/media/libraries path",
-    "POST /api/media/preview libraryPath",
-    "POST /api/media/preview path",
-    "POST /api/media/preview sourceName",
     "POST /api/media/providers/titledb/dataset/import datasetPath",
     "POST /api/media/providers/titledb/dataset/validate datasetPath",
     "POST /api/rss/history/{id}/download savePath",
@@ -283,10 +274,24 @@ pub const ELSEWHERE: &[&str] = &[
     "POST /api/rss/rules/preview savePath",
     "POST /api/torrents savePath",
     "POST /api/torrents/upload savePath",
+    "POST /api/torrents/{hash}/move destination",
+];
+
+/// Texts of other routes that sound like a path and are attacked by the tests of their own area: pairs of directories, the
+/// directory of incomplete data, names of folders in a torrent, and files whose names are only read.
+pub const OF_THEIR_AREA: &[&str] = &[
+    "PATCH /api/engines/{id} pathMappings.local",
+    "PATCH /api/engines/{id} pathMappings.remote",
+    "POST /api/engines pathMappings.local",
+    "POST /api/engines pathMappings.remote",
+    "POST /api/engines/{id}/paths/check pathMappings.local",
+    "POST /api/engines/{id}/paths/check pathMappings.remote",
+    "POST /api/media/preview libraryPath",
+    "POST /api/media/preview path",
+    "POST /api/media/preview sourceName",
     "POST /api/torrents/{hash}/download-path path",
     "POST /api/torrents/{hash}/folders/rename newPath",
     "POST /api/torrents/{hash}/folders/rename path",
-    "POST /api/torrents/{hash}/move destination",
 ];
 
 /// The required fate of a path.
