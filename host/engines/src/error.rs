@@ -11,7 +11,7 @@ use qm_ports::carry::CarryError;
 use qm_ports::engine::EngineError;
 use qm_web::{ApiError, lane_code, lane_kind};
 
-use crate::model::abilities::Lack;
+use crate::model::abilities::Ability;
 use crate::model::paths::PathError;
 
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +31,12 @@ pub enum TorrentsError {
     /// The engine, or its plugin, said no.
     #[error("{}", describe(.engine, .source))]
     Engine { engine: String, source: EngineError },
-    /// The kind of the engine cannot do what an option of the request asks for.
-    #[error("{engine} cannot {}: `GET /api/engines/kinds` tells what each kind of client can", .lack.verb)]
-    Lacks { engine: String, lack: Lack },
+    /// The kind of client, or its version, lacks what the request needs.
+    #[error("{engine} cannot {}: `GET /api/engines/kinds` tells what each kind of client can", .ability.verb)]
+    Lacks {
+        engine: String,
+        ability: &'static Ability,
+    },
     /// Broken rules of a body that need more than the body to judge.
     #[error("{}", .0.join(", "))]
     Fields(Vec<String>),
@@ -203,7 +206,7 @@ impl TorrentsError {
             TorrentsError::CategoryTaken => "conflict.category",
             TorrentsError::TagTaken => "conflict.tag",
             TorrentsError::Engine { source, .. } => source.code(),
-            TorrentsError::Lacks { lack, .. } => lack.code,
+            TorrentsError::Lacks { ability, .. } => ability.code,
             TorrentsError::Fields(_) => "bad_request.rules",
             TorrentsError::Magnet(_) => "bad_request.magnet",
             TorrentsError::Metainfo(_) => "bad_request.torrent_file",

@@ -14,13 +14,9 @@ pub enum LimitsError {
     NoSuchCategory,
     #[error("Torrent not found")]
     NoSuchTorrent,
-    /// Which engine a request means, or that engine.
+    /// Which engine a request means, or that engine, also what it lacks.
     #[error(transparent)]
     Engine(#[from] TorrentsError),
-    #[error("{0} has no super-seeding: choose another action")]
-    NoSuperSeeding(String),
-    #[error("{0} has no limits on all torrents together")]
-    NoGlobalLimits(String),
     #[error("No limits of speed are set for the engine: set them first, by `PUT /api/engines/{0}/speed`")]
     NoSpeed(String),
     /// The client's own limits could not be cleared.
@@ -35,11 +31,10 @@ pub enum LimitsError {
 
 impl LimitsError {
     /// The answer of an error of the torrents area is its own.
-    pub const fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> ErrorKind {
         match self {
             Self::NoSuchEngine | Self::NoSuchCategory | Self::NoSuchTorrent => ErrorKind::NotFound,
-            Self::Engine(_) => ErrorKind::Upstream,
-            Self::NoSuperSeeding(_) | Self::NoGlobalLimits(_) => ErrorKind::Unsupported,
+            Self::Engine(error) => error.kind(),
             Self::NoSpeed(_) => ErrorKind::Conflict,
             Self::NotCleared(_) => ErrorKind::Upstream,
             Self::Acting(error) => error.kind(),
@@ -54,8 +49,6 @@ impl LimitsError {
             Self::NoSuchCategory => "not_found.category",
             Self::NoSuchTorrent => "not_found.torrent",
             Self::Engine(error) => error.code(),
-            Self::NoSuperSeeding(_) => "unsupported.super-seeding",
-            Self::NoGlobalLimits(_) => "unsupported.global-limits",
             Self::NoSpeed(_) => "conflict.no_speed",
             Self::NotCleared(_) => "upstream.limits_not_cleared",
             Self::Acting(error) => error.code(),

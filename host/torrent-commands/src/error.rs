@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use qm_engines::TorrentsError;
+use qm_engines::model::abilities::Ability;
 use qm_jobs::JobsError;
 use qm_kernel::ErrorKind;
 use qm_platform::ActingError;
@@ -12,7 +13,6 @@ use qm_ports::engine::EngineError;
 use qm_web::ApiError;
 
 use crate::model::MOST;
-use crate::model::abilities::Ability;
 use crate::model::params::Fault;
 use crate::model::results::Failure;
 
@@ -20,12 +20,6 @@ use crate::model::results::Failure;
 pub enum CommandsError {
     #[error(transparent)]
     Torrents(TorrentsError),
-    /// The kind of client, or its version, lacks what the command needs.
-    #[error("{engine} cannot {}: `GET /api/engines/kinds` tells what each kind of client can", .ability.verb)]
-    Lacks {
-        engine: String,
-        ability: &'static Ability,
-    },
     /// A value of the request that is none which is possible.
     #[error("{0}")]
     Value(String),
@@ -91,20 +85,19 @@ impl From<Fault> for CommandsError {
 impl CommandsError {
     /// Error of `engine` at a command that needs `ability`.
     pub fn of_engine(engine: &str, ability: Option<&'static Ability>, error: EngineError) -> Self {
-        match (error, ability) {
+        CommandsError::Torrents(match (error, ability) {
             // The kind can, and this version of the client cannot.
-            (EngineError::Unsupported(_), Some(ability)) => CommandsError::Lacks {
+            (EngineError::Unsupported(_), Some(ability)) => TorrentsError::Lacks {
                 engine: engine.to_owned(),
                 ability,
             },
-            (error, _) => CommandsError::Torrents(TorrentsError::blame_engine(engine)(error)),
-        }
+            (error, _) => TorrentsError::blame_engine(engine)(error),
+        })
     }
 
     pub fn kind(&self) -> ErrorKind {
         match self {
             CommandsError::Torrents(error) => error.kind(),
-            CommandsError::Lacks { .. } => ErrorKind::Unsupported,
             CommandsError::Value(_) | CommandsError::Name(_) | CommandsError::TooManyTorrents(_) => {
                 ErrorKind::BadRequest
             }
@@ -127,7 +120,6 @@ impl CommandsError {
     pub fn code(&self) -> &'static str {
         match self {
             CommandsError::Torrents(error) => error.code(),
-            CommandsError::Lacks { ability, .. } => ability.code,
             CommandsError::Value(_) => "bad_request.rules",
             CommandsError::Name(_) => "bad_request.file_name",
             CommandsError::SharedNames(_) => "conflict.shared_data",

@@ -1,105 +1,88 @@
-//! Options of an add that not every kind of client has: one that a client would drop without a word is refused instead.
+//! Abilities that a kind of client may lack, as refusals name them: nothing that a client would drop without a word is asked of it.
 
 use qm_ports::engine::{AddOptions, Limit, ShareAction, capability as c};
 
-/// An ability that a client lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lack {
-    /// Value of `code` in the answer; it never changes.
+/// An ability of a client.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ability {
+    /// Word of the plugin interface.
+    pub word: &'static str,
+    /// Value of `code` where it lacks; never changes.
     pub code: &'static str,
     /// End of "cannot …".
     pub verb: &'static str,
 }
 
-/// The first ability that these options need and a client does not have.
-pub fn find_lack(options: &AddOptions, has: impl Fn(&str) -> bool) -> Option<Lack> {
+/// Makes the constants and, for the test, the list of them.
+macro_rules! abilities {
+    ($($name:ident, $word:expr, $code:literal, $verb:literal;)+) => {
+        $(pub static $name: Ability = Ability { word: $word, code: $code, verb: $verb };)+
+
+        #[cfg(test)]
+        static ALL: &[&Ability] = &[$(&$name),+];
+    };
+}
+
+abilities! {
+    RENAME, c::RENAME, "unsupported.rename", "rename torrents";
+    RENAME_FILE, c::RENAME_FILE, "unsupported.rename-file", "rename files of torrents";
+    RENAME_FOLDER, c::RENAME_FOLDER, "unsupported.rename-folder", "rename folders of torrents";
+    REANNOUNCE, c::REANNOUNCE, "unsupported.reannounce", "announce on demand";
+    QUEUE, c::QUEUE_POSITION, "unsupported.queue-position", "change the order of a queue";
+    SEQUENTIAL, c::SEQUENTIAL, "unsupported.sequential", "download in order";
+    FIRST_LAST, c::FIRST_LAST_PIECE, "unsupported.first-last-piece", "download first and last pieces first";
+    SUPER_SEEDING, c::SUPER_SEEDING, "unsupported.super-seeding", "super-seed";
+    AUTO_MANAGE, c::AUTO_MANAGE, "unsupported.auto-manage", "choose paths by the category";
+    DOWNLOAD_PATH, c::DOWNLOAD_PATH, "unsupported.download-path", "keep incomplete data apart";
+    REPLACE_TRACKER, c::REPLACE_TRACKER, "unsupported.replace-tracker", "replace trackers";
+    BAN_PEERS, c::BAN_PEERS, "unsupported.ban-peers", "ban peers";
+    EXPORT, c::EXPORT, "unsupported.export", "hand out .torrent files";
+    SHARE_LIMITS, c::SHARE_LIMITS, "unsupported.share-limits", "keep limits of sharing";
+    INACTIVE_LIMIT, c::INACTIVE_LIMIT, "unsupported.inactive-limit", "limit the time in which nobody takes anything";
+    SHARE_ACTION, c::SHARE_ACTION, "unsupported.share-action", "choose what happens to a torrent at its limits";
+    SKIP_CHECKING, c::SKIP_CHECKING, "unsupported.skip-checking", "seed without a check";
+    CONTENT_LAYOUT, c::CONTENT_LAYOUT, "unsupported.content-layout", "choose the folder around files";
+    STOP_WHEN, c::STOP_WHEN, "unsupported.stop-when", "stop a torrent by itself";
+    GLOBAL_LIMITS, c::GLOBAL_LIMITS, "unsupported.global-limits", "limit the speed of all torrents together";
+    PREFERENCES, c::PREFERENCES, "unsupported.preferences", "show its preferences";
+}
+
+/// The first ability that these options of an add need and a client does not have.
+pub fn find_lack(options: &AddOptions, has: impl Fn(&str) -> bool) -> Option<&'static Ability> {
     let limits = options.share_limits.as_ref();
     let is_inactive_limited = limits.is_some_and(|limits| limits.inactive_time != Limit::Inherit);
     let acts = limits.is_some_and(|limits| limits.action != ShareAction::Inherit);
     let needs = [
-        (
-            options.rename.is_some(),
-            c::RENAME,
-            "unsupported.rename",
-            "rename torrents",
-        ),
-        (
-            options.sequential_download,
-            c::SEQUENTIAL,
-            "unsupported.sequential",
-            "download in order",
-        ),
-        (
-            options.first_last_piece_priority,
-            c::FIRST_LAST_PIECE,
-            "unsupported.first-last-piece",
-            "download first and last pieces first",
-        ),
-        (
-            options.download_path.is_some(),
-            c::DOWNLOAD_PATH,
-            "unsupported.download-path",
-            "keep incomplete data apart",
-        ),
-        (
-            options.auto_manage.is_some(),
-            c::AUTO_MANAGE,
-            "unsupported.auto-manage",
-            "choose paths by the category",
-        ),
-        (
-            limits.is_some(),
-            c::SHARE_LIMITS,
-            "unsupported.share-limits",
-            "keep limits of sharing",
-        ),
-        (
-            is_inactive_limited,
-            c::INACTIVE_LIMIT,
-            "unsupported.inactive-limit",
-            "limit the time in which nobody takes anything",
-        ),
-        (
-            acts,
-            c::SHARE_ACTION,
-            "unsupported.share-action",
-            "choose what happens to a torrent at its limits",
-        ),
-        (
-            options.skip_checking,
-            c::SKIP_CHECKING,
-            "unsupported.skip-checking",
-            "seed without a check",
-        ),
-        (
-            options.content_layout.is_some(),
-            c::CONTENT_LAYOUT,
-            "unsupported.content-layout",
-            "choose the folder around files",
-        ),
-        (
-            options.queue_first,
-            c::QUEUE_POSITION,
-            "unsupported.queue-position",
-            "change the order of a queue",
-        ),
-        (
-            options.stop_when.is_some(),
-            c::STOP_WHEN,
-            "unsupported.stop-when",
-            "stop a torrent by itself",
-        ),
+        (options.rename.is_some(), &RENAME),
+        (options.sequential_download, &SEQUENTIAL),
+        (options.first_last_piece_priority, &FIRST_LAST),
+        (options.download_path.is_some(), &DOWNLOAD_PATH),
+        (options.auto_manage.is_some(), &AUTO_MANAGE),
+        (limits.is_some(), &SHARE_LIMITS),
+        (is_inactive_limited, &INACTIVE_LIMIT),
+        (acts, &SHARE_ACTION),
+        (options.skip_checking, &SKIP_CHECKING),
+        (options.content_layout.is_some(), &CONTENT_LAYOUT),
+        (options.queue_first, &QUEUE),
+        (options.stop_when.is_some(), &STOP_WHEN),
     ];
-    needs
+    let mut lacks = needs
         .into_iter()
-        .find(|(is_asked, word, ..)| *is_asked && !has(word))
-        .map(|(_, _, code, verb)| Lack { code, verb })
+        .filter(|(is_asked, ability)| *is_asked && !has(ability.word));
+    lacks.next().map(|(_, ability)| ability)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use qm_ports::engine::{ContentLayout, ShareLimits, StopWhen};
+
+    #[test]
+    fn codes_name_the_word_of_the_interface() {
+        for ability in ALL {
+            assert_eq!(ability.code, format!("unsupported.{}", ability.word));
+        }
+    }
 
     #[test]
     fn each_option_needs_the_ability_that_its_error_names() {
@@ -143,7 +126,7 @@ mod tests {
         ] {
             let lack = find_lack(&options, |other| other != word);
             let code = format!("unsupported.{word}");
-            assert_eq!(lack.map(|lack| lack.code), Some(code.as_str()));
+            assert_eq!(lack.map(|ability| ability.code), Some(code.as_str()));
             assert_eq!(find_lack(&options, |_| true), None, "{word}");
         }
         let plain = with(|o| {

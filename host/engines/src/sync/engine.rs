@@ -19,6 +19,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::pulse::Pulse;
+use crate::error::TorrentsError;
+use crate::model::abilities::Ability;
 use crate::model::intake::Intakes;
 use crate::model::mappings::PathMapping;
 
@@ -226,6 +228,23 @@ impl Engine {
     pub fn rename(&self, name: &str) {
         if **self.name.load() != name {
             self.name.store(Arc::new(name.to_owned()));
+        }
+    }
+
+    /// Refuses what its client cannot, before it is asked.
+    pub fn check_ability(&self, ability: &'static Ability) -> Result<(), TorrentsError> {
+        if self.driver.has(ability.word) {
+            Ok(())
+        } else {
+            Err(self.lacks(ability))
+        }
+    }
+
+    /// Error of an ability that its client lacks.
+    pub fn lacks(&self, ability: &'static Ability) -> TorrentsError {
+        TorrentsError::Lacks {
+            engine: self.name().to_string(),
+            ability,
         }
     }
 

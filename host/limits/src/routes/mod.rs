@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use qm_engines::TorrentsError;
+use qm_engines::model::abilities::{Ability, GLOBAL_LIMITS, SUPER_SEEDING};
 use qm_kernel::Permission as P;
 use qm_platform::ActingError;
 use qm_ports::Settling;
@@ -21,18 +22,23 @@ type App = State<Arc<Limits>>;
 
 faults! {
     Torrent => torrent();
-    ChangeTorrent => with_user(with(torrent(), [E::NoSuchEngine, E::NoSuperSeeding(some()), E::NotCleared(some())]));
+    ChangeTorrent => with_user(with(torrent(), [E::NoSuchEngine, lacks(&SUPER_SEEDING), E::NotCleared(some())]));
     Category => vec![E::NoSuchCategory];
     ChangeCategory => with_user(vec![E::NoSuchCategory]);
     Engine => vec![E::NoSuchEngine];
-    ChangeEngine => with_user(vec![E::NoSuchEngine, E::NoSuperSeeding(some())]);
-    SetSpeed => with_user(vec![E::NoSuchEngine, E::NoGlobalLimits(some())]);
+    ChangeEngine => with_user(vec![E::NoSuchEngine, lacks(&SUPER_SEEDING)]);
+    SetSpeed => with_user(vec![E::NoSuchEngine, lacks(&GLOBAL_LIMITS)]);
     ChooseMode => with_user(vec![E::NoSuchEngine, E::NoSpeed(some())]);
 }
 
 /// A stand-in for a text that is known only when the error happens.
 fn some() -> String {
     "…".to_owned()
+}
+
+fn lacks(ability: &'static Ability) -> E {
+    let engine = some();
+    TorrentsError::Lacks { engine, ability }.into()
 }
 
 /// Errors of the engine that a torrent is looked for on.

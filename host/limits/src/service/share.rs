@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use qm_engines::model::abilities::SUPER_SEEDING;
 use qm_engines::{Engine, TorrentsError};
 use qm_kernel::{Caller, Permission, Timestamp};
 use qm_lanes::IgnorePoison;
@@ -57,9 +58,8 @@ impl Limits {
         let place = self.find_place(chosen).await?;
         if let Some(engine) = &place.engine
             && limits.action == ShareAction::SuperSeed
-            && !engine.driver.has(capability::SUPER_SEEDING)
         {
-            return Err(LimitsError::NoSuperSeeding(engine.name().to_string()));
+            engine.check_ability(&SUPER_SEEDING)?;
         }
         let mut layer = Layer {
             scope: place.scope.clone(),

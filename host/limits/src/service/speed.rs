@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use jiff::tz::TimeZone;
+use qm_engines::model::abilities::GLOBAL_LIMITS;
 use qm_engines::{Engine, describe};
 use qm_kernel::{Caller, Permission, Timestamp, as_error, timezone};
 use qm_lanes::IgnorePoison;
@@ -265,10 +266,8 @@ impl Limits {
         if !repo::share::has_engine(&mut tx, engine_id).await? {
             return Err(LimitsError::NoSuchEngine);
         }
-        if let Some(engine) = self.engines.get(engine_id)
-            && !engine.driver.has(capability::GLOBAL_LIMITS)
-        {
-            return Err(LimitsError::NoGlobalLimits(engine.name().to_string()));
+        if let Some(engine) = self.engines.get(engine_id) {
+            engine.check_ability(&GLOBAL_LIMITS)?;
         }
         let before = repo::speed::find(&mut tx, engine_id).await?;
         let speed = Speed {

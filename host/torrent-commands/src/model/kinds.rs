@@ -4,11 +4,11 @@
 //! `torrents.rename`; files `torrents.manage_files`; where data lies, also by the category, `torrents.move`; trackers
 //! `torrents.manage_trackers`; rates, places in the queue and the way of seeding `torrents.manage_limits`.
 
+use qm_engines::model::abilities::{self as can, Ability};
 use qm_kernel::Permission as P;
 use qm_ports::engine::Command as C;
 use serde_json::{Map, Value};
 
-use super::abilities::{self as can, Ability};
 use super::act::{Act, HostChange, NewAddress, Order, TagChange};
 use super::params::{Fault, Param, Params};
 

@@ -1,4 +1,3 @@
-pub mod abilities;
 pub mod act;
 pub mod addresses;
 pub mod kinds;

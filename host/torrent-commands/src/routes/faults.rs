@@ -2,6 +2,7 @@
 
 use qm_confined::FsError;
 use qm_engines::TorrentsError as T;
+use qm_engines::model::abilities::{self as can, Ability};
 use qm_engines::model::paths::PathError;
 use qm_kernel::{ErrorKind, Permission};
 use qm_ports::Settling;
@@ -11,7 +12,7 @@ use qm_ports::engine::{EngineError, Subject};
 use qm_web::faults;
 
 use crate::error::CommandsError as E;
-use crate::model::abilities::{self as can, Ability};
+use crate::model::kinds::KINDS;
 
 faults! {
     /// A command for one torrent that every client knows.
@@ -33,7 +34,7 @@ faults! {
     Location => with(torrent(), [T::NoMover.into()]);
     Bulk => with(
         many(),
-        can::ALL.iter().map(|ability| lacks(ability)).chain([E::MissingPermission(Permission::TorrentsDelete.key()), E::Name(some())]),
+        KINDS.iter().filter_map(|kind| kind.ability).map(lacks).chain([E::MissingPermission(Permission::TorrentsDelete.key()), E::Name(some())]),
     );
     ReplaceHost => with(many(), [lacks(&can::REPLACE_TRACKER)]);
     ShowBulk => [E::NoSuchBulk];
@@ -49,10 +50,11 @@ fn value() -> E {
 }
 
 fn lacks(ability: &'static Ability) -> E {
-    E::Lacks {
+    T::Lacks {
         engine: some(),
         ability,
     }
+    .into()
 }
 
 fn engine(source: EngineError) -> E {

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use qm_engines::TorrentsError;
+use qm_engines::model::abilities::EXPORT;
 use qm_torrent_data::{DataSight, checked_hash};
 
 use super::TorrentCommands;
 use super::one::check_able;
 use crate::error::CommandsError;
-use crate::model::abilities;
 
 /// Bytes of a .torrent file; one that is added may have no more.
 const LARGEST: usize = 20 * 1024 * 1024;
@@ -21,10 +21,9 @@ impl TorrentCommands {
     ) -> Result<(String, Bytes), CommandsError> {
         let engine = self.engines.resolve(engine_id)?;
         let hash = checked_hash(hash)?;
-        let ability = &abilities::EXPORT;
-        check_able(&engine, Some(&hash), Some(ability))?;
+        check_able(&engine, Some(&hash), Some(&EXPORT))?;
         let file = engine.driver.export_metainfo(&hash).await;
-        let file = file.map_err(|error| CommandsError::of_engine(&engine.name(), Some(ability), error))?;
+        let file = file.map_err(|error| CommandsError::of_engine(&engine.name(), Some(&EXPORT), error))?;
         if file.len() > LARGEST {
             return Err(CommandsError::ExportTooLarge(engine.name().to_string()));
         }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use qm_engines::model::abilities::Ability;
 use qm_engines::{Engine, TorrentsError};
 use qm_kernel::Caller;
 use qm_ports::action::{ActionError, TorrentRef};
@@ -14,7 +15,6 @@ use serde_json::Value;
 
 use super::{TorrentCommands, show};
 use crate::error::CommandsError;
-use crate::model::abilities::Ability;
 use crate::model::act::{Act, Order, TagChange};
 
 /// Refuses what an engine cannot, before its client is asked. A torrent that its list lacks is told of first.
@@ -32,8 +32,7 @@ pub(super) fn check_able(
     {
         return Err(TorrentsError::NoSuchTorrent.into());
     }
-    let engine = engine.name().to_string();
-    Err(CommandsError::Lacks { engine, ability })
+    Err(engine.lacks(ability).into())
 }
 
 impl TorrentCommands {

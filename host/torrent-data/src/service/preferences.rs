@@ -1,9 +1,9 @@
 //! Preferences of the clients themselves. A directory among them is judged as a save path is, right before the client hears of it.
 
 use async_trait::async_trait;
-use qm_engines::model::abilities::Lack;
-use qm_engines::{Engine, TorrentsError};
-use qm_ports::engine::{EngineError, capability};
+use qm_engines::TorrentsError;
+use qm_engines::model::abilities::PREFERENCES;
+use qm_ports::engine::EngineError;
 use qm_ports::preferences::{ClientPreferences, PreferencesError, ToldPreferences};
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use super::TorrentData;
 impl ClientPreferences for TorrentData {
     async fn read_preferences(&self, engine_id: &str) -> Result<ToldPreferences, PreferencesError> {
         let engine = self.engines.resolve(Some(engine_id)).map_err(shaped)?;
-        check_capability(&engine)?;
+        engine.check_ability(&PREFERENCES).map_err(shaped)?;
         let blame = |error: EngineError| shaped(TorrentsError::blame_engine(&engine.name())(error));
         Ok(ToldPreferences {
             schema: engine.driver.preferences_schema().await.map_err(blame)?,
@@ -29,7 +29,7 @@ impl ClientPreferences for TorrentData {
         directories: &[String],
     ) -> Result<(), PreferencesError> {
         let engine = self.engines.resolve(Some(engine_id)).map_err(shaped)?;
-        check_capability(&engine)?;
+        engine.check_ability(&PREFERENCES).map_err(shaped)?;
         for name in directories {
             let Some(Value::String(path)) = changes.get(name) else {
                 continue;
@@ -45,18 +45,6 @@ impl ClientPreferences for TorrentData {
         let changed = engine.driver.set_preferences(changes).await;
         changed.map_err(|error| shaped(TorrentsError::blame_engine(&engine.name())(error)))
     }
-}
-
-fn check_capability(engine: &Engine) -> Result<(), PreferencesError> {
-    if engine.driver.has(capability::PREFERENCES) {
-        return Ok(());
-    }
-    let lack = Lack {
-        code: "unsupported.preferences",
-        verb: "show its preferences",
-    };
-    let engine = engine.name().to_string();
-    Err(shaped(TorrentsError::Lacks { engine, lack }))
 }
 
 /// An error of torrents in the words of the port.

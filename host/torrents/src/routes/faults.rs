@@ -3,14 +3,14 @@
 
 use qm_confined::FsError;
 use qm_engines::TorrentsError as E;
-use qm_engines::model::abilities::find_lack;
+use qm_engines::model::abilities as can;
 use qm_engines::model::paths::PathError;
 use qm_kernel::ErrorKind;
 use qm_metainfo::{MagnetError, MetainfoError};
 use qm_net::{GuardError, GuardKind};
 use qm_ports::Settling;
 use qm_ports::carry::CarryError;
-use qm_ports::engine::{AddOptions, EngineError, Subject, capability};
+use qm_ports::engine::{EngineError, Subject};
 use qm_web::faults;
 
 faults! {
@@ -174,19 +174,10 @@ fn new_torrent() -> Vec<E> {
     faults.extend(paths("save path").into_iter().map(E::CategoryPath));
     faults.push(E::Path(PathError::CategoryName(some())));
     faults.push(E::Metainfo(MetainfoError::NoInfo));
-    let asked = AddOptions {
-        sequential_download: true,
-        first_last_piece_priority: true,
-        ..AddOptions::default()
-    };
-    for known in ["", capability::SEQUENTIAL] {
-        let lack = find_lack(&asked, |word| word == known);
-        let engine = some();
-        faults.extend(lack.map(|lack| E::Lacks {
-            engine: engine.clone(),
-            lack,
-        }));
-    }
+    faults.extend([&can::SEQUENTIAL, &can::FIRST_LAST].map(|ability| E::Lacks {
+        engine: some(),
+        ability,
+    }));
     faults
 }
 

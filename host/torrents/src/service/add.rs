@@ -432,9 +432,8 @@ impl Torrents {
 
 /// Refuses options that the engine would drop without a word, or that no engine may be given.
 fn check_options(engine: &Engine, options: &AddOptions) -> Result<(), TorrentsError> {
-    if let Some(lack) = find_lack(options, |word| engine.driver.has(word)) {
-        let engine = engine.name().to_string();
-        return Err(TorrentsError::Lacks { engine, lack });
+    if let Some(ability) = find_lack(options, |word| engine.driver.has(word)) {
+        return Err(engine.lacks(ability));
     }
     if let Some(limits) = &options.share_limits {
         check_share_limits(limits).map_err(TorrentsError::blame_engine(&engine.name()))?;

@@ -1,7 +1,7 @@
 //! Setting limits on sharing, and what is in force.
 
 use qm_db::{Db, db_test};
-use qm_kernel::{Permission, Role};
+use qm_kernel::{ErrorKind, Permission, Role};
 use qm_platform::ActingError;
 use qm_ports::engine::{Limit, ShareAction, ShareLimits, Torrent, capability};
 use qm_test_base::blank::hash;
@@ -114,7 +114,8 @@ db_test! {
         let super_seed = ShareLimits { action: ShareAction::SuperSeed, ..ratio(1.0) };
         for asked in [on_torrent(1), Asked::Engine(house.engine_id.clone())] {
             let refused = house.limits.set_share(house.caller(), &asked, super_seed, false).await.err().expect("refused");
-            assert!(matches!(&refused, LimitsError::NoSuperSeeding(name) if name == "seedbox"), "{refused}");
+            assert_eq!((refused.kind(), refused.code()), (ErrorKind::Unsupported, "unsupported.super-seeding"));
+            assert!(refused.to_string().starts_with("seedbox cannot super-seed: "), "{refused}");
         }
         house.client.offer(capability::SUPER_SEEDING);
         let _ = house.limits.set_share(house.caller(), &on_torrent(1), super_seed, false).await.unwrap();

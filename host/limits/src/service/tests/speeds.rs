@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
-use qm_kernel::Timestamp;
+use qm_kernel::{ErrorKind, Timestamp};
 use qm_ports::engine::{EngineError, RateLimits, RateMode, capability};
 
 use crate::error::LimitsError;
@@ -158,7 +158,8 @@ db_test! {
         let id = house.engine_id.clone();
         let limits: &Arc<_> = &house.limits;
         let refused = limits.set_speed(house.caller(), &id, input()).await.err().expect("refused");
-        assert!(matches!(&refused, LimitsError::NoGlobalLimits(name) if name == "seedbox"), "{refused}");
+        assert_eq!((refused.kind(), refused.code()), (ErrorKind::Unsupported, "unsupported.global-limits"));
+        assert!(refused.to_string().starts_with("seedbox cannot limit the speed "), "{refused}");
         house.client.offer(capability::GLOBAL_LIMITS);
         let refused = limits.choose_mode(house.caller(), &id, Chosen::Normal).await.err().expect("refused");
         assert!(matches!(refused, LimitsError::NoSpeed(_)), "{refused}");

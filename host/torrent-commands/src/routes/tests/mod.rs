@@ -5,6 +5,7 @@ mod many;
 mod names;
 
 use qm_db::{Db, db_test};
+use qm_engines::model::abilities::EXPORT;
 use qm_kernel::{Permission, PermissionSet};
 use qm_ports::action::{ActionCall, ActionError, Actions, Occasion, TorrentRef};
 use qm_ports::engine::{EngineError, Torrent, capability};
@@ -12,14 +13,14 @@ use qm_test_base::blank::{hash, torrent};
 use serde_json::{Map, Value, json};
 
 use self::house::House;
-use crate::model::abilities;
 use crate::model::kinds::KINDS;
 
 /// A client with torrent 1, which can everything.
 async fn able(db: &Db) -> (House, String) {
     let house = House::new(db).await;
     let client = house.client("a");
-    for ability in abilities::ALL {
+    let abilities = KINDS.iter().filter_map(|kind| kind.ability);
+    for ability in abilities.chain([&EXPORT]) {
         client.offer(ability.word);
     }
     client.put(torrent(1));
