@@ -1,5 +1,7 @@
 //! Errors of this area, each with its meaning for the caller.
 
+pub mod samples;
+
 use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;

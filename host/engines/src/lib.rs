@@ -31,7 +31,7 @@ mod sync;
 #[cfg(test)]
 mod testing;
 
-pub use error::{TorrentsError, describe};
+pub use error::{TorrentsError, describe, samples};
 pub use repo::sealed::EngineSecrets;
 pub use service::{Engines, EnginesDeps, audit_entry, is_loaded_as};
 pub use sync::engine::{Engine, EngineStatus};

@@ -6,12 +6,11 @@ mod speed;
 use std::sync::Arc;
 
 use axum::extract::State;
-use qm_engines::TorrentsError;
 use qm_engines::model::abilities::{Ability, GLOBAL_LIMITS, SUPER_SEEDING};
+use qm_engines::samples::{of_asking, of_lack};
 use qm_kernel::Permission as P;
 use qm_platform::ActingError;
-use qm_ports::Settling;
-use qm_ports::engine::{EngineError, ShareAction};
+use qm_ports::engine::ShareAction;
 use qm_web::{Routes, faults, routes};
 
 use crate::error::LimitsError as E;
@@ -37,31 +36,13 @@ fn some() -> String {
 }
 
 fn lacks(ability: &'static Ability) -> E {
-    let engine = some();
-    TorrentsError::Lacks { engine, ability }.into()
+    of_lack(ability).into()
 }
 
 /// Errors of the engine that a torrent is looked for on.
 fn torrent() -> Vec<E> {
-    let asked = [
-        EngineError::Unreachable(some()),
-        EngineError::Timeout(some()),
-        EngineError::Auth(some()),
-        EngineError::Protocol(some()),
-        EngineError::Plugin(some()),
-        EngineError::Busy,
-    ];
-    let of_engine = asked.map(|source| TorrentsError::Engine {
-        engine: "<engine>".to_owned(),
-        source,
-    });
-    let chosen = [
-        TorrentsError::NoEngine,
-        TorrentsError::EngineUnavailable(some()),
-        TorrentsError::Settling(Settling::unknown()),
-    ];
-    let all = chosen.into_iter().chain(of_engine).map(E::Engine);
-    all.chain([E::NoSuchTorrent]).collect()
+    let asked = of_asking().into_iter().map(E::Engine);
+    asked.chain([E::NoSuchTorrent]).collect()
 }
 
 fn with(mut errors: Vec<E>, more: impl IntoIterator<Item = E>) -> Vec<E> {

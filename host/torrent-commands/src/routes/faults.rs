@@ -1,13 +1,10 @@
 //! The errors of this area by which each operation may refuse, for the API document.
 
-use qm_confined::FsError;
 use qm_engines::TorrentsError as T;
 use qm_engines::model::abilities::{self as can, Ability};
-use qm_engines::model::paths::PathError;
-use qm_kernel::{ErrorKind, Permission};
-use qm_ports::Settling;
+use qm_engines::samples::{of_asking, of_carrying, of_engine, of_lack, of_path, of_torrent};
+use qm_kernel::Permission;
 use qm_ports::action::ActionError;
-use qm_ports::carry::CarryError;
 use qm_ports::engine::{EngineError, Subject};
 use qm_web::faults;
 
@@ -50,48 +47,20 @@ fn value() -> E {
 }
 
 fn lacks(ability: &'static Ability) -> E {
-    T::Lacks {
-        engine: some(),
-        ability,
-    }
-    .into()
-}
-
-fn engine(source: EngineError) -> E {
-    let engine = "<engine>".to_owned();
-    T::Engine { engine, source }.into()
+    of_lack(ability).into()
 }
 
 fn missing(subject: Subject) -> E {
-    engine(EngineError::NotFound(subject))
+    of_engine(EngineError::NotFound(subject)).into()
 }
 
 /// The engine that the request names, or the default one, which is asked.
 fn asked() -> Vec<E> {
-    let chosen = [
-        T::NoEngine,
-        T::EngineUnavailable(some()),
-        T::Settling(Settling::unknown()),
-    ];
-    let asked = [
-        EngineError::Unreachable(some()),
-        EngineError::Timeout(some()),
-        EngineError::Auth(some()),
-        EngineError::Protocol(some()),
-        EngineError::Plugin(some()),
-        EngineError::Busy,
-    ];
-    chosen.map(E::from).into_iter().chain(asked.map(engine)).collect()
+    of_asking().into_iter().map(E::from).collect()
 }
 
 fn torrent() -> Vec<E> {
-    let refused = [
-        EngineError::Unsupported(some()),
-        EngineError::Rejected(some()),
-        EngineError::InvalidConfig(some()),
-    ];
-    let more = [T::NoSuchTorrent, T::Moving].map(E::from);
-    with(asked(), more.into_iter().chain(refused.map(engine)))
+    of_torrent().into_iter().map(E::from).collect()
 }
 
 fn able(ability: &'static Ability) -> Vec<E> {
@@ -117,24 +86,7 @@ fn unmoved() -> [E; 2] {
 
 /// The reasons to refuse a directory, by its text and by where it leads.
 fn paths() -> Vec<E> {
-    let named = [
-        PathError::IllegalCharacters("download path"),
-        PathError::Blank,
-        PathError::SystemDirectory,
-        PathError::OutsideRoots(some()),
-    ];
-    let found = [
-        FsError::NotADirectory(some()),
-        FsError::TooManyLinks(some()),
-        FsError::NameTooLong(some()),
-        FsError::Denied(some()),
-        FsError::Reserved(some()),
-        FsError::Changed(some()),
-        FsError::Busy,
-        FsError::Disk(some()),
-    ];
-    let found = found.iter().map(|error| PathError::of_place(some(), error));
-    let all = named.into_iter().chain(found);
+    let all = of_path("download path").into_iter();
     all.map(|error| T::from(error).into()).collect()
 }
 
@@ -147,21 +99,7 @@ fn renames() -> Vec<E> {
         E::NameTaken(some()),
         T::DataBusy.into(),
     ];
-    let of_kinds = [
-        ErrorKind::BadRequest,
-        ErrorKind::Forbidden,
-        ErrorKind::Conflict,
-        ErrorKind::Unavailable,
-    ];
-    let of_kinds = of_kinds.map(|kind| (kind, kind.code()));
-    let of_files = CarryError::CODES.iter().copied().chain(of_kinds);
-    let of_files = of_files.map(|(kind, code)| {
-        E::Carry(CarryError {
-            kind,
-            code,
-            message: some(),
-        })
-    });
+    let of_files = of_carrying().into_iter().map(E::Carry);
     own.into_iter().chain(of_files).chain(paths()).collect()
 }
 
