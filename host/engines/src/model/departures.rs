@@ -4,7 +4,7 @@
 //! for [`GRACE`] during which the client was read and no other one came back.
 //! Bounds: [`MOST`] torrents; with one more, all of them are forgotten, and nobody is told of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub struct Departures {
     /// The latest instant at which one came back, or the client was read again after a pause.
     uncertain_at: Option<Timestamp>,
     /// Torrents that came back, whose rows are to be removed.
-    returned: Vec<Arc<str>>,
+    returned: HashSet<Arc<str>>,
 }
 
 impl Departures {
@@ -75,6 +75,8 @@ impl Departures {
             if let Some(departed) = self.gone.get_mut(hash) {
                 departed.is_noted = true;
             }
+            // The row is that of the latest departure.
+            self.returned.remove(hash);
         }
     }
 
@@ -84,7 +86,7 @@ impl Departures {
             return Return::No;
         };
         if departed.is_noted {
-            self.returned.push(hash.clone());
+            self.returned.insert(hash.clone());
         }
         let is_later = departed
             .added_at
@@ -102,28 +104,36 @@ impl Departures {
         self.uncertain_at = Some(at);
     }
 
-    /// Torrents with a row that do not come back; the others are forgotten.
-    pub fn take_gone(&mut self, at: Timestamp) -> Vec<Arc<str>> {
-        if self.gone.is_empty() {
-            return Vec::new();
-        }
+    /// Torrents with a row that do not come back; they stay until [`Departures::forget_gone`]. Those without a row are forgotten.
+    pub fn find_gone(&mut self, at: Timestamp) -> Vec<Arc<str>> {
         let uncertain_at = self.uncertain_at;
-        let over = self.gone.extract_if(|_, departed| {
+        let is_over = |departed: &Departed| {
             let since = uncertain_at.map_or(departed.at, |uncertain| uncertain.max(departed.at));
             since.plus(GRACE) <= at
-        });
-        over.filter(|(_, departed)| departed.is_noted)
-            .map(|(hash, _)| hash)
-            .collect()
+        };
+        self.gone
+            .retain(|_, departed| departed.is_noted || !is_over(departed));
+        let over = self.gone.iter().filter(|(_, departed)| is_over(departed));
+        over.map(|(hash, _)| hash.clone()).collect()
     }
 
-    /// Torrents that came back, whose rows are to be removed; they stay until [`Departures::forget_returned`].
-    pub fn returned(&self) -> &[Arc<str>] {
-        &self.returned
+    /// Forgets torrents that are gone: their removal was told.
+    pub fn forget_gone(&mut self, hashes: &[Arc<str>]) {
+        for hash in hashes {
+            self.gone.remove(hash);
+        }
     }
 
-    pub fn forget_returned(&mut self) {
-        self.returned.clear();
+    /// Torrents that came back, `most` of them, whose rows are to be removed; they stay until [`Departures::forget_returned`].
+    pub fn returned(&self, most: usize) -> Vec<Arc<str>> {
+        self.returned.iter().take(most).cloned().collect()
+    }
+
+    /// Forgets torrents that came back: their rows are removed.
+    pub fn forget_returned(&mut self, hashes: &[Arc<str>]) {
+        for hash in hashes {
+            self.returned.remove(hash);
+        }
     }
 }
 
@@ -139,6 +149,12 @@ mod tests {
         format!("{n:040x}").into()
     }
 
+    fn take_gone(departures: &mut Departures, at: Timestamp) -> Vec<Arc<str>> {
+        let gone = departures.find_gone(at);
+        departures.forget_gone(&gone);
+        gone
+    }
+
     #[test]
     fn one_is_gone_after_a_minute_in_which_none_came_back() {
         let mut departures = Departures::default();
@@ -146,20 +162,21 @@ mod tests {
             departures.note(hash(n), Some(second(-500)), second(0), false);
         }
         departures.mark_noted([&*hash(1), &*hash(2)]);
-        assert_eq!(departures.take_gone(second(59)), []);
+        assert_eq!(take_gone(&mut departures, second(59)), []);
         assert_eq!(
             departures.take_back(&hash(2), Some(second(-500)), second(59)),
             Return::Same
         );
-        assert_eq!(departures.returned(), [hash(2)]);
-        departures.forget_returned();
+        assert_eq!(departures.returned(9), [hash(2)]);
+        departures.forget_returned(&[hash(2)]);
+        assert_eq!(departures.returned(9), []);
         assert_eq!(
-            departures.take_gone(second(118)),
+            take_gone(&mut departures, second(118)),
             [],
             "the client is still loading"
         );
         assert_eq!(
-            departures.take_gone(second(119)),
+            take_gone(&mut departures, second(119)),
             [hash(1)],
             "nobody waits for the third"
         );
@@ -187,11 +204,45 @@ mod tests {
     }
 
     #[test]
+    fn one_whose_removal_could_not_be_told_stays_as_it_was() {
+        let mut departures = Departures::default();
+        departures.note(hash(1), Some(second(0)), second(5), true);
+        for at in [65, 67] {
+            assert_eq!(departures.find_gone(second(at)), [hash(1)]);
+        }
+        assert_eq!(
+            departures.take_back(&hash(1), Some(second(66)), second(68)),
+            Return::Another
+        );
+        assert_eq!(departures.find_gone(second(69)), []);
+    }
+
+    #[test]
+    fn rows_of_those_that_came_back_are_removed_some_at_a_time() {
+        let mut departures = Departures::default();
+        for n in 1..=3 {
+            departures.note(hash(n), None, second(0), true);
+            departures.take_back(&hash(n), None, second(1));
+        }
+        let some = departures.returned(2);
+        assert_eq!(some.len(), 2);
+        departures.forget_returned(&some);
+        let [last] = &departures.returned(2)[..] else {
+            panic!("one is left");
+        };
+        // It went once more, and its row is a new one.
+        let last = last.clone();
+        departures.note(last.clone(), None, second(2), false);
+        departures.mark_noted([&*last]);
+        assert_eq!(departures.returned(2), []);
+    }
+
+    #[test]
     fn a_pause_in_which_nobody_looked_does_not_count() {
         let mut departures = Departures::default();
         departures.note(hash(1), None, second(0), true);
         departures.restart(second(500));
-        assert_eq!(departures.take_gone(second(559)), []);
-        assert_eq!(departures.take_gone(second(560)), [hash(1)]);
+        assert_eq!(take_gone(&mut departures, second(559)), []);
+        assert_eq!(take_gone(&mut departures, second(560)), [hash(1)]);
     }
 }

@@ -126,11 +126,7 @@ impl TorrentLists for Engines {
     }
 
     fn free_bytes(&self, engine_id: &str) -> Option<u64> {
-        let engines = self.registry.all();
-        engines
-            .iter()
-            .find(|engine| &*engine.id == engine_id)?
-            .free_bytes()
+        self.registry.get(engine_id)?.free_bytes()
     }
 }
 

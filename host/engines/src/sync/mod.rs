@@ -10,7 +10,8 @@
 //!
 //! While nobody looks (no subscriber, no request for a list lately, no command just run) a read is a quiet one, which may
 //! leave out for some seconds what does not move: a client with thousands of torrents pays dearly for the question what
-//! changed. Whoever looks then causes an exact read at once, and a list waits for it.
+//! changed. Whoever looks then causes another read at once, and a list waits for it. What decides by the list has it read exactly
+//! ([`Engine::refresh_exactly`]).
 //!
 //! An engine that lists more than its [`Limits`] is shown as far as they go, and says so. It is asked for its whole list again
 //! when there is room, and now and then: what was left out is told nowhere else.
@@ -55,8 +56,8 @@ use crate::error::describe;
 /// Interval between two ticks.
 pub const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Interval between exact reads, whoever looks: a plugin may have missed what nobody asked it for.
-const EXACT_EVERY: Duration = Duration::from_mins(5);
+/// Interval between reads as for somebody who looks, whoever does: a plugin may have missed what nobody asked it for.
+const WATCHED_EVERY: Duration = Duration::from_mins(5);
 
 /// The users who may see torrents.
 const AUDIENCE: Room = Room::Perm(Permission::TorrentsView);
@@ -92,7 +93,7 @@ pub struct SyncLoop {
     metrics: EngineMetrics,
     /// The cursor of the last delta applied; `None` asks for everything.
     cursor: Option<u64>,
-    last_exact: Instant,
+    last_watched: Instant,
     /// Why the last whole list, or a delta since, was not taken whole.
     excess: Option<Excess>,
     last_whole: Instant,
@@ -119,7 +120,7 @@ impl SyncLoop {
             deps,
             stop,
             cursor: None,
-            last_exact: Instant::now(),
+            last_watched: Instant::now(),
             excess: None,
             last_whole: Instant::now(),
             attached: false,
@@ -196,7 +197,7 @@ impl SyncLoop {
             }
         };
         if attention != Attention::Quiet && error.is_none() {
-            self.last_exact = begun;
+            self.last_watched = begun;
         }
         let told_at = error.is_none().then_some(at);
         self.engine.note_read(attention, told_at);
@@ -213,7 +214,7 @@ impl SyncLoop {
             Attention::Exact
         } else if wanted
             || self.cursor.is_none()
-            || self.last_exact.elapsed() >= EXACT_EVERY
+            || self.last_watched.elapsed() >= WATCHED_EVERY
             || self.deps.hub.has_audience(&AUDIENCE)
         {
             Attention::Watched

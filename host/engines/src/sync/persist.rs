@@ -89,12 +89,7 @@ impl Store {
         }
         if tracker.has_dirty() && self.deps.watch.watches_ratios() {
             // A rule that waits for a ratio does not wait for the next flush as well.
-            let asking = Asking {
-                engine_id: &self.engine.id,
-                free_bytes: self.engine.free_bytes(),
-                ctx: &self.deps.ctx,
-                watch: &*self.deps.watch,
-            };
+            let asking = Asking::new(&self.engine, &self.deps);
             tracker.hasten(|torrent, from| !asking.due(Edge::RatioMoved { from }, torrent).is_empty());
         }
         if tracker.has_dirty() && self.last_flush.elapsed() >= FLUSH_EVERY {
@@ -204,14 +199,16 @@ impl Store {
         if let Some(ledger) = ledger.filter(|_| !batch.growth.is_zero()) {
             repo::ledger::set_accrued(&mut tx, engine_id, ledger.accrued).await?;
         }
-        for event in publish::events_of(self.asking(), batch) {
+        for event in publish::events_of(Asking::new(&self.engine, &self.deps), batch) {
             tx.publish(event);
         }
         tx.commit().await?;
         self.ledger = ledger;
         if let Some(tracker) = &mut self.tracker {
-            tracker.departures.mark_noted(noted.iter().map(String::as_str));
-            tracker.departures.forget_returned();
+            tracker.departures.forget_returned(&noted.struck);
+            tracker
+                .departures
+                .mark_noted(noted.put.iter().map(|hash| &**hash));
         }
         Ok(())
     }

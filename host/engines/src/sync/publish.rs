@@ -10,7 +10,8 @@ use qm_torrent_lists::TorrentEntry;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::engine::EngineStatus;
+use super::SyncDeps;
+use super::engine::{Engine, EngineStatus};
 use super::tracker::Batch;
 use crate::dto::messages::{DownloadFailed, StatsMessage, StatusMessage};
 use crate::model::ledger::Counters;
@@ -74,7 +75,16 @@ pub struct Asking<'a> {
     pub watch: &'a dyn RuleWatch,
 }
 
-impl Asking<'_> {
+impl<'a> Asking<'a> {
+    pub fn new(engine: &'a Engine, deps: &'a SyncDeps) -> Self {
+        Self {
+            engine_id: &engine.id,
+            free_bytes: engine.free_bytes(),
+            ctx: &deps.ctx,
+            watch: &*deps.watch,
+        }
+    }
+
     /// The ids of the rules that are to run for a torrent because of that.
     pub fn due(&self, edge: Edge, torrent: &Torrent) -> Vec<String> {
         let record = TorrentRecord {

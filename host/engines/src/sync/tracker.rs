@@ -278,7 +278,6 @@ impl Tracker {
     /// Stored torrents that want data and have got none, and the rules among those of `due` that were not told of that stall.
     pub fn stalls(
         &self,
-        most: usize,
         due: impl Fn(&Torrent, Timestamp) -> Vec<String>,
     ) -> Vec<(Arc<TorrentEntry>, Timestamp, Vec<String>)> {
         let stalled = self.torrents.values().filter(|tracked| tracked.stored.is_some());
@@ -288,14 +287,14 @@ impl Tracker {
             rules.retain(|rule| !tracked.stall_told.contains(rule));
             (!rules.is_empty()).then(|| (entry.clone(), since, rules))
         });
-        stalled.take(most).collect()
+        stalled.collect()
     }
 
     /// Notes that rules were told of the stall of a torrent.
-    pub fn note_stall_told(&mut self, hash: &str, since: Timestamp, rules: Vec<String>) {
+    pub fn note_stall_told(&mut self, hash: &str, since: Timestamp, rules: &[String]) {
         let tracked = self.torrents.get_mut(hash);
         if let Some(tracked) = tracked.filter(|tracked| tracked.stalled_since == Some(since)) {
-            tracked.stall_told.extend(rules);
+            tracked.stall_told.extend_from_slice(rules);
         }
     }
 

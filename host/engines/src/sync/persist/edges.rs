@@ -1,11 +1,11 @@
 //! Rules told of torrents by the clock: of those that went and do not come back, and of those that get no data.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{DbError, Tx};
 use qm_kernel::Timestamp;
 use qm_kernel::event::{Cause, DomainEvent};
-use qm_ports::engine::Torrent;
 use qm_ports::rules::Edge;
 use qm_torrent_lists::{Changes, Snapshot, TorrentEntry};
 
@@ -36,17 +36,16 @@ pub(super) struct Reads {
     stalls_at: Option<Timestamp>,
 }
 
-impl Store {
-    /// Asks rules on behalf of the engine.
-    pub(super) fn asking(&self) -> Asking<'_> {
-        Asking {
-            engine_id: &self.engine.id,
-            free_bytes: self.engine.free_bytes(),
-            ctx: &self.deps.ctx,
-            watch: &*self.deps.watch,
-        }
-    }
+/// Changes of the table of departures in one transaction.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    /// Torrents that went.
+    pub put: Vec<Arc<str>>,
+    /// Torrents that came back.
+    pub struck: Vec<Arc<str>>,
+}
 
+impl Store {
     /// Notes a read, and answers what it may tell.
     pub(super) fn look(&mut self, changes: &Changes, current: &Snapshot, at: Timestamp) -> Look {
         let has_baseline = self.ledger.is_some();
@@ -77,19 +76,21 @@ impl Store {
         }
     }
 
-    /// Stores the removals of a batch for which rules wait, and forgets those that came back.
+    /// Stores the removals of a batch for which rules wait, and removes the rows of some torrents that came back.
     pub(super) async fn note_departures(
         &self,
         tx: &mut Tx,
         batch: &Batch,
         at: Timestamp,
-    ) -> Result<Vec<String>, DbError> {
-        let mut noted = Vec::new();
+    ) -> Result<Noted, DbError> {
+        let mut noted = Noted::default();
         let Some(tracker) = &self.tracker else {
             return Ok(noted);
         };
         let engine_id = &*self.engine.id;
-        for hash in tracker.departures.returned() {
+        // A torrent that came back is due itself: there are batches enough for all of them.
+        noted.struck = tracker.departures.returned(BATCH);
+        for hash in &noted.struck {
             repo::departures::delete(tx, engine_id, hash).await?;
         }
         if !self.deps.watch.remembers() {
@@ -110,7 +111,7 @@ impl Store {
                 due: &due,
             };
             repo::departures::put(tx, engine_id, &departure).await?;
-            noted.push(hash.to_string());
+            noted.put.push(hash.clone());
         }
         Ok(noted)
     }
@@ -131,13 +132,16 @@ impl Store {
                 None => return Ok(None),
             },
         };
-        let rules = self.asking().due(Edge::Removed, &entry.torrent);
+        let rules = Asking::new(&self.engine, &self.deps).due(Edge::Removed, &entry.torrent);
         let payload = publish::due_payload(Edge::Removed, rules, &entry);
         Ok(payload.and_then(|payload| serde_json::to_string(&payload).ok()))
     }
 
     /// Tells rules of what the clock has brought.
     pub(super) async fn tell_by_time(&mut self, at: Timestamp) -> Result<(), DbError> {
+        if self.engine.is_discarded() {
+            return Ok(());
+        }
         self.tell_removals(at).await?;
         if self
             .reads
@@ -159,54 +163,40 @@ impl Store {
             return Ok(());
         };
         let engine_id = &*self.engine.id;
-        let gone = tracker.departures.take_gone(at);
-        for (done, some) in (0..).step_by(BATCH).zip(gone.chunks(BATCH)) {
-            let told = async {
-                let mut tx = self.deps.db.begin_write().await?;
-                for hash in some {
-                    let due = repo::departures::take(&mut tx, engine_id, hash).await?;
-                    let due = due.and_then(|due| serde_json::from_str::<RulesDue>(&due).ok());
-                    if let Some(due) = due {
-                        tx.publish(DomainEvent::new(&self.deps.ctx, Cause::NONE, &**hash, &due));
-                    }
+        for some in tracker.departures.find_gone(at).chunks(BATCH) {
+            let mut tx = self.deps.db.begin_write().await?;
+            for hash in some {
+                let due = repo::departures::take(&mut tx, engine_id, hash).await?;
+                let due = due.and_then(|due| serde_json::from_str::<RulesDue>(&due).ok());
+                if let Some(due) = due {
+                    tx.publish(DomainEvent::new(&self.deps.ctx, Cause::NONE, &**hash, &due));
                 }
-                tx.commit().await
-            };
-            if let Err(error) = told.await {
-                // They stay due.
-                for hash in &gone[done..] {
-                    tracker.departures.note(hash.clone(), None, at, true);
-                }
-                return Err(error);
             }
+            tx.commit().await?;
+            tracker.departures.forget_gone(some);
         }
         Ok(())
     }
 
     async fn tell_stalls(&mut self) -> Result<(), DbError> {
-        loop {
-            let asking = self.asking();
-            let due = |torrent: &Torrent, since| asking.due(Edge::Stalled { since }, torrent);
-            let tracker = self.tracker.as_ref();
-            let stalls = tracker
-                .map(|tracker| tracker.stalls(BATCH, due))
-                .unwrap_or_default();
-            if stalls.is_empty() {
-                return Ok(());
-            }
+        let Some(tracker) = &mut self.tracker else {
+            return Ok(());
+        };
+        let asking = Asking::new(&self.engine, &self.deps);
+        let stalls = tracker.stalls(|torrent, since| asking.due(Edge::Stalled { since }, torrent));
+        for some in stalls.chunks(BATCH) {
             let mut tx = self.deps.db.begin_write().await?;
-            for (entry, since, rules) in &stalls {
+            for (entry, since, rules) in some {
                 let edge = Edge::Stalled { since: *since };
                 if let Some(event) = publish::rules_due(edge, rules.clone(), entry, &self.deps.ctx) {
                     tx.publish(event);
                 }
             }
             tx.commit().await?;
-            if let Some(tracker) = &mut self.tracker {
-                for (entry, since, rules) in stalls {
-                    tracker.note_stall_told(&entry.torrent.hash, since, rules);
-                }
+            for (entry, since, rules) in some {
+                tracker.note_stall_told(&entry.torrent.hash, *since, rules);
             }
         }
+        Ok(())
     }
 }
