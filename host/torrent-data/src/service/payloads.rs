@@ -1,4 +1,4 @@
-//! TorrentData found by the paths of their data, for areas that touch files.
+//! Torrents found by the paths of their data, for areas that touch files.
 //!
 //! One pass over the snapshots for any number of paths; nothing is kept between calls, because lists change every few
 //! seconds and are asked about far more rarely. Cost: paths × depth + torrents × depth hash look-ups, and memory for the

@@ -33,7 +33,7 @@ use crate::repo::removals::RemovalRow;
 
 /// Hashes in one call to a driver.
 const CHUNK: usize = 50;
-/// TorrentData whose files are looked for at the same time.
+/// Torrents whose files are looked for at the same time.
 const AT_ONCE: usize = 8;
 /// Time in which a client removes the data it was told to; some answer before they have.
 const GONE: Duration = Duration::from_secs(3);
@@ -48,7 +48,7 @@ const NOTED: usize = 4 << 20;
 #[derive(Clone, Copy, Default)]
 pub struct How<'a> {
     pub keep_shared: bool,
-    /// TorrentData that go by the same order.
+    /// Torrents that go by the same order.
     pub along: &'a [TorrentRef],
     /// Person who asked; empty when nobody did.
     pub user_id: &'a str,

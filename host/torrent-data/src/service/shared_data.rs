@@ -31,6 +31,8 @@ use crate::model::places::{Meeting, Place, Places, is_garbled};
 
 /// Time limit on waiting for a list, or for one answer of an engine.
 const FRESH: Duration = Duration::from_secs(3);
+/// Time limit on an exact list: a client needs seconds for 30,000 torrents, and the read under way ends first.
+const LIST: Duration = Duration::from_secs(30);
 /// Other torrents that are asked about; of more than those all count.
 const ASKED: usize = 16;
 /// Torrents whose files are compared with those of one; of more than those all count.
@@ -218,7 +220,7 @@ impl TorrentData {
             async move {
                 // What a list says decides on data here: one that is some seconds old is no proof.
                 let unread = if is_asked {
-                    engine.refresh_exactly(FRESH).await.err()
+                    engine.refresh_exactly(LIST).await.err()
                 } else {
                     None
                 };

@@ -62,7 +62,7 @@ pub struct Moves {
     tasks: TaskTracker,
 }
 
-/// TorrentData to which nothing else may be done.
+/// Torrents to which nothing else may be done.
 #[derive(Default)]
 struct Busy {
     /// This process moves their data.
