@@ -253,6 +253,17 @@ pub trait TorrentHands: Send + Sync {
     async fn tags(&self, torrent: &TorrentRef, add: &[String], remove: &[String]) -> Result<(), ActionError>;
 }
 
+/// Keeper of tags for clients that have none. A change is there when it returns, and the list shows it with its next read.
+#[async_trait]
+pub trait TagKeeper: Send + Sync {
+    async fn keep_tags(
+        &self,
+        torrent: &TorrentRef,
+        add: &[String],
+        remove: &[String],
+    ) -> Result<(), ActionError>;
+}
+
 /// A media library, as an action is shown it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaPlace {

@@ -3,7 +3,7 @@
 //!
 //! | port | offered by | used by |
 //! |---|---|---|
-//! | [`action`] | the plugin host; [`action::TorrentHands`] torrents | automation; the plugin host |
+//! | [`action`] | the plugin host; [`action::TorrentHands`] and [`action::TagKeeper`] torrents | automation; the plugin host; commands of torrents |
 //! | [`engine`] | the plugin host | torrents |
 //! | [`channel`] | the plugin host | notifications |
 //! | [`feed`] | the network, wired by `server` | whoever follows feeds |

@@ -6,7 +6,7 @@ use qm_engines::Engines;
 use qm_jobs::Jobs;
 use qm_platform::area::{Area, AreaError, AreaSpec, Make};
 use qm_platform::{Ground, Ports};
-use qm_ports::action::{HouseFirst, TorrentHands};
+use qm_ports::action::{HouseFirst, TagKeeper};
 use qm_ports::carry::DataMover;
 use qm_torrent_data::TorrentData;
 
@@ -33,7 +33,7 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         jobs: ports.get::<Jobs>()?,
         engines: ports.get::<Arc<Engines>>()?,
         data: ports.get::<Arc<TorrentData>>()?,
-        hands: ports.get::<Arc<dyn TorrentHands>>()?,
+        tags: ports.get::<Arc<dyn TagKeeper>>()?,
         mover: ports.get::<Arc<dyn DataMover>>()?,
     });
     ports.get::<Arc<HouseFirst>>()?.add(&commands);

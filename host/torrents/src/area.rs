@@ -10,7 +10,7 @@ use qm_net::Net;
 use qm_platform::area::{Area, AreaError, AreaSpec, Closing, ContextAction, Make, MenuEntry, Module};
 use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpec, Severity};
 use qm_platform::{Ground, Ports};
-use qm_ports::action::TorrentHands;
+use qm_ports::action::{TagKeeper, TorrentHands};
 use qm_ports::engine::EngineKinds;
 use qm_ports::intake::TorrentIntake;
 use qm_ports::list::TorrentLists;
@@ -168,6 +168,7 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.offer(torrents.data.clone());
     ports.offer::<Arc<dyn TorrentPayloads>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentHands>>(torrents.clone());
+    ports.offer::<Arc<dyn TagKeeper>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentIntake>>(torrents.clone());
     ports.offer::<Arc<dyn SeedIntake>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentLists>>(torrents.engines.clone());

@@ -11,5 +11,6 @@ pub mod names;
 pub mod paths;
 pub mod silence;
 pub mod stored;
+pub mod turns;
 pub mod unshared;
 pub mod userinfo;

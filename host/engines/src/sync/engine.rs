@@ -33,6 +33,9 @@ const FRESH_FOR: Duration = Duration::from_secs(10);
 /// Time for which reads ask for a torrent that was handed over and is not listed yet.
 const SOUGHT_FOR: Duration = Duration::from_mins(1);
 
+/// Time limit on waiting for the list to show a change: a torrent that was added or removed, or tags that are kept here.
+const SHOW_LIMIT: Duration = Duration::from_secs(1);
+
 /// Time that requests after a quiet time wait for an exact list, counted from the first of them.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -434,6 +437,15 @@ impl Engine {
         let mut reads = self.reads.subscribe();
         // Running out of patience, or of the loop, is fine: the next tick shows it.
         let _ = tokio::time::timeout(patience, reads.wait_for(|reads| reads.finished >= next)).await;
+    }
+
+    /// Has a change shown soon. `wait`: returns only when it is shown, or after [`SHOW_LIMIT`], so that the next request sees it.
+    pub async fn show_change(&self, wait: bool) {
+        if wait {
+            self.refresh(SHOW_LIMIT).await;
+        } else {
+            self.poke();
+        }
     }
 
     /// Has the client tell its whole list as it is now, and waits until that is shown; an error when it could not, or not within

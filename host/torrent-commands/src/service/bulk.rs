@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::one::{check_able, is_shown_at_once, may_move, unmoved};
-use super::{TorrentCommands, hosts, show};
+use super::{TorrentCommands, hosts};
 use crate::error::CommandsError;
 use crate::model::MOST;
 use crate::model::act::{Act, Order};
@@ -272,7 +272,7 @@ impl TorrentCommands {
         self.audit_bulk(caller, order, plan, &outcome).await;
         if outcome.succeeded() > 0 {
             for engine in plan.engines() {
-                show(&engine, is_shown_at_once(order)).await;
+                engine.show_change(is_shown_at_once(order)).await;
             }
         }
         outcome
@@ -319,7 +319,7 @@ impl TorrentCommands {
         let at_once = command_of(order);
         let size = if at_once.is_some() { CHUNK } else { ONE_BY_ONE };
         for chunk in in_order(&part.hashes, size, order) {
-            let turn = self.turns.take(&engine.id).await;
+            let turn = self.turns.take(vec![engine.id.to_string()]).await;
             let stopped = control.stopped(order);
             if stopped.is_some() {
                 return (results, stopped);

@@ -7,17 +7,17 @@ mod files;
 mod hosts;
 mod look;
 mod one;
-mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use qm_engines::{Engine, Engines};
+use qm_engines::Engines;
+use qm_engines::model::turns::Turns;
 use qm_jobs::Jobs;
 use qm_platform::Ground;
 use qm_platform::area::Closing;
-use qm_ports::action::TorrentHands;
+use qm_ports::action::TagKeeper;
 use qm_ports::carry::DataMover;
 use qm_torrent_data::TorrentData;
 use tokio_util::task::TaskTracker;
@@ -28,10 +28,7 @@ pub use self::bulk::{AT_ONCE_IN_A_REQUEST, CHUNK};
 use self::bulk_jobs::BulkJobs;
 #[cfg(test)]
 pub use self::bulk_jobs::RUNNING_OF_ONE;
-use self::turns::Turns;
 
-/// Time limit on waiting for the list to show a torrent no longer that was removed, or tags that are kept here.
-const SHOW_LIMIT: Duration = Duration::from_secs(1);
 /// Time that the end of the server leaves to bulk jobs.
 const CLOSE: Duration = Duration::from_secs(5);
 
@@ -43,7 +40,7 @@ pub struct Deps {
     pub engines: Arc<Engines>,
     pub data: Arc<TorrentData>,
     /// Keeper of tags for clients that have none.
-    pub hands: Arc<dyn TorrentHands>,
+    pub tags: Arc<dyn TagKeeper>,
     pub mover: Arc<dyn DataMover>,
 }
 
@@ -53,8 +50,10 @@ pub struct TorrentCommands {
     jobs: Jobs,
     engines: Arc<Engines>,
     data: Arc<TorrentData>,
-    hands: Arc<dyn TorrentHands>,
+    tags: Arc<dyn TagKeeper>,
     mover: Arc<dyn DataMover>,
+    /// Turns of bulks, by the id of an engine, a part of one at a time. Commands for single torrents take none, so a bulk delays them by one
+    /// part at most.
     turns: Turns,
     bulks: BulkJobs,
     tasks: TaskTracker,
@@ -68,7 +67,7 @@ impl TorrentCommands {
             jobs: deps.jobs,
             engines: deps.engines,
             data: deps.data,
-            hands: deps.hands,
+            tags: deps.tags,
             mover: deps.mover,
             turns: Turns::default(),
             bulks: BulkJobs::default(),
@@ -89,15 +88,5 @@ impl Closing for TorrentCommands {
         if tokio::time::timeout(CLOSE, self.tasks.wait()).await.is_err() {
             tracing::warn!("orders about many torrents are left where they are");
         }
-    }
-}
-
-/// Has the list read again. `wait`: returns only when the new list is there, or after `SHOW_LIMIT`, so that the next
-/// request sees the change.
-async fn show(engine: &Engine, wait: bool) {
-    if wait {
-        engine.refresh(SHOW_LIMIT).await;
-    } else {
-        engine.poke();
     }
 }

@@ -13,7 +13,7 @@ use qm_ports::engine::{Command, capability};
 use qm_torrent_data::{How, OwnData, checked_hash, told_of};
 use serde_json::Value;
 
-use super::{TorrentCommands, show};
+use super::TorrentCommands;
 use crate::error::CommandsError;
 use crate::model::act::{Act, Order, TagChange};
 
@@ -54,7 +54,7 @@ impl TorrentCommands {
             let action = order.kind.permission.key();
             self.data.audit_torrent(caller, action, &hash, metadata).await;
         }
-        show(&engine, is_shown_at_once(order)).await;
+        engine.show_change(is_shown_at_once(order)).await;
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl TorrentCommands {
                 engine_id: engine.id.to_string(),
                 hash: hash.to_owned(),
             };
-            let kept = self.hands.tags(&torrent, &add, &remove).await;
+            let kept = self.tags.keep_tags(&torrent, &add, &remove).await;
             return kept.map_err(|error| match error {
                 ActionError::NotFound(_) => TorrentsError::NoSuchTorrent.into(),
                 error => error.into(),

@@ -20,7 +20,6 @@ use qm_platform::links;
 use qm_ports::engine::{AddOptions, AddRequest, EngineError, Source, capability};
 use serde_json::json;
 
-use super::commands::show;
 use super::{Caller, Torrents};
 use crate::lanes::READS;
 use crate::model::answers::{Added, Asked};
@@ -302,7 +301,7 @@ impl Torrents {
             }
             TorrentsError::blame_engine(&engine.name())(error)
         });
-        show(&self.loaded(engine), outcome.is_ok()).await;
+        self.loaded(engine).show_change(outcome.is_ok()).await;
         outcome
     }
 

@@ -3,8 +3,6 @@
 //! A change is audited once the client has made it, and it is shown at once: the sync loop is asked for an early read.
 //! The change is the client's and no row of ours, so its audit row stands alone. A client that refused changed nothing.
 
-use std::time::Duration;
-
 use qm_engines::{Engine, TorrentsError, audit_entry};
 use qm_kernel::Permission;
 use qm_platform::AuditResult;
@@ -15,9 +13,6 @@ use qm_torrent_data::{How, checked_hash, told_of};
 use super::{Caller, Torrents};
 
 const OBJECT: &str = "torrent";
-
-/// Time limit on waiting for the list to show a torrent that was added, or no longer one that was removed.
-const SHOW_LIMIT: Duration = Duration::from_secs(1);
 
 impl Torrents {
     /// Does `command` to one torrent and audits it as `permission`'s action.
@@ -42,7 +37,7 @@ impl Torrents {
         self.data
             .audit_torrent(caller, permission.key(), &hash, metadata)
             .await;
-        show(&engine, removes).await;
+        engine.show_change(removes).await;
         Ok(())
     }
 
@@ -106,18 +101,8 @@ impl Torrents {
             self.audit.record_alone(&self.db, entry).await;
         }
         if done.is_ok() || stayed.is_some() {
-            show(&engine, true).await;
+            engine.show_change(true).await;
         }
         done
-    }
-}
-
-/// Has the list read again. `wait`: returns only when the new list is there, or after `SHOW_LIMIT`, so that the next
-/// request sees the change.
-pub(super) async fn show(engine: &Engine, wait: bool) {
-    if wait {
-        engine.refresh(SHOW_LIMIT).await;
-    } else {
-        engine.poke();
     }
 }

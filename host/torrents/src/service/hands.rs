@@ -1,42 +1,43 @@
 //! Operations of rules on torrents: [`TorrentHands`], built on the functions that the routes call, without a caller and
 //! without audit rows.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use qm_engines::TorrentsError;
 use qm_engines::model::paths::{PathError, check_category};
+use qm_engines::{Engine, TorrentsError};
 use qm_kernel::ErrorKind;
-use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
+use qm_ports::action::{ActionError, TagKeeper, TorrentHands, TorrentRef};
 use qm_ports::engine::{Command, EngineError};
 use qm_ports::{Removal, placeholders};
 use qm_torrent_data::checked_hash;
 use serde_json::{Map, Value};
 
 use super::Torrents;
-use super::commands::show;
 
 impl Torrents {
     async fn do_for_rule(&self, torrent: &TorrentRef, command: Command) -> Result<(), ActionError> {
         let done = async {
             let engine = self.resolve(Some(&torrent.engine_id))?;
             self.obey(&engine, &checked_hash(&torrent.hash)?, command).await?;
-            show(&engine, false).await;
+            engine.show_change(false).await;
             Ok(())
         };
         done.await.map_err(shape_error)
     }
 
-    async fn retag_for_rule(
+    async fn retag_one(
         &self,
         torrent: &TorrentRef,
         add: &[String],
         remove: &[String],
-    ) -> Result<(), TorrentsError> {
-        let engine = self.resolve(Some(&torrent.engine_id))?;
-        self.retag(&engine, &checked_hash(&torrent.hash)?, add, remove)
-            .await?;
-        // What is kept here is shown by the next read; the rule's next action may look at it.
-        show(&engine, true).await;
-        Ok(())
+    ) -> Result<Arc<Engine>, ActionError> {
+        let done = async {
+            let engine = self.resolve(Some(&torrent.engine_id))?;
+            let hash = checked_hash(&torrent.hash)?;
+            self.retag(&engine, &hash, add, remove).await.map(|()| engine)
+        };
+        done.await.map_err(shape_error)
     }
 }
 
@@ -97,9 +98,22 @@ impl TorrentHands for Torrents {
     }
 
     async fn tags(&self, torrent: &TorrentRef, add: &[String], remove: &[String]) -> Result<(), ActionError> {
-        self.retag_for_rule(torrent, add, remove)
-            .await
-            .map_err(shape_error)
+        // What is kept here is shown by the next read; the rule's next action may look at it.
+        let engine = self.retag_one(torrent, add, remove).await?;
+        engine.show_change(true).await;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl TagKeeper for Torrents {
+    async fn keep_tags(
+        &self,
+        torrent: &TorrentRef,
+        add: &[String],
+        remove: &[String],
+    ) -> Result<(), ActionError> {
+        self.retag_one(torrent, add, remove).await.map(drop)
     }
 }
 

@@ -26,7 +26,6 @@ mod tags;
 mod taxonomy;
 #[cfg(test)]
 mod tests;
-mod turns;
 #[cfg(test)]
 mod upkeep_tests;
 
@@ -34,6 +33,7 @@ use std::sync::Arc;
 
 use qm_confined::OwnPlace;
 use qm_db::Db;
+use qm_engines::model::turns::Turns;
 use qm_engines::{Engine, EngineStatus, Engines, EnginesDeps, TorrentsError};
 pub use qm_kernel::Caller;
 use qm_kernel::Ctx;
@@ -51,7 +51,6 @@ pub use add::{AddInput, AddSource};
 
 use self::groups::Groups;
 use self::list::MergedList;
-use self::turns::Turns;
 
 /// Dependencies of the area.
 #[derive(Clone)]

@@ -16,8 +16,7 @@ use qm_jobs::{Jobs, Pace};
 use qm_kernel::{Caller, Ctx, PermissionSet, Principal, Role};
 use qm_platform::testing::{self, Claims};
 use qm_platform::{Acting, ActingError, Actor, Background};
-use qm_ports::Removal;
-use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
+use qm_ports::action::{ActionError, TagKeeper, TorrentRef};
 use qm_ports::carry::{
     CarryError, DataCheck, DataFile, DataMove, DataMover, DataPlace, DataSeen, SeenFile, Whereabouts,
 };
@@ -100,47 +99,20 @@ impl DataMover for Disk {
     }
 }
 
-/// Keeps the tags it is told, and does nothing else.
+/// Keeps the tags it is told.
 #[derive(Default)]
-pub struct Hands {
+pub struct Tags {
     pub told: Mutex<Vec<(String, Vec<String>, Vec<String>)>>,
 }
 
-fn nothing<T>() -> Result<T, ActionError> {
-    Err(ActionError::Unsupported("not here".to_owned()))
-}
-
 #[async_trait]
-impl TorrentHands for Hands {
-    async fn read(&self, _: &TorrentRef) -> Result<Option<Map<String, Value>>, ActionError> {
-        nothing()
-    }
-
-    async fn pause(&self, _: &TorrentRef) -> Result<(), ActionError> {
-        nothing()
-    }
-
-    async fn stop(&self, _: &TorrentRef) -> Result<(), ActionError> {
-        nothing()
-    }
-
-    async fn start(&self, _: &TorrentRef) -> Result<(), ActionError> {
-        nothing()
-    }
-
-    async fn relocate(&self, _: &TorrentRef, _: &str) -> Result<(), ActionError> {
-        nothing()
-    }
-
-    async fn remove(&self, _: &TorrentRef, _: Removal<'_>) -> Result<(), ActionError> {
-        nothing()
-    }
-
-    async fn label(&self, _: &TorrentRef, _: &str) -> Result<(), ActionError> {
-        nothing()
-    }
-
-    async fn tags(&self, torrent: &TorrentRef, add: &[String], remove: &[String]) -> Result<(), ActionError> {
+impl TagKeeper for Tags {
+    async fn keep_tags(
+        &self,
+        torrent: &TorrentRef,
+        add: &[String],
+        remove: &[String],
+    ) -> Result<(), ActionError> {
         let told = (torrent.hash.clone(), add.to_vec(), remove.to_vec());
         self.told.lock().unwrap().push(told);
         Ok(())
@@ -172,7 +144,7 @@ pub struct House {
     pub kinds: Arc<FakeKinds>,
     pub engines: Arc<Engines>,
     pub disk: Arc<Disk>,
-    pub hands: Arc<Hands>,
+    pub tags: Arc<Tags>,
     pub powers: Arc<Powers>,
     pub jobs: Jobs,
     db: Db,
@@ -235,7 +207,7 @@ impl House {
         exec!(&mut tx, ADD_USER, "u").await.unwrap().exactly(1).unwrap();
         tx.commit().await.unwrap();
         let (jobs, background) = qm_jobs::testing::worker_of(db, Pace::default(), ctx.clone());
-        let (disk, hands) = (Arc::new(Disk::default()), Arc::new(Hands::default()));
+        let (disk, tags) = (Arc::new(Disk::default()), Arc::new(Tags::default()));
         let mover: Arc<dyn DataMover> = disk.clone();
         data.use_mover(&mover);
         let app = TorrentCommands::new(Deps {
@@ -243,7 +215,7 @@ impl House {
             jobs: jobs.clone(),
             engines: engines.clone(),
             data: data.clone(),
-            hands: hands.clone(),
+            tags: tags.clone(),
             mover,
         });
         jobs.start().await.unwrap();
@@ -259,7 +231,7 @@ impl House {
             kinds,
             engines,
             disk,
-            hands,
+            tags,
             powers,
             jobs,
             db: db.clone(),

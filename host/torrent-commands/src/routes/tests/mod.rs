@@ -255,7 +255,7 @@ db_test! {
         let change = json!({ "add": ["a", "b, c"], "remove": ["x"] });
         assert_eq!(house.post(&path, change.clone()).await.status, 201);
         let texts = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
-        assert_eq!(*house.hands.told.lock().unwrap(), [(hash(1).to_string(), texts(&["a", "b", "c"]), texts(&["x"]))]);
+        assert_eq!(*house.tags.told.lock().unwrap(), [(hash(1).to_string(), texts(&["a", "b", "c"]), texts(&["x"]))]);
         assert!(house.client("a").commands().is_empty());
 
         house.client("a").offer(capability::TAGS);
@@ -311,7 +311,7 @@ db_test! {
         assert_eq!(house.client("a").torrent(&hash(1)).unwrap().label.as_deref(), Some("t.example"));
         run("set_queue_position", json!({ "position": "bottom" })).await.unwrap();
         run("add_tags", json!({ "tags": "{category}, seen" })).await.unwrap();
-        assert_eq!(house.hands.told.lock().unwrap()[0].1, ["tv", "seen"]);
+        assert_eq!(house.tags.told.lock().unwrap()[0].1, ["tv", "seen"]);
         let refused = run("set_category", json!({ "category": "{mood}" })).await;
         assert!(matches!(refused, Err(ActionError::InvalidParams(why)) if why.contains("{mood}")));
         let refused = run("add_tags", json!({})).await;

@@ -1,6 +1,7 @@
-//! Turns of tasks that would do the same thing to the same torrent: one runs at a time, the others wait.
+//! Turns of tasks that would get in each other's way at one thing, such as a torrent or an engine: one runs at a time, the others wait in
+//! the order in which they came.
 //!
-//! Bounds: one lock a torrent that is being added; those nobody holds or waits for are dropped when the next is taken.
+//! Bounds: one lock a thing that somebody works on; those nobody holds or waits for are dropped when the next is taken.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -42,6 +43,36 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[tokio::test]
+    async fn two_that_come_again_and_again_alternate() {
+        let turns = Arc::new(Turns::default());
+        let one = || vec!["one".to_owned()];
+        let held = turns.take(one()).await;
+        let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let mut tasks = Vec::new();
+        for name in ["a", "b"] {
+            let (turns, told) = (turns.clone(), told.clone());
+            tasks.push(tokio::spawn(async move {
+                for _ in 0..3 {
+                    let _turn = turns.take(one()).await;
+                    told.send(name).unwrap();
+                }
+            }));
+            // It stands in the queue before the next one comes.
+            tokio::task::yield_now().await;
+        }
+        drop(held);
+        for task in tasks {
+            task.await.unwrap();
+        }
+        drop(told);
+        let mut order = Vec::new();
+        while let Some(name) = heard.recv().await {
+            order.push(name);
+        }
+        assert_eq!(order, ["a", "b", "a", "b", "a", "b"]);
+    }
 
     #[tokio::test]
     async fn one_at_a_time_for_each_name() {
