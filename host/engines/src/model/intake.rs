@@ -106,7 +106,7 @@ impl Intakes {
     }
 
     /// The torrents that were retagged since this was last asked, each with its tags.
-    pub fn take_retagged(&self) -> Vec<(String, Vec<String>)> {
+    pub fn take_retagged(&self) -> HashMap<String, Vec<String>> {
         let mut known = self.known();
         let retagged = std::mem::take(&mut known.retagged);
         let with_tags = retagged.into_iter().filter_map(|hash| {
@@ -261,14 +261,14 @@ mod tests {
     #[test]
     fn what_was_retagged_is_told_once() {
         let intakes = Intakes::new(vec![(hash(1).to_string(), intake(1, &["a"]))]);
-        assert_eq!(intakes.take_retagged(), []);
+        assert_eq!(intakes.take_retagged(), HashMap::new());
         intakes.retag(&hash(1), intake(2, &["b"]));
         assert_eq!(intakes.get(&hash(1)), Some(intake(2, &["b"])));
         assert_eq!(
             intakes.take_retagged(),
-            [(hash(1).to_string(), vec!["b".to_owned()])]
+            HashMap::from([(hash(1).to_string(), vec!["b".to_owned()])])
         );
-        assert_eq!(intakes.take_retagged(), []);
+        assert_eq!(intakes.take_retagged(), HashMap::new());
     }
 
     #[test]

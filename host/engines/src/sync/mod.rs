@@ -260,18 +260,26 @@ impl SyncLoop {
 
     /// Adds the torrents that were tagged here, where the client has nothing to tell of them.
     fn retag(&self, base: &Snapshot, delta: &mut Delta) {
-        for (hash, tags) in self.engine.intakes.take_retagged() {
-            if let Some(told) = delta.changed.iter_mut().find(|torrent| *torrent.hash == *hash) {
+        let mut retagged = self.engine.intakes.take_retagged();
+        if retagged.is_empty() {
+            return;
+        }
+        for told in &mut delta.changed {
+            if let Some(tags) = retagged.remove(&*told.hash) {
                 told.tags = tags;
-            } else if let Some(entry) = base.get(&hash).filter(|_| !delta.full || delta.cut)
-                && !delta.removed.contains(&hash)
-            {
-                delta.changed.push(Torrent {
-                    tags,
-                    ..entry.torrent.clone()
-                });
             }
         }
+        if delta.full && !delta.cut {
+            return;
+        }
+        for hash in &delta.removed {
+            retagged.remove(hash);
+        }
+        let untold = retagged.into_iter().filter_map(|(hash, tags)| {
+            let torrent = base.get(&hash)?.torrent.clone();
+            Some(Torrent { tags, ..torrent })
+        });
+        delta.changed.extend(untold);
     }
 
     fn admit(
