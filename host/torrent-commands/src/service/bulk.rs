@@ -364,9 +364,10 @@ impl TorrentCommands {
         let (held, judged) = self.data.hold_all(&subjects).await;
         let mut own = Vec::with_capacity(taking.len());
         for (hash, judged) in taking.into_iter().zip(judged) {
-            match judged {
+            match judged.map_err(unmoved) {
                 Ok(()) => own.push(hash),
-                Err(error) => drop(results.insert(hash, Some(unmoved(error).as_failure()))),
+                Err(error) if error.is_transport() => return Some(error.as_failure()),
+                Err(error) => drop(results.insert(hash, Some(error.as_failure()))),
             }
         }
         self.tell_many(order, engine, (&own, command), held.as_ref(), results)
