@@ -406,13 +406,22 @@ impl TorrentData {
         verdicts
     }
 
-    /// Refuses when others than these torrents use data of theirs.
+    /// Refuses when others than these torrents use data of theirs. One whose client does not answer is judged by what it told last.
     pub async fn check_taking(&self, subjects: &[Subject]) -> Result<(), TorrentsError> {
         let (uses, found) = self.gather(subjects).await;
-        let known: Vec<usize> = found
+        let unread: HashSet<(&str, &str)> = subjects
+            .iter()
+            .zip(&found)
+            .filter(|(_, found)| matches!(found, Err(TorrentsError::Engine { .. })))
+            .map(|((engine, hash), _)| (&*engine.id, hash.as_str()))
+            .collect();
+        let mut known: Vec<usize> = found
             .iter()
             .filter_map(|found| found.as_ref().ok().copied())
             .collect();
+        let is_unread = |user: &User| unread.contains(&(&*user.engine_id, &*user.torrent().hash));
+        let users = uses.users.iter().enumerate();
+        known.extend(users.filter(|(_, user)| is_unread(user)).map(|(at, _)| at));
         let mut others: BTreeSet<usize> = BTreeSet::new();
         for verdict in self.judge_data(&uses, &known, &[]).await {
             others.extend(verdict.shared.iter().filter(|user| !known.contains(user)));

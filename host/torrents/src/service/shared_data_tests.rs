@@ -197,6 +197,24 @@ db_test! {
         site.house.torrents.shutdown().await;
     }
 
+    async fn data_of_a_client_that_is_away_is_checked_by_what_it_told_last(db: Db) {
+        let site = Site::new(&db).await;
+        site.put(&site.a, placed(1, "/downloads/x")).await;
+        site.put(&site.b, placed(2, "/downloads/x")).await;
+        site.a.fail(Some(EngineError::Unreachable("no route".into())));
+        let payload = TorrentPayload {
+            engine_id: site.first.clone(),
+            hash: hash(1).to_string(),
+            name: "x".into(),
+            path: "/downloads/x".into(),
+            state: "seeding",
+            live: false,
+        };
+        let why = site.house.torrents.check_removal(&[payload]).await.unwrap_err();
+        assert!(why.contains("(second)"), "{why}");
+        site.house.torrents.shutdown().await;
+    }
+
     async fn many_go_by_a_list_that_is_exact(db: Db) {
         let site = Site::new(&db).await;
         let numbers = 1..=21_u8;
