@@ -254,11 +254,16 @@ pub(super) fn transfer(transfer: &mut Transfer) {
     whole(&mut transfer.uploaded);
 }
 
+/// Shortens a list to [`NAMES`]; returns how many were left out.
+fn shorten<T>(list: &mut Vec<T>) -> usize {
+    let left_out = list.len().saturating_sub(NAMES);
+    list.truncate(NAMES);
+    left_out
+}
+
 /// Returns how many were left out.
 pub(super) fn categories(categories: &mut Vec<Category>) -> usize {
-    let before = categories.len();
-    categories.truncate(NAMES);
-    let left_out = before - categories.len();
+    let left_out = shorten(categories);
     categories.retain_mut(|category| {
         cut(&mut category.name, SHORT);
         cut_option(&mut category.save_path, LONG);
@@ -270,9 +275,7 @@ pub(super) fn categories(categories: &mut Vec<Category>) -> usize {
 
 /// Names of tags; returns how many were left out.
 pub(super) fn tags(tags: &mut Vec<String>) -> usize {
-    let before = tags.len();
-    tags.truncate(NAMES);
-    let left_out = before - tags.len();
+    let left_out = shorten(tags);
     tags.retain_mut(|tag| {
         cut(tag, SHORT);
         !tag.is_empty()
