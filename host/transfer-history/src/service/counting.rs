@@ -109,7 +109,7 @@ impl TransferHistory {
             return Ok(zone.clone());
         }
         let mut tx = self.ground.db.begin_read().await?;
-        let zone = self.find_zone(&mut tx).await?;
+        let zone = self.ground.settings.find_zone(&mut tx).await?;
         if counting.next_number == 0 {
             counting.next_number = repo::last_number(&mut tx).await? + 1;
         }

@@ -29,7 +29,7 @@ impl TransferHistory {
         let now = self.ground.ctx.now().ms();
         let step = question.step;
         let mut tx = self.ground.db.begin_read().await?;
-        let zone = self.find_zone(&mut tx).await?;
+        let zone = self.ground.settings.find_zone(&mut tx).await?;
         let to = question.to.map_or(now, Timestamp::ms);
         let from = question.from.map_or(to - step.usual_range(), Timestamp::ms);
         judge_range(from, to)?;
@@ -71,7 +71,7 @@ impl TransferHistory {
         // Waited for without a transaction: a reader is not held meanwhile. It is never closed.
         let _turn = self.summing.acquire().await;
         let mut tx = self.ground.db.begin_read().await?;
-        let zone = self.find_zone(&mut tx).await?;
+        let zone = self.ground.settings.find_zone(&mut tx).await?;
         let engine_id = self.choose(&mut tx, &question.engines).await?;
         let step = find_step(&mut tx, (from, to), now, &zone).await?;
         let begin = step.find_start(from, &zone);
