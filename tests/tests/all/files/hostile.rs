@@ -186,12 +186,7 @@ impl Target {
         self.populate();
         if route == "PUT /api/files/root" {
             let body = json!({ "path": self.configured });
-            let reply = self
-                .server
-                .admin()
-                .send("PUT", "/api/files/root", Some(&body))
-                .await;
-            assert_eq!(reply.status, 200, "{}", reply.text());
+            self.server.admin().put("/api/files/root", body).await;
         }
     }
 
