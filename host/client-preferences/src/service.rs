@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use qm_kernel::{Caller, Permission, Principal};
-use qm_platform::{AuditEntry, AuditResult, Ground};
+use qm_platform::{ActingError, Actor, AuditEntry, AuditResult, Ground, judge_alone};
 use qm_ports::preferences::ClientPreferences;
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,7 @@ impl Preferences {
 
     /// Asks the client for what it offers and what is set.
     pub async fn read(&self, principal: &Principal, engine_id: &str) -> Result<Shown, PreferencesError> {
-        self.judge(principal, &[NEEDED]).await?;
+        let _ = self.judge(principal, &[NEEDED]).await?;
         let told = self.clients.read_preferences(engine_id).await?;
         Ok(Shown {
             offer: Offer::new(&told.schema),
@@ -41,7 +41,7 @@ impl Preferences {
         engine_id: &str,
         changes: Map<String, Value>,
     ) -> Result<Shown, PreferencesError> {
-        self.judge(caller.principal, &[NEEDED]).await?;
+        let mut actor = self.judge(caller.principal, &[NEEDED]).await?;
         let told = self.clients.read_preferences(engine_id).await?;
         let offer = Offer::new(&told.schema);
         let judged = offer.judge(&changes);
@@ -54,8 +54,8 @@ impl Preferences {
         }
         if judged.removes {
             // The client would do it for the caller.
-            self.judge(caller.principal, &[NEEDED, Permission::TorrentsDelete])
-                .await?;
+            let needed = [NEEDED, Permission::TorrentsDelete];
+            actor = self.judge(caller.principal, &needed).await?;
         }
         let keys: Vec<String> = judged.changes.keys().cloned().collect();
         let changed = self
@@ -71,13 +71,11 @@ impl Preferences {
             }
         };
         let entry = AuditEntry {
-            user_id: Some(caller.principal.user_id.to_string()),
-            action: "engines.preferences",
             object_type: Some("torrent_engine"),
             object_id: Some(engine_id.to_owned()),
             result,
-            client: Some(caller.client),
             metadata: Some(metadata),
+            ..actor.entry("engines.preferences", caller.client)
         };
         self.ground.audit.record_alone(&self.ground.db, entry).await;
         changed?;
@@ -89,15 +87,8 @@ impl Preferences {
     }
 
     /// Checks that the caller still may; no transaction is open while a client is asked.
-    async fn judge(&self, principal: &Principal, needed: &[Permission]) -> Result<(), PreferencesError> {
-        let db = &self.ground.db;
-        let mut tx = db
-            .begin_write()
-            .await
-            .map_err(qm_platform::ActingError::Database)?;
-        self.ground.acting.judge(&mut tx, principal, needed).await?;
-        tx.commit().await.map_err(qm_platform::ActingError::Database)?;
-        Ok(())
+    async fn judge(&self, principal: &Principal, needed: &[Permission]) -> Result<Actor, ActingError> {
+        judge_alone(&*self.ground.acting, &self.ground.db, principal, needed).await
     }
 }
 

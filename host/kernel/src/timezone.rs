@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+pub use jiff::tz::TimeZone;
+use jiff::tz::TimeZoneDatabase;
 
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 

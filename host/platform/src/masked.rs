@@ -363,6 +363,7 @@ mod tests {
             })
         );
     }
+
     #[test]
     fn a_text_of_json_loses_what_the_value_would() {
         let mask = MASK;

@@ -83,6 +83,11 @@ impl Api {
         self.good("POST", path, None, 201).await
     }
 
+    /// A PUT that must answer 200.
+    pub async fn put(&self, path: &str, body: Value) -> Value {
+        self.good("PUT", path, Some(&body), 200).await
+    }
+
     /// A PATCH that must answer 200.
     pub async fn patch(&self, path: &str, body: Value) -> Value {
         self.good("PATCH", path, Some(&body), 200).await
@@ -91,6 +96,15 @@ impl Api {
     /// A DELETE that must answer 200.
     pub async fn delete(&self, path: &str) -> Value {
         self.good("DELETE", path, None, 200).await
+    }
+
+    /// Hands over a .torrent file with these fields of the form; it must be taken.
+    pub async fn upload_torrent(&self, fields: &[(&str, &str)], metainfo: &[u8]) -> Value {
+        let request = self.request("POST", "/api/torrents/upload");
+        let request = request.multipart(fields, &[("file", "sample.torrent", metainfo)]);
+        let reply = request.send().await.expect("the server answers");
+        assert_eq!(reply.status, 201, "{}", reply.text());
+        reply.json()
     }
 
     /// Creates an engine and answers its id.

@@ -79,7 +79,9 @@ sql! {
     EXCESS = "SELECT start_at FROM torrent_transfers WHERE step = $1 ORDER BY start_at DESC LIMIT 1 OFFSET $2";
     LEFT_OVER = "SELECT t.number, CASE WHEN e.engine_id IS NULL THEN 1 ELSE 0 END FROM transfer_torrents t \
         LEFT JOIN transfer_engines e ON e.engine_id = t.engine_id \
-        WHERE t.number > $1 AND (t.gone_at IS NOT NULL OR e.engine_id IS NULL) ORDER BY t.number LIMIT $2";
+        WHERE t.number > $1 AND (e.engine_id IS NULL OR (t.gone_at IS NOT NULL \
+        AND NOT EXISTS (SELECT 1 FROM torrent_transfers c WHERE c.torrent = t.number))) ORDER BY t.number LIMIT $2";
+    FIRST_SINCE = "SELECT MIN(start_at) FROM torrent_transfers WHERE step = $1 AND start_at >= $2";
     FORGET_COUNTS = "DELETE FROM torrent_transfers WHERE torrent = $1";
     FORGET_TORRENT = "DELETE FROM transfer_torrents WHERE number = $1 \
         AND NOT EXISTS (SELECT 1 FROM torrent_transfers WHERE torrent = $1)";
@@ -336,6 +338,11 @@ pub async fn top(
     Ok(rows.into_iter().map(TopTorrent::from).collect())
 }
 
+/// Begin of the first counts of torrents at an instant or after it.
+pub async fn first_since(tx: &mut Tx, step: Step, since: i64) -> Result<Option<i64>, DbError> {
+    qm_db::value!(tx, Option<i64>, FIRST_SINCE, step.minutes(), since).await
+}
+
 /// Deletes counts of engines that began before an instant.
 pub async fn prune_engines(tx: &mut Tx, step: Step, before: i64) -> Result<u64, DbError> {
     Ok(qm_db::exec!(tx, PRUNE_ENGINES, step.minutes(), before)
@@ -355,7 +362,7 @@ pub async fn find_excess(tx: &mut Tx, step: Step, room: i64) -> Result<Option<i6
     Ok(row.map(|(at,)| at))
 }
 
-/// A page of the torrents that are gone, and whether their engine is.
+/// A page of the torrents that are gone and have no counts, or whose engine is gone: that is told of each.
 pub async fn left_over(tx: &mut Tx, after: i64, most: i64) -> Result<Vec<(i64, bool)>, DbError> {
     let rows = qm_db::all!(tx, (i64, i32), LEFT_OVER, after, most).await?;
     Ok(rows

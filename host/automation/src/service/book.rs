@@ -10,10 +10,8 @@ use arc_swap::ArcSwap;
 use jiff::tz::TimeZone;
 use qm_conditions::Seen;
 use qm_db::{Db, DbError, Tx};
-use qm_kernel::timezone;
 use qm_lanes::IgnorePoison;
 use qm_platform::Settings;
-use qm_platform::settings::TIMEZONE;
 use qm_ports::list::TorrentRecord;
 use qm_ports::rules::{Edge, RuleWatch};
 
@@ -88,8 +86,7 @@ impl RuleBook {
 
     /// Reads the zone of the operator again, which may have been changed.
     pub async fn read_zone(&self, tx: &mut Tx) -> Result<(), DbError> {
-        let name = self.settings.get(tx, &TIMEZONE).await?;
-        self.zone.store(Arc::new(timezone::zone(name.as_deref())));
+        self.zone.store(Arc::new(self.settings.find_zone(tx).await?));
         Ok(())
     }
 

@@ -9,9 +9,11 @@ const FENCED: &[(&str, &str)] = &[
     ("program", RUNS),
     ("script", RUNS),
     ("shell", RUNS),
+    ("allowremote", REACH),
     ("alternativewebui", REACH),
     ("apikey", REACH),
-    ("authentication", REACH),
+    ("auth", REACH),
+    ("daemon", REACH),
     ("httpserver", REACH),
     ("remoteaccess", REACH),
     ("rpc", REACH),
@@ -31,6 +33,7 @@ const FENCED: &[(&str, &str)] = &[
 const RUNS: &str = "it runs programs on the client's machine";
 const REACH: &str = "it decides who reaches the client";
 const LOGIN: &str = "it holds a login for another service, or says where traffic goes";
+const DATA: &str = "the client would remove data, and does not ask which other torrents use it";
 
 /// The reason why a preference of this name is not offered; none for one that may be.
 pub fn find_reason(name: &str) -> Option<&'static str> {
@@ -40,16 +43,17 @@ pub fn find_reason(name: &str) -> Option<&'static str> {
         .map(|letter| letter.to_ascii_lowercase())
         .collect();
     let part = FENCED.iter().find(|(part, _)| letters.contains(part));
-    part.map(|(_, reason)| *reason)
+    let reason = part.map(|(_, reason)| *reason);
+    reason.or_else(|| removes_data(name).then_some(DATA))
 }
 
-/// True for a value by which the client would remove torrents by itself.
+/// True for a name or a value by which the client would remove torrents by itself.
 pub fn removes(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     word.contains("remove") || word.contains("delete")
 }
 
-/// True for a value by which the client would remove data by itself: it doesn't ask which other torrents use it.
+/// True for a name or a value by which the client would remove data by itself: it doesn't ask which other torrents use it.
 pub fn removes_data(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     removes(word)
@@ -72,6 +76,11 @@ mod tests {
             "web_ui_username",
             "web_ui_address",
             "bypass_auth_subnet_whitelist",
+            "bypass_local_auth",
+            "allow_remote",
+            "daemon_port",
+            "torrent_content_remove_option",
+            "deleteFilesAtRatio",
             "alternative_webui_path",
             "proxyPassword",
             "proxy_ip",
@@ -93,6 +102,7 @@ mod tests {
             "announceToAllTrackers",
             "peersWanted",
             "incompleteExtension",
+            "removeSeedAtRatio",
         ] {
             assert_eq!(find_reason(name), None, "{name}");
         }

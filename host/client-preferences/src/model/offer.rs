@@ -130,7 +130,9 @@ impl Offer {
                     "{key} must be shorter than or equal to {LONGEST_TEXT} characters"
                 ));
             } else {
-                judged.removes |= value.as_str().is_some_and(fence::removes) && known.options.is_some();
+                let by_word = known.options.is_some() && value.as_str().is_some_and(fence::removes);
+                let by_name = fence::removes(key) && !matches!(value, Value::Null | Value::Bool(false));
+                judged.removes |= by_word || by_name;
                 if known.is_directory {
                     judged.directories.push(key.clone());
                 }
@@ -239,6 +241,8 @@ mod tests {
                 "slots": { "type": ["integer", "null"], "minimum": 1, "x-unit": "slots" },
                 "ratio": { "type": ["number", "null"], "minimum": 0 },
                 "atLimit": { "type": "string", "enum": ["stop", "remove", "remove-with-data"] },
+                "removeAtRatio": { "type": "boolean" },
+                "removeAfterDays": { "type": ["integer", "null"] },
                 "savePath": { "type": "string", "x-path": "directory" },
                 "version": { "type": "string", "readOnly": true },
                 "trackerToken": { "type": "string" },
@@ -270,6 +274,8 @@ mod tests {
             "slots",
             "ratio",
             "atLimit",
+            "removeAtRatio",
+            "removeAfterDays",
             "savePath",
             "version",
             "trackerToken",
@@ -345,6 +351,13 @@ mod tests {
         assert_eq!(taken.directories, ["savePath"]);
         assert!(!taken.removes);
         assert!(judged(json!({ "atLimit": "remove" })).unwrap().removes);
+        for (by_name, removes) in [
+            (json!({ "removeAtRatio": true }), true),
+            (json!({ "removeAfterDays": 7 }), true),
+            (json!({ "removeAtRatio": false, "removeAfterDays": null }), false),
+        ] {
+            assert_eq!(judged(by_name.clone()).unwrap().removes, removes, "{by_name}");
+        }
         // A text that nobody chooses from is none.
         assert!(!judged(json!({ "vault": "remove" })).unwrap().removes);
         assert!(judged(json!({ "vault": MASK })).unwrap().changes.is_empty());

@@ -29,7 +29,6 @@ use std::sync::{Arc, Mutex};
 
 use qm_db::Db;
 use qm_jobs::Jobs;
-/// User who makes a change, and the client it comes from; operations keep it.
 use qm_kernel::{Ctx, Requester, Secret};
 use qm_platform::{Acting, Audit, Ground, Settings};
 use qm_ports::{Holders, TorrentPayloads};

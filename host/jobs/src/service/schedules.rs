@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use qm_db::Tx;
-use qm_kernel::{Timestamp, timezone};
-use qm_platform::settings::TIMEZONE;
+use qm_kernel::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{Jobs, lock};
@@ -140,8 +139,7 @@ impl Jobs {
         match trigger {
             Trigger::Every(interval) => Ok(since.plus(*interval)),
             Trigger::Cron(cron) => {
-                let zone = self.0.settings.get(tx, &TIMEZONE).await?;
-                let next = cron.next(since, &timezone::zone(zone.as_deref()));
+                let next = cron.next(since, &self.0.settings.find_zone(tx).await?);
                 Ok(next.unwrap_or(since.plus(NEVER)))
             }
         }

@@ -8,10 +8,9 @@ use arc_swap::ArcSwap;
 use jiff::tz::TimeZone;
 use qm_engines::model::abilities::GLOBAL_LIMITS;
 use qm_engines::{Engine, describe};
-use qm_kernel::{Caller, Permission, Timestamp, as_error, timezone};
+use qm_kernel::{Caller, Permission, Timestamp, as_error};
 use qm_lanes::IgnorePoison;
 use qm_platform::AuditEntry;
-use qm_platform::settings::TIMEZONE;
 use qm_ports::engine::{EngineError, RateLimits, RateMode, capability};
 use qm_realtime::Room;
 use serde::Serialize;
@@ -136,8 +135,7 @@ impl Limits {
     /// Reads the zone of the operator again, which may have been changed.
     async fn read_zone(&self) -> Result<(), LimitsError> {
         let mut tx = self.ground.db.begin_read().await?;
-        let name = self.ground.settings.get(&mut tx, &TIMEZONE).await?;
-        let zone = timezone::zone(name.as_deref());
+        let zone = self.ground.settings.find_zone(&mut tx).await?;
         if self.speeds.zone.load().as_ref().as_ref() != Some(&zone) {
             self.speeds.zone.store(Arc::new(Some(zone)));
         }

@@ -1,8 +1,10 @@
 //! Settings that several areas read.
 
+use qm_db::{DbError, Tx};
 use qm_kernel::timezone;
 use serde_json::{Map, Value};
 
+use super::Settings;
 use crate::settings;
 
 settings! {
@@ -21,4 +23,12 @@ settings! {
     /// The mail server that notifications and newsletters go through.
     pub MAIL: Map<String, Value> = "media_server_analytics.email",
         Map::new, by_route("PATCH /api/media-server-analytics/settings/email"), secret_members(&["password"]);
+}
+
+impl Settings {
+    /// The operator's time zone, [`TIMEZONE`].
+    pub async fn find_zone(&self, tx: &mut Tx) -> Result<timezone::TimeZone, DbError> {
+        let name = self.get(tx, &TIMEZONE).await?;
+        Ok(timezone::zone(name.as_deref()))
+    }
 }

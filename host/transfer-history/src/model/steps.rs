@@ -86,6 +86,15 @@ impl Step {
         }
     }
 
+    /// The next longer step, which holds what is older.
+    pub const fn longer(self) -> Option<Self> {
+        match self {
+            Step::FiveMinutes => Some(Step::Hour),
+            Step::Hour => Some(Step::Day),
+            Step::Day => None,
+        }
+    }
+
     /// Begin of the step that holds an instant, in Unix milliseconds.
     pub fn find_start(self, at: i64, zone: &TimeZone) -> i64 {
         match self {

@@ -4,13 +4,14 @@
 //! forward: a crash neither loses nor doubles a byte, for whatever was not written is seen again as growth. What was counted up to a
 //! step's end is written at the first look after it.
 //!
-//! Bounds: [`PAGE`] torrents a transaction. A write that fails is tried again with the next look, and loses nothing.
+//! Bounds: [`PAGE`] torrents a transaction. A write that fails is tried again with the next look, and loses nothing. After a commit that
+//! failed nobody knows what is stored: the engine is read again, as after a crash.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use qm_db::DbError;
+use qm_db::{DbError, Tx};
 use qm_kernel::as_error;
 use tokio_util::sync::CancellationToken;
 
@@ -108,7 +109,7 @@ impl TransferHistory {
             return Ok(zone.clone());
         }
         let mut tx = self.ground.db.begin_read().await?;
-        let zone = self.find_zone(&mut tx).await?;
+        let zone = self.ground.settings.find_zone(&mut tx).await?;
         if counting.next_number == 0 {
             counting.next_number = repo::last_number(&mut tx).await? + 1;
         }
@@ -144,39 +145,32 @@ impl TransferHistory {
     async fn write(&self, counting: &mut Counting) -> Result<(), DbError> {
         let zone = self.prepare(counting).await?;
         let mut result = Ok(());
-        let mut gone = Vec::new();
         for (id, engine) in &mut counting.engines {
-            match self
-                .write_engine(id, engine, &mut counting.next_number, &zone)
-                .await
-            {
-                Ok(true) => {}
-                Ok(false) => gone.push(id.clone()),
-                // The others are written all the same.
-                Err(error) => result = Err(error),
+            let next_number = &mut counting.next_number;
+            // The others are written all the same.
+            if let Err(error) = self.write_engine(id, engine, next_number, &zone).await {
+                result = Err(error);
             }
         }
-        for id in gone {
-            counting.engines.remove(&id);
-        }
+        counting.engines.retain(|_, engine| !engine.is_unsure);
         result
     }
 
-    /// Writes what an engine moved, page by page; false if it was deleted.
+    /// Writes what an engine moved, page by page.
     async fn write_engine(
         &self,
         id: &str,
         engine: &mut CountedEngine,
         next_number: &mut i64,
         zone: &TimeZone,
-    ) -> Result<bool, DbError> {
+    ) -> Result<(), DbError> {
         let Some(seen_at) = engine.seen_at else {
-            return Ok(true);
+            return Ok(());
         };
         if !engine.is_stored {
             let mut tx = self.ground.db.begin_write().await?;
             repo::add_engine(&mut tx, id, seen_at).await?;
-            tx.commit().await?;
+            engine.commit(tx).await?;
             engine.is_stored = true;
         }
         while !engine.moved.is_empty() || !engine.watches.is_empty() {
@@ -229,16 +223,19 @@ impl TransferHistory {
                 }
             }
             if !repo::set_seen(&mut tx, id, seen_at).await? {
-                return Ok(false);
+                // It was deleted.
+                engine.is_unsure = true;
+                return Ok(());
             }
             repo::put_torrents(&mut tx, id, &marks).await?;
             repo::count_torrents(&mut tx, &torrents).await?;
             repo::count_engine(&mut tx, id, &steps).await?;
-            tx.commit().await?;
+            // Before the commit: if that fails, nobody knows if they are taken.
             *next_number = next;
+            engine.commit(tx).await?;
             engine.forget_written(&numbers, is_last);
         }
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -253,6 +250,12 @@ fn mark<'a>(hash: &'a str, number: i64, moved: &'a Moved, at: i64) -> Mark<'a> {
 }
 
 impl CountedEngine {
+    async fn commit(&mut self, tx: Tx) -> Result<(), DbError> {
+        let committed = tx.commit().await;
+        self.is_unsure |= committed.is_err();
+        committed
+    }
+
     /// Number of a torrent that is listed.
     fn number(&self, hash: &str) -> Option<i64> {
         self.torrents.get(hash)?.number

@@ -55,6 +55,8 @@ pub struct CountedEngine {
     pub seen_at: Option<i64>,
     /// It has its row.
     pub is_stored: bool,
+    /// Nobody knows what is stored of it: it is to be read again.
+    pub is_unsure: bool,
     pub torrents: HashMap<Arc<str>, Known>,
     pub moved: HashMap<Arc<str>, Moved>,
     /// Looks by the begin of their five minutes, with the time that they cover and the rates.

@@ -10,11 +10,7 @@ mod upkeep;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
-use qm_db::{DbError, Tx};
-use qm_kernel::timezone;
 use qm_platform::Ground;
-use qm_platform::settings::TIMEZONE;
 use qm_ports::sight::EngineSights;
 use tokio::sync::{Mutex, Semaphore};
 
@@ -42,11 +38,5 @@ impl TransferHistory {
             counting: Mutex::default(),
             summing: Semaphore::new(1),
         })
-    }
-
-    /// The operator's time zone.
-    async fn find_zone(&self, tx: &mut Tx) -> Result<TimeZone, DbError> {
-        let name = self.ground.settings.get(tx, &TIMEZONE).await?;
-        Ok(timezone::zone(name.as_deref()))
     }
 }

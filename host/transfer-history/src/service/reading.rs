@@ -29,15 +29,15 @@ impl TransferHistory {
         let now = self.ground.ctx.now().ms();
         let step = question.step;
         let mut tx = self.ground.db.begin_read().await?;
-        let zone = self.find_zone(&mut tx).await?;
+        let zone = self.ground.settings.find_zone(&mut tx).await?;
         let to = question.to.map_or(now, Timestamp::ms);
         let from = question.from.map_or(to - step.usual_range(), Timestamp::ms);
-        let range = judge_range(from, to)?;
+        judge_range(from, to)?;
         let count = (to - from) / step.length();
         if count > MOST_POINTS {
             return Err(HistoryError::TooManyPoints { count, step });
         }
-        let begin = step.find_start(range.0, &zone);
+        let begin = step.find_start(from, &zone);
         let engine_id = self.choose(&mut tx, &question.engines).await?;
         let rows = match &question.hash {
             Some(hash) => {
@@ -67,14 +67,14 @@ impl TransferHistory {
         let now = self.ground.ctx.now().ms();
         let to = question.to.map_or(now, Timestamp::ms);
         let from = question.from.map_or(to - Step::Day.length(), Timestamp::ms);
-        let range = judge_range(from, to)?;
-        let step = Step::best_for(range.0, range.1, now);
+        judge_range(from, to)?;
         // Waited for without a transaction: a reader is not held meanwhile. It is never closed.
         let _turn = self.summing.acquire().await;
         let mut tx = self.ground.db.begin_read().await?;
-        let zone = self.find_zone(&mut tx).await?;
-        let begin = step.find_start(from, &zone);
+        let zone = self.ground.settings.find_zone(&mut tx).await?;
         let engine_id = self.choose(&mut tx, &question.engines).await?;
+        let step = find_step(&mut tx, (from, to), now, &zone).await?;
+        let begin = step.find_start(from, &zone);
         let torrents = repo::top(
             &mut tx,
             question.by_upload,
@@ -159,13 +159,33 @@ async fn rows_of_engines(
     Ok(repo::of_engine(tx, id, step, range).await?)
 }
 
-/// Refuses a range that begins after its end, or lies outside of the calendar.
-fn judge_range(from: i64, to: i64) -> Result<(i64, i64), HistoryError> {
-    let shown = (Timestamp::from_ms(from), Timestamp::from_ms(to));
+/// Refuses a range that does not begin before its end.
+fn judge_range(from: i64, to: i64) -> Result<(), HistoryError> {
     if from >= to {
-        return Err(HistoryError::EmptyRange(shown.0, shown.1));
+        let (from, to) = (Timestamp::from_ms(from), Timestamp::from_ms(to));
+        return Err(HistoryError::EmptyRange(from, to));
     }
-    Ok((from, to))
+    Ok(())
+}
+
+/// Step that answers a question about torrents best: a longer one where counts of the finer one had to go, for there were too many.
+async fn find_step(
+    tx: &mut Tx,
+    (from, to): (i64, i64),
+    now: i64,
+    zone: &TimeZone,
+) -> Result<Step, HistoryError> {
+    let mut step = Step::best_for(from, to, now);
+    while let Some(longer) = step.longer() {
+        let begin = step.find_start(from, zone);
+        let kept = repo::first_since(tx, step, begin).await?.unwrap_or(to);
+        let moved = repo::first_since(tx, longer, from).await?.unwrap_or(to);
+        if moved >= longer.find_start(kept, zone) {
+            break;
+        }
+        step = longer;
+    }
+    Ok(step)
 }
 
 /// Sums of the rows of one step each.

@@ -236,6 +236,41 @@ impl Bed {
     }
 }
 
+/// Twenty torrents move a byte at each look, and then there is room for the last two counts of the finer step and for all of the longer
+/// one. The question begins so many hours before all that.
+async fn lose_the_first_counts(db: &Db, looks: &[u64], hours: i64, [finer, longer]: [Step; 2]) {
+    let bed = Bed::new(db, &["e"]).await;
+    let put_all = |bytes| (0..20).for_each(|number| bed.clients.put("e", number, bytes, 0));
+    put_all(0);
+    bed.pass(0).await;
+    for (bytes, seconds) in (1..).zip(looks) {
+        put_all(bytes);
+        bed.pass(*seconds).await;
+    }
+    let ask = async || {
+        let question = TopQuestion {
+            engines: Choice::All,
+            by_upload: false,
+            from: Some(Timestamp::from_ms(START_MS - hours * 3_600_000)),
+            to: None,
+            limit: 20,
+        };
+        let top = bed.app.read_top(question).await.unwrap();
+        let moved: Vec<u64> = top
+            .torrents
+            .iter()
+            .map(|torrent| torrent.moved.downloaded)
+            .collect();
+        assert_eq!(moved, [looks.len() as u64; 20], "{:?}", top.step);
+        top.step
+    };
+    assert_eq!(ask().await, finer);
+    bed.app.forget_old(45).await.unwrap();
+    assert_eq!(bed.count(COUNT_ROWS, finer).await, 40);
+    assert_eq!(bed.count(COUNT_ROWS, longer).await, 40);
+    assert_eq!(ask().await, longer);
+}
+
 qm_db::db_test! {
     async fn what_moves_is_counted_by_steps(db: Db) {
         let bed = Bed::new(&db, &["e"]).await;
@@ -511,6 +546,14 @@ qm_db::db_test! {
         bed.clock.advance(Duration::from_hours(24 * 366 * 5));
         bed.app.forget_old(1_000).await.unwrap();
         assert_eq!(bed.count(COUNT_ROWS, Step::Day).await, 0);
+    }
+
+    async fn a_question_is_answered_by_hours_where_five_minutes_had_to_go(db: Db) {
+        lose_the_first_counts(&db, &[300, 300, 3_600, 300], 1, [Step::FiveMinutes, Step::Hour]).await;
+    }
+
+    async fn a_question_is_answered_by_days_where_hours_had_to_go(db: Db) {
+        lose_the_first_counts(&db, &[300, 86_400, 3_600], 10, [Step::Hour, Step::Day]).await;
     }
 
     async fn more_torrents_than_a_page_are_written_page_by_page(db: Db) {

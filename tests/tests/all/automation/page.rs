@@ -166,12 +166,7 @@ impl Side {
         if !category.is_empty() {
             fields.push(("category", category));
         }
-        let file = ("file", "sample.torrent", sample.metainfo.as_slice());
-        let request = api
-            .request("POST", "/api/torrents/upload")
-            .multipart(&fields, &[file]);
-        let reply = request.send().await.expect("the server answers");
-        assert_eq!(reply.status, 201, "{}", reply.text());
+        api.upload_torrent(&fields, &sample.metainfo).await;
         place
     }
 

@@ -38,8 +38,7 @@ both_databases! {
         plugins::install("misbehave.wasm", &installed);
         let mut server = Binary::start(dir.path(), db.url()).await;
         let api = server.admin().await;
-        let stored = api.send("PUT", "/api/settings/engine.maxTorrents", Some(&json!({ "value": LIMIT }))).await;
-        assert_eq!(stored.status, 200, "{}", stored.text());
+        api.put("/api/settings/engine.maxTorrents", json!({ "value": LIMIT })).await;
         let flood = json!({ "mode": "ever_new", "count": 2500 });
         let id = api.add_engine("flood", "misbehave", flood.clone()).await;
         let limited = until("the flood to be held", || async {

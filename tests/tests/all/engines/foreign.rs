@@ -44,7 +44,6 @@ async fn drives(file: &'static str, db: &TestDb, program: &Program) {
     let sample = Sample::new("foreign ü.bin", 1024 * 1024, 33, Format::V1, &tracker.announce());
     sample.write_to(&client.downloads());
     let fields = [("engineId", engine.as_str()), ("startPaused", "true")];
-    let upload = ("file", "foreign.torrent", sample.metainfo.as_slice());
     until_true("the engine to be listed", || async {
         let reply = api
             .send("GET", &format!("/api/torrents?engineId={engine}"), None)
@@ -52,11 +51,7 @@ async fn drives(file: &'static str, db: &TestDb, program: &Program) {
         reply.status == 200
     })
     .await;
-    let request = api
-        .request("POST", "/api/torrents/upload")
-        .multipart(&fields, &[upload]);
-    let reply = request.send().await.expect("the server answers");
-    assert_eq!(reply.status, 201, "{}", reply.text());
+    api.upload_torrent(&fields, &sample.metainfo).await;
     let listed = api
         .until_torrent(&engine, &sample.hash, "it to be listed, stopped", |torrent| {
             torrent["state"] == "stopped"

@@ -134,9 +134,8 @@ both_databases! {
         }
         let unknown = api.send("PUT", "/api/plugins/nobody/grants", Some(&wanted)).await;
         assert_eq!(unknown.status, 404, "{}", unknown.text());
-        let granted = api.send("PUT", grants, Some(&wanted)).await;
-        assert_eq!(granted.status, 200, "{}", granted.text());
-        assert_eq!(granted.json()["grantedHosts"], json!(["https://courier.example"]));
+        let granted = api.put(grants, wanted).await;
+        assert_eq!(granted["grantedHosts"], json!(["https://courier.example"]));
         let audit = api.get("/api/audit?action=plugins.grant").await;
         assert_eq!(audit["items"][0]["metadata"], json!({ "hosts": ["https://courier.example"], "capabilities": [] }), "{audit}");
 
@@ -333,15 +332,8 @@ async fn a_planned_kind_works_once_its_plugin_is_there(db: &TestDb, program: &Pr
     let tracker = Tracker::start().await;
     let sample = Sample::new("planned.bin", 1024 * 1024, 21, Format::V1, &tracker.announce());
     let fields = [("engineId", engine.as_str()), ("startPaused", "true")];
-    let file = ("file", "planned.torrent", sample.metainfo.as_slice());
-    let request = api
-        .request("POST", "/api/torrents/upload")
-        .multipart(&fields, &[file]);
-    let reply = request.send().await.expect("the server answers");
-    assert_eq!(
-        (reply.status, reply.json()),
-        (201, json!({ "hash": sample.hash }))
-    );
+    let added = api.upload_torrent(&fields, &sample.metainfo).await;
+    assert_eq!(added, json!({ "hash": sample.hash }));
     let rows = client.torrents(&["hashString", "name"]).await;
     assert_eq!(
         rows,

@@ -31,19 +31,11 @@ impl Site {
         server.plugins().settled().await;
         let api = server.admin();
         let grants = json!({ "hosts": [], "capabilities": ["torrents"] });
-        let granted = api.send("PUT", "/api/plugins/porter/grants", Some(&grants)).await;
-        assert_eq!(granted.status, 200, "{}", granted.text());
+        api.put("/api/plugins/porter/grants", grants).await;
         let engine = api.add_engine("client", kind, config).await;
         let sample = Sample::new("labelled.bin", 300_000, 61, Format::V1, ANNOUNCE);
         let fields = [("engineId", engine.as_str()), ("startPaused", "true")];
-        let file = ("file", "labelled.torrent", sample.metainfo.as_slice());
-        let request = api.request("POST", "/api/torrents/upload");
-        let reply = request
-            .multipart(&fields, &[file])
-            .send()
-            .await
-            .expect("the server answers");
-        assert_eq!(reply.status, 201, "{}", reply.text());
+        api.upload_torrent(&fields, &sample.metainfo).await;
         let hash = sample.hash;
         Site {
             server,

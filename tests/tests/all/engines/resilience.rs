@@ -226,12 +226,8 @@ async fn killed_and_restarted(db: &TestDb, seeder: Client, mut client: Client) {
 }
 
 async fn upload(api: &Api, engine: &str, sample: &Sample) {
-    let file = ("file", "sample.torrent", sample.metainfo.as_slice());
-    let request = api
-        .request("POST", "/api/torrents/upload")
-        .multipart(&[("engineId", engine), ("startPaused", "true")], &[file]);
-    let reply = request.send().await.expect("the server answers");
-    assert_eq!(reply.status, 201, "{}", reply.text());
+    let fields = [("engineId", engine), ("startPaused", "true")];
+    api.upload_torrent(&fields, &sample.metainfo).await;
     // Read once before it moves, so that its completion is an edge and not a first sight.
     assert_ticks(api, engine, 2).await;
     assert_eq!(

@@ -18,8 +18,7 @@ use serde_json::{Value, json};
 
 use super::site::{Site, complaint, percent, raw_name, remove, sung, tree};
 use super::table::{
-    ABSOLUTE, ELSEWHERE, FIELDS, Field, Holds, Must, NAMES, OF_THEIR_AREA, PATHS, QUERIES, RAW_PATHS,
-    is_attacked,
+    ABSOLUTE, ELSEWHERE, FIELDS, Field, Holds, Must, NAMES, NO_PLACES, PATHS, QUERIES, RAW_PATHS, is_attacked,
 };
 use crate::document::fresh;
 
@@ -187,12 +186,7 @@ impl Target {
         self.populate();
         if route == "PUT /api/files/root" {
             let body = json!({ "path": self.configured });
-            let reply = self
-                .server
-                .admin()
-                .send("PUT", "/api/files/root", Some(&body))
-                .await;
-            assert_eq!(reply.status, 200, "{}", reply.text());
+            self.server.admin().put("/api/files/root", body).await;
         }
     }
 
@@ -278,7 +272,7 @@ impl Way {
 }
 
 /// `body` with `value` at `name`, as text or as raw bytes.
-fn put(body: &str, name: &str, value: &str, raw: bool) -> Value {
+pub fn put(body: &str, name: &str, value: &str, raw: bool) -> Value {
     let mut whole: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{body}: {error}"));
     let (above, last) = name.rsplit_once('.').unwrap_or(("", name));
     let above = match above {
@@ -475,7 +469,7 @@ both_databases! {
             words.iter().any(|word| name.contains(word))
         };
         let found: BTreeSet<String> = others.into_iter().filter(sounds_like_a_path).collect();
-        let known: BTreeSet<String> = ELSEWHERE.iter().chain(OF_THEIR_AREA).map(|&text| text.to_owned()).collect();
+        let known: BTreeSet<String> = ELSEWHERE.iter().chain(NO_PLACES).map(|&text| text.to_owned()).collect();
         assert_eq!(found, known, "paths of other routes, known ones");
     }
 

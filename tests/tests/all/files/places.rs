@@ -14,6 +14,7 @@ use qm_testkit::{Api, TestDb, TestServer, both_databases};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
+use super::hostile::put;
 use super::site::{Site, complaint, sung, tree};
 use super::table::ELSEWHERE;
 
@@ -23,6 +24,7 @@ const DEADLINE: Duration = Duration::from_mins(1);
 /// A route that takes a directory, and how far the route judges it.
 struct Row {
     route: &'static str,
+    /// The name in the body, with a dot for every level; of a list in its first item.
     field: &'static str,
     /// `{feed}`, `{library}`: their ids.
     body: &'static str,
@@ -42,10 +44,26 @@ const fn row(route: &'static str, field: &'static str, body: &'static str, judge
 
 const MAGNET: &str = r#"{"magnet":"magnet:?xt=urn:btih:0123456789abcdef0123456789abcdef01234567"}"#;
 
+const MAPPINGS: &str = r#"{"pathMappings":[{"remote":"/data"}]}"#;
+
 const ROWS: &[Row] = &[
     row("POST /api/torrents", "savePath", MAGNET, true),
     row("POST /api/torrents/upload", "savePath", "", true),
     row("POST /api/torrents/{hash}/move", "destination", "{}", true),
+    row("POST /api/torrents/{hash}/download-path", "path", "{}", true),
+    row(
+        "POST /api/engines",
+        "pathMappings.local",
+        r#"{"name":"hostile","kind":"scgi_client","config":{"host":"two"},"pathMappings":[{"remote":"/data"}]}"#,
+        true,
+    ),
+    row("PATCH /api/engines/{id}", "pathMappings.local", MAPPINGS, true),
+    row(
+        "POST /api/engines/{id}/paths/check",
+        "pathMappings.local",
+        MAPPINGS,
+        true,
+    ),
     row("POST /api/categories", "savePath", r#"{"name":"hostile"}"#, true),
     row(
         "POST /api/rss/rules",
@@ -72,6 +90,13 @@ const ROWS: &[Row] = &[
         "POST /api/media/ignored",
         "path",
         r#"{"libraryId":"{library}"}"#,
+        false,
+    ),
+    // A file may be named too.
+    row(
+        "POST /api/media/preview",
+        "path",
+        r#"{"libraryPath":"/films"}"#,
         false,
     ),
     row(
@@ -122,6 +147,7 @@ const NO_DIRECTORIES: &[&str] = &[
 struct Target {
     server: TestServer,
     site: Site,
+    engine: String,
     feed: String,
     rule: String,
     library: String,
@@ -142,7 +168,8 @@ impl Target {
             .await;
         let api = server.admin();
         populate(&site);
-        api.add_engine("fake", "scgi_client", json!({ "host": "one" }))
+        let engine = api
+            .add_engine("fake", "scgi_client", json!({ "host": "one" }))
             .await;
         let magnet = "magnet:?xt=urn:btih:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa&dn=good";
         let added = api
@@ -150,6 +177,9 @@ impl Target {
                 "/api/torrents",
                 json!({ "magnet": magnet, "savePath": site.path_of("good") }),
             )
+            .await;
+        let hash = added["hash"].as_str().expect("a hash").to_owned();
+        api.until_torrent(&engine, &hash, "it to be listed", |_| true)
             .await;
         let new = json!({ "name": "quiet", "url": "http://127.0.0.1:9/feed", "isEnabled": false });
         let feed = id(&api.post("/api/rss/feeds", new).await);
@@ -162,9 +192,10 @@ impl Target {
         std::fs::rename(site.path_of("swapped"), site.path_of("was swapped")).expect("our own directory");
         symlink(&site.canary, site.path_of("swapped")).expect("our own directory");
         Target {
-            hash: added["hash"].as_str().expect("a hash").to_owned(),
             server,
             site,
+            engine,
+            hash,
             feed,
             rule,
             library,
@@ -176,6 +207,8 @@ impl Target {
         let (method, path) = row.route.split_once(' ').expect("METHOD /path");
         let id = if path.contains("/media/") {
             &self.library
+        } else if path.contains("/engines/") {
+            &self.engine
         } else {
             &self.rule
         };
@@ -190,9 +223,7 @@ impl Target {
                 .body
                 .replace("{feed}", &self.feed)
                 .replace("{library}", &self.library);
-            let mut body: Value = serde_json::from_str(&body).expect("a body");
-            body[row.field] = json!(place);
-            request.json(&body)
+            request.json(&put(&body, row.field, &place.display().to_string(), false))
         };
         let Ok(reply) = tokio::time::timeout(DEADLINE, request.send()).await else {
             panic!("{} {}: no answer within {DEADLINE:?}", row.route, place.display());
@@ -203,6 +234,7 @@ impl Target {
     /// The directories that clients and the database keep.
     async fn kept(&self, api: &Api) -> Value {
         json!({
+            "engines": api.get("/api/engines").await,
             "torrents": api.get("/api/torrents").await,
             "categories": api.get("/api/categories").await,
             "rules": api.get("/api/rss/rules").await,
@@ -246,8 +278,8 @@ fn every_route_that_takes_a_place_is_attacked() {
         .iter()
         .map(|row| format!("{} {}", row.route, row.field))
         .collect();
-    let listed = ELSEWHERE.iter().filter(|text| !text.contains("/api/jobs/"));
-    assert_eq!(attacked, listed.map(|text| (*text).to_owned()).collect());
+    let listed = ELSEWHERE.iter().map(|text| (*text).to_owned());
+    assert_eq!(attacked, listed.collect());
 }
 
 both_databases! {

@@ -255,18 +255,19 @@ pub const FIELDS: &[Field] = &[
     body("POST /api/files/trash/purge", "id", ID, &[]),
 ];
 
-/// Texts of other routes whose names sound like a path: a path handed to a torrent client, a word that jobs are
-/// filtered by, a directory below the roots that its area reads through a guard of its own, a place that is only
-/// compared with those of a library, or the path of a folder in a torrent.
+/// Places that other routes take, and that [`super::places`] attacks: a path handed to a torrent client, a directory below the roots
+/// that its area reads through a guard of its own, or a place that is only compared with those of a library.
 pub const ELSEWHERE: &[&str] = &[
-    "GET /api/jobs/list resourceId",
-    "GET /api/jobs/list source",
+    "PATCH /api/engines/{id} pathMappings.local",
     "PATCH /api/media/libraries/{id} path",
     "PATCH /api/media/providers/titledb/settings datasetPath",
     "PATCH /api/rss/rules/{id} savePath",
     "POST /api/categories savePath",
+    "POST /api/engines pathMappings.local",
+    "POST /api/engines/{id}/paths/check pathMappings.local",
     "POST /api/media/ignored path",
     "POST /api/media/libraries path",
+    "POST /api/media/preview path",
     "POST /api/media/providers/titledb/dataset/import datasetPath",
     "POST /api/media/providers/titledb/dataset/validate datasetPath",
     "POST /api/rss/history/{id}/download savePath",
@@ -274,22 +275,20 @@ pub const ELSEWHERE: &[&str] = &[
     "POST /api/rss/rules/preview savePath",
     "POST /api/torrents savePath",
     "POST /api/torrents/upload savePath",
+    "POST /api/torrents/{hash}/download-path path",
     "POST /api/torrents/{hash}/move destination",
 ];
 
-/// Texts of other routes that sound like a path and are attacked by the tests of their own area: pairs of directories, the
-/// directory of incomplete data, names of folders in a torrent, and files whose names are only read.
-pub const OF_THEIR_AREA: &[&str] = &[
-    "PATCH /api/engines/{id} pathMappings.local",
+/// Texts of other routes that sound like a path and are no place on this disk: words that jobs are filtered by, directories as a
+/// client sees them, names in a torrent, and the texts by which a preview reads names (a library that is nowhere too).
+pub const NO_PLACES: &[&str] = &[
+    "GET /api/jobs/list resourceId",
+    "GET /api/jobs/list source",
     "PATCH /api/engines/{id} pathMappings.remote",
-    "POST /api/engines pathMappings.local",
     "POST /api/engines pathMappings.remote",
-    "POST /api/engines/{id}/paths/check pathMappings.local",
     "POST /api/engines/{id}/paths/check pathMappings.remote",
     "POST /api/media/preview libraryPath",
-    "POST /api/media/preview path",
     "POST /api/media/preview sourceName",
-    "POST /api/torrents/{hash}/download-path path",
     "POST /api/torrents/{hash}/folders/rename newPath",
     "POST /api/torrents/{hash}/folders/rename path",
 ];

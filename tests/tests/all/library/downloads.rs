@@ -239,19 +239,13 @@ async fn reaches_its_host(admin: &Api) {
     }
     let grants = json!({ "hosts": [ORIGIN], "capabilities": [] });
     let path = "/api/plugins/provider_a/grants";
-    let granted = admin.send("PUT", path, Some(&grants)).await;
-    assert_eq!(granted.status, 200, "{}", granted.text());
+    admin.put(path, grants).await;
 }
 
 /// Hands the torrent to the client, which does not begin with it.
 async fn add(admin: &Api, engine: &str, sample: &Sample) {
     let fields = [("engineId", engine), ("startPaused", "true")];
-    let file = ("file", "show.torrent", sample.metainfo.as_slice());
-    let request = admin
-        .request("POST", "/api/torrents/upload")
-        .multipart(&fields, &[file]);
-    let reply = request.send().await.expect("the server answers");
-    assert_eq!(reply.status, 201, "{}", reply.text());
+    admin.upload_torrent(&fields, &sample.metainfo).await;
     admin
         .until_torrent(engine, &sample.hash, "the torrent to be listed", |torrent| {
             torrent["progress"] == json!(0.0) && torrent["state"] != json!("checking")

@@ -302,18 +302,13 @@ impl World {
         assert_eq!(linked["verified"], true, "{linked}");
         let wish = json!({ "emailEnabled": true, "chatAppAEnabled": true, "chatAppBEnabled": true });
         let path = "/api/account/notifications/preferences/torrent.completed";
-        let reply = admin.send("PUT", path, Some(&wish)).await;
-        assert_eq!(reply.status, 200, "{}", reply.text());
+        admin.put(path, wish).await;
     }
 
     /// Has the server see a download that has not begun.
     async fn add(&self, admin: &Api, engine: &str, sample: &Sample) {
-        let request = admin.request("POST", "/api/torrents/upload").multipart(
-            &[("engineId", engine), ("startPaused", "true")],
-            &[("file", "sample.torrent", &sample.metainfo)],
-        );
-        let reply = request.send().await.expect("the server answers");
-        assert_eq!(reply.status, 201, "{}", reply.text());
+        let fields = [("engineId", engine), ("startPaused", "true")];
+        admin.upload_torrent(&fields, &sample.metainfo).await;
         admin
             .until_torrent(engine, &sample.hash, "the torrent to be listed", |torrent| {
                 torrent["progress"] == 0.0
@@ -403,8 +398,7 @@ async fn grant(admin: &Api, plugin: &str, grants: &Value) {
         return;
     }
     let path = format!("/api/plugins/{plugin}/grants");
-    let granted = admin.send("PUT", &path, Some(grants)).await;
-    assert_eq!(granted.status, 200, "{}", granted.text());
+    admin.put(&path, grants.clone()).await;
 }
 
 /// The end of a message: its status, the reason why it was given up, and the text that its owner is shown.

@@ -92,8 +92,7 @@ async fn connect(api: &Api, channel: &str, config: Value) {
     assert_eq!(linked["verified"], true, "{linked}");
     let wish = json!({ "otherChannels": [channel] });
     let path = "/api/account/notifications/preferences/torrent.completed";
-    let reply = api.send("PUT", path, Some(&wish)).await;
-    assert_eq!(reply.status, 200, "{}", reply.text());
+    api.put(path, wish).await;
 }
 
 async fn seen(api: &Api, channel: &str) -> Value {
@@ -165,8 +164,7 @@ both_databases! {
             .await;
         let (admin, reader) = (server.admin(), server.user(Role::ReadOnly));
         let grants = json!({ "hosts": [], "capabilities": ["mail"] });
-        let reply = admin.send("PUT", "/api/plugins/postman/grants", Some(&grants)).await;
-        assert_eq!(reply.status, 200, "{}", reply.text());
+        admin.put("/api/plugins/postman/grants", grants).await;
         let channel = format!("{CHANNELS}/postman");
         let config = json!({ "url": hook.url, "code": "any" });
         let connected = reader.post(&channel, json!({ "config": config })).await;

@@ -50,12 +50,8 @@ async fn download_and_look(db: &TestDb, seeder: Client, client: Client) {
         (!told["items"].as_array().expect("a list").is_empty()).then_some(())
     })
     .await;
-    let file = ("file", "sample.torrent", sample.metainfo.as_slice());
-    let request = api
-        .request("POST", "/api/torrents/upload")
-        .multipart(&[("engineId", engine.as_str())], &[file]);
-    let reply = request.send().await.expect("the server answers");
-    assert_eq!(reply.status, 201, "{}", reply.text());
+    api.upload_torrent(&[("engineId", &engine)], &sample.metainfo)
+        .await;
     api.until_torrent(&engine, &sample.hash, "it to be complete", |torrent| {
         torrent["progress"] == json!(1.0)
     })

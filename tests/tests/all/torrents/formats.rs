@@ -17,13 +17,7 @@ async fn upload(api: &Api, engine: &str, sample: &Sample) -> Value {
         ("startPaused", "true"),
         ("tags", "one, two words"),
     ];
-    let file = ("file", "sample.torrent", sample.metainfo.as_slice());
-    let request = api
-        .request("POST", "/api/torrents/upload")
-        .multipart(&fields, &[file]);
-    let reply = request.send().await.expect("the server answers");
-    assert_eq!(reply.status, 201, "{}: {}", sample.name, reply.text());
-    reply.json()
+    api.upload_torrent(&fields, &sample.metainfo).await
 }
 
 /// A server with an rTorrent: the client, the server, its administrator and the engine's id.

@@ -25,12 +25,6 @@ async fn a_qbittorrent_is_held_to_limits(db: &TestDb, program: &Program) {
     hold_to_limits(db, Client::qbittorrent_of(program).await).await;
 }
 
-async fn put(api: &Api, path: &str, body: Value) -> Value {
-    let reply = api.send("PUT", path, Some(&body)).await;
-    assert_eq!(reply.status, 200, "PUT {path}: {}", reply.text());
-    reply.json()
-}
-
 /// A number that a client tells as a number or as a text.
 fn number(value: &Value) -> i64 {
     let of_text = || value.as_str().and_then(|text| text.parse().ok());
@@ -90,18 +84,14 @@ async fn share(api: &Api, engine: &str, client: &mut Client, (stays, goes): (&Sa
     let path = |sample: &Sample| format!("/api/torrents/{}/share-limits?engineId={engine}", sample.hash);
     // By the engine it would stop at once; for the other torrent a time of its own counts.
     let with_data = json!({ "ratio": "none", "seedingTime": 3, "action": "removeWithData" });
-    let set = put(api, &path(goes), with_data).await;
+    let set = api.put(&path(goes), with_data).await;
     assert_eq!(
         set["effective"]["seedingTime"]["source"],
         json!("torrent"),
         "{set}"
     );
-    put(
-        api,
-        &format!("/api/engines/{engine}/share-limits"),
-        json!({ "ratio": 0 }),
-    )
-    .await;
+    let of_engine = format!("/api/engines/{engine}/share-limits");
+    api.put(&of_engine, json!({ "ratio": 0 })).await;
     until_true("the ratio to stop the torrent in the client", || async {
         client.doing(&stays.hash).await == client.stopped()
     })
@@ -129,7 +119,8 @@ async fn share(api: &Api, engine: &str, client: &mut Client, (stays, goes): (&Sa
     })
     .await;
     // Other limits act; the audit shows that the first ones have not acted again meanwhile.
-    put(api, &path(stays), json!({ "ratio": "none", "seedingTime": 1 })).await;
+    api.put(&path(stays), json!({ "ratio": "none", "seedingTime": 1 }))
+        .await;
     until_true("the seeding time to stop it", || async {
         client.doing(&stays.hash).await == client.stopped()
     })
@@ -148,7 +139,7 @@ async fn hold_speed(api: &Api, engine: &str, client: &mut Client) {
         "upload": 409_600, "download": 819_200, "alternative": { "upload": 10_240, "download": 20_480 },
         "schedule": [{ "days": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], "from": "00:00", "to": "24:00", "mode": "alternative" }],
     });
-    let set = put(api, &path, body).await;
+    let set = api.put(&path, body).await;
     assert_eq!(
         (&set["mode"], &set["current"]),
         (&json!("auto"), &json!("alternative")),

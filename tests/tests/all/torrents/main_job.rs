@@ -228,14 +228,7 @@ impl Job {
                     ("startPaused", "true"),
                     ("category", "proof"),
                 ];
-                let file = ("file", "main.torrent", self.sample.metainfo.as_slice());
-                let request = self
-                    .api
-                    .request("POST", "/api/torrents/upload")
-                    .multipart(&fields, &[file]);
-                let reply = request.send().await.expect("the server answers");
-                assert_eq!(reply.status, 201, "{}", reply.text());
-                reply.json()
+                self.api.upload_torrent(&fields, &self.sample.metainfo).await
             }
             Source::Magnet => {
                 self.api

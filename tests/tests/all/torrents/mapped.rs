@@ -73,14 +73,7 @@ impl Site {
     async fn upload(&self, engine: &str, sample: &Sample, place: &Path) {
         let place = text(place);
         let fields = [("engineId", engine), ("savePath", place.as_str())];
-        let file = ("file", "x.torrent", sample.metainfo.as_slice());
-        let request = self.api.request("POST", "/api/torrents/upload");
-        let reply = request
-            .multipart(&fields, &[file])
-            .send()
-            .await
-            .expect("an answer");
-        assert_eq!(reply.status, 201, "{}", reply.text());
+        self.api.upload_torrent(&fields, &sample.metainfo).await;
     }
 
     async fn remove(&self, engine: &str, sample: &Sample) -> (u16, Value) {

@@ -92,12 +92,7 @@ async fn removed(db: &TestDb, client: Client) {
 async fn add_and_remove(api: &Api, engine: &str, at: &Path, (metainfo, hash): (Vec<u8>, String)) {
     let place = at.display().to_string();
     let fields = [("engineId", engine), ("savePath", place.as_str())];
-    let file = ("file", "x.torrent", metainfo.as_slice());
-    let request = api
-        .request("POST", "/api/torrents/upload")
-        .multipart(&fields, &[file]);
-    let reply = request.send().await.expect("the server answers");
-    assert_eq!(reply.status, 201, "{}", reply.text());
+    api.upload_torrent(&fields, &metainfo).await;
     api.until_torrent(engine, &hash, "it to be checked", |torrent| {
         torrent["state"] != "checking" && torrent["size"] == 10
     })

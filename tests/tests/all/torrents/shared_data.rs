@@ -164,13 +164,7 @@ impl Table {
     pub(super) async fn add(&self, engine: &str, laid: &Laid) {
         let at = laid.at.display().to_string();
         let fields = [("engineId", engine), ("savePath", at.as_str())];
-        let file = ("file", "x.torrent", laid.sample.metainfo.as_slice());
-        let request = self
-            .api
-            .request("POST", "/api/torrents/upload")
-            .multipart(&fields, &[file]);
-        let reply = request.send().await.expect("the server answers");
-        assert_eq!(reply.status, 201, "{}", reply.text());
+        self.api.upload_torrent(&fields, &laid.sample.metainfo).await;
         self.until_seeding(engine, laid).await;
     }
 
