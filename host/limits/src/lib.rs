@@ -13,8 +13,9 @@
 //! same limits; a change commits with its audit row.
 //! Bounds: 50 actions a pass and engine; 50 entries of a time table; an engine is passed over by one task at a time.
 //!
-//! Own state: layers and speeds, swapped whole; for each engine the state of its passes, behind a lock that only a pass holds
-//! while it waits. No other lock is held while something is awaited.
+//! Own state: layers and speeds, swapped whole, each with a lock for the one that reads them anew; for each engine the state of its
+//! passes, and what its client was told, behind locks that are held while a client is asked, and that nobody waits for. Order of locks:
+//! an engine, then the layers.
 //!
 //! Events: `torrent.limit_reached`, `torrent.limit_failed`.
 

@@ -100,15 +100,10 @@ fn check_tags(body: &TagsBody, f: &mut Fields<'_>) {
 
 impl TagsBody {
     pub fn order(self) -> Result<Order, Fault> {
-        let name = match (&self.set, self.add.is_empty()) {
-            (Some(_), _) => "setTags",
-            (None, false) => "addTags",
-            (None, true) => "removeTags",
-        };
-        let tags = match (self.set, name) {
-            (Some(set), _) => set,
-            (None, "addTags") => self.add,
-            (None, _) => self.remove.clone(),
+        let (name, tags) = match self.set {
+            Some(set) => ("setTags", set),
+            None if !self.add.is_empty() => ("addTags", self.add),
+            None => ("removeTags", self.remove.clone()),
         };
         let tags = Some(Texts::Many(tags));
         let mut made = order(

@@ -12,7 +12,7 @@
 //! again while it runs.
 //!
 //! Own state: the bulk jobs of this process that run or ended last, behind one lock, and the turns of engines behind another.
-//! Nothing is awaited under either; a turn may be held while a client is asked.
+//! Nothing is awaited under either; a turn may be held while a client is asked, and a bulk job begins alone while it is stored.
 //! Bounds: [`model::MOST`] torrents of a bulk, 8 bulk jobs at once and 2 of one user; results of the last 10 that ended.
 //!
 //! Events: none; a bulk job tells its progress.

@@ -1,7 +1,7 @@
 //! Saved views. Pure.
 
 use qm_kernel::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// Largest number of views of a user.
@@ -21,9 +21,25 @@ pub struct Settings {
     pub filter: Option<Value>,
     pub sort_by: Option<String>,
     /// `asc` or `desc`.
+    #[serde(alias = "isDescending", deserialize_with = "read_direction")]
     pub sort_dir: Option<String>,
     /// Columns in their order, by names that the client chose.
     pub columns: Vec<String>,
+}
+
+/// Direction as a word, or as an older release stored it: true also where nobody had chosen.
+fn read_direction<'de, D: Deserializer<'de>>(stored: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Word(String),
+        IsDescending(bool),
+    }
+    Ok(match Option::deserialize(stored)? {
+        Some(Stored::Word(word)) => Some(word),
+        Some(Stored::IsDescending(false)) => Some("asc".to_owned()),
+        Some(Stored::IsDescending(true)) | None => None,
+    })
 }
 
 /// A view that a user saved.

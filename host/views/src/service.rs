@@ -147,13 +147,20 @@ mod tests {
 
     #[test]
     fn settings_of_an_older_release_are_read() {
-        let stored = json!({ "sortBy": "ratio", "isDescending": true });
-        let settings: Settings = serde_json::from_value(stored).unwrap();
-        let expected = Settings {
-            sort_by: Some("ratio".to_owned()),
-            ..Settings::default()
-        };
-        assert_eq!(settings, expected);
+        for (stored, direction) in [
+            (json!({ "sortBy": "ratio", "isDescending": true }), None),
+            (json!({ "sortBy": "ratio", "isDescending": false }), Some("asc")),
+            (json!({ "sortBy": "ratio", "sortDir": "desc" }), Some("desc")),
+            (json!({ "sortBy": "ratio", "sortDir": null }), None),
+        ] {
+            let settings: Settings = serde_json::from_value(stored).unwrap();
+            let expected = Settings {
+                sort_by: Some("ratio".to_owned()),
+                sort_dir: direction.map(str::to_owned),
+                ..Settings::default()
+            };
+            assert_eq!(settings, expected);
+        }
     }
 
     qm_db::db_test! {

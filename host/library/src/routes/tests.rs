@@ -13,26 +13,18 @@ mod series;
 mod shelves;
 mod titles;
 
-use std::sync::Arc;
-
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, header};
-use http_body_util::BodyExt;
 use qm_db::{Db, db_test};
 use qm_kernel::Ctx;
 use qm_media::model::library::Kind;
-use qm_test_base::RoleTokens;
-use qm_web::{Docs, WebConfig};
+use qm_test_base::Visitor;
 use serde_json::{Value, json};
-use tower::ServiceExt;
 
 use super::all;
 use crate::testing::House;
 
 struct Site {
     house: House,
-    router: Router,
+    visitor: Visitor,
 }
 
 impl Site {
@@ -45,47 +37,19 @@ impl Site {
     /// No job begins.
     fn idle(db: &Db) -> Self {
         let house = House::new(db);
-        let config = WebConfig {
-            throttle_limit: 0,
-            docs: Docs::Hidden,
-            ..WebConfig::default()
-        };
-        let state = all(&house.app);
-        let router = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
-        Self { house, router }
+        let visitor = Visitor::new("/api/media", all(&house.app), Ctx::system());
+        Self { house, visitor }
     }
 
     async fn ask(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("/api/media{path}"))
-            .header(header::AUTHORIZATION, format!("Bearer {role}"));
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-        }
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let reply = self
-            .router
-            .clone()
-            .oneshot(request.body(body).unwrap())
-            .await
-            .unwrap();
-        let status = reply.status().as_u16();
-        let bytes = reply.into_body().collect().await.unwrap().to_bytes();
-        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+        self.visitor.ask(role, method, path, body).await.status_and_json()
     }
 
     /// A GET whose answer is no JSON: with its headers, as one text.
     async fn text(&self, role: &str, path: &str) -> (u16, String, String) {
-        let request = Request::builder()
-            .uri(format!("/api/media{path}"))
-            .header(header::AUTHORIZATION, format!("Bearer {role}"))
-            .body(Body::empty())
-            .unwrap();
-        let reply = self.router.clone().oneshot(request).await.unwrap();
-        let (status, headers) = (reply.status().as_u16(), format!("{:?}", reply.headers()));
-        let bytes = reply.into_body().collect().await.unwrap().to_bytes();
-        (status, headers, String::from_utf8(bytes.to_vec()).unwrap())
+        let answer = self.visitor.ask(role, "GET", path, None).await;
+        let headers = format!("{:?}", answer.headers);
+        (answer.status, headers, String::from_utf8(answer.bytes).unwrap())
     }
 
     async fn admin(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {

@@ -64,35 +64,38 @@ impl ShareInput {
 }
 
 fn read_ratio(f: &mut Fields<'_>, name: &'static str) -> Limit<f64> {
-    let given = f.any(name).optional();
-    let number = given.as_ref().and_then(Value::as_f64);
-    match (given, number) {
-        (None, _) => Limit::Inherit,
-        (Some(Value::String(word)), _) if word == NONE => Limit::Unlimited,
-        (Some(_), Some(ratio)) if (0.0..=MAX_RATIO).contains(&ratio) => Limit::At(ratio),
-        (Some(_), _) => {
-            f.broken(format!(
-                "{name} must be a number from 0 to {MAX_RATIO}, or \"{NONE}\""
-            ));
-            Limit::Inherit
-        }
-    }
+    read_limit(f, name, &format!("a number from 0 to {MAX_RATIO}"), |given| {
+        given.as_f64().filter(|ratio| (0.0..=MAX_RATIO).contains(ratio))
+    })
 }
 
 fn read_time(f: &mut Fields<'_>, name: &'static str) -> Limit<u64> {
-    let given = f.any(name).optional();
-    let number = given.as_ref().and_then(Value::as_u64);
-    match (given, number) {
-        (None, _) => Limit::Inherit,
-        (Some(Value::String(word)), _) if word == NONE => Limit::Unlimited,
-        (Some(_), Some(seconds)) if seconds <= MAX_SECONDS => Limit::At(seconds),
-        (Some(_), _) => {
-            f.broken(format!(
-                "{name} must be a whole number of seconds from 0 to {MAX_SECONDS}, or \"{NONE}\""
-            ));
-            Limit::Inherit
-        }
+    let wanted = format!("a whole number of seconds from 0 to {MAX_SECONDS}");
+    read_limit(f, name, &wanted, |given| {
+        given.as_u64().filter(|seconds| *seconds <= MAX_SECONDS)
+    })
+}
+
+/// Reads a number, which is `wanted`, or the word for none.
+fn read_limit<T>(
+    f: &mut Fields<'_>,
+    name: &'static str,
+    wanted: &str,
+    read: impl Fn(&Value) -> Option<T>,
+) -> Limit<T> {
+    let Some(given) = f.any(name).optional() else {
+        return Limit::Inherit;
+    };
+    if given.as_str() == Some(NONE) {
+        return Limit::Unlimited;
     }
+    read(&given).map_or_else(
+        || {
+            f.broken(format!("{name} must be {wanted}, or \"{NONE}\""));
+            Limit::Inherit
+        },
+        Limit::At,
+    )
 }
 
 /// Limits as they are set on one thing: null is inherited, `"none"` is no limit.

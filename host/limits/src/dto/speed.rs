@@ -155,13 +155,9 @@ impl From<SpeedView> for EngineSpeedView {
             mode: speed.chosen.as_str(),
             current: view.mode.map(mode_word),
             until: view.until,
-            is_applied: view.mode.is_some_and(|mode| {
-                let limits = speed.wanted(mode).in_force();
-                let is_told = |standing: &_| {
-                    let standing: &crate::model::views::Standing = standing;
-                    standing.problem.is_none() && standing.limits == limits
-                };
-                standing.as_ref().is_some_and(is_told)
+            is_applied: standing.as_ref().is_some_and(|standing| {
+                let wanted = speed.wanted(standing.mode).in_force();
+                standing.problem.is_none() && standing.limits == wanted
             }),
             error: standing.and_then(|standing| standing.problem),
             set_at: speed.set_at,

@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use qm_kernel::Timestamp;
 
+/// Instants in the heap that count no more, beside as many as count, before they are thrown away.
+const SLACK: usize = 1_000;
+
 /// Torrents of one engine, each with the instant at which it is looked at next.
 #[derive(Debug, Default)]
 pub struct DueQueue {
@@ -23,6 +26,11 @@ impl DueQueue {
         }
         self.next.insert(hash.clone(), at);
         self.heap.push(Reverse((at, hash.clone())));
+        // Limits that are changed again and again would leave an instant behind each time, which may be years away.
+        if self.heap.len() > 2 * self.next.len() + SLACK {
+            let next = &self.next;
+            self.heap.retain(|Reverse((at, hash))| next.get(hash) == Some(at));
+        }
     }
 
     pub fn forget(&mut self, hash: &str) {
@@ -67,5 +75,19 @@ mod tests {
         );
         queue.schedule(&a, at(30));
         assert_eq!(queue.take_due(at(100)), [a]);
+    }
+
+    #[test]
+    fn what_counts_no_more_does_not_pile_up() {
+        let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
+        let mut queue = DueQueue::default();
+        queue.schedule(&b, Timestamp::from_secs(9));
+        for secs in (10..100_000).rev() {
+            queue.schedule(&a, Timestamp::from_secs(secs));
+            queue.forget("a");
+        }
+        assert!(queue.heap.len() <= SLACK + 4, "{}", queue.heap.len());
+        queue.schedule(&a, Timestamp::from_secs(10));
+        assert_eq!(queue.take_due(Timestamp::from_secs(100_000)), [b, a]);
     }
 }

@@ -1,11 +1,37 @@
 //! `/api/torrents/{hash}/share-limits`, `/api/categories/{id}/share-limits` and `/api/engines/{id}/share-limits`
 
 use axum::extract::State;
+use qm_kernel::Requester;
 use qm_web::{ApiResult, Body, By, Json, Params, Path};
 
 use super::{App, Category, ChangeCategory, ChangeEngine, ChangeTorrent, Engine, Torrent};
 use crate::dto::share::{EngineQuery, ShareInput, ShareLimitsView};
 use crate::model::views::Asked;
+use crate::service::Limits;
+
+type Answered = ApiResult<Json<ShareLimitsView>>;
+
+const fn on_torrent(hash: String, query: EngineQuery) -> Asked {
+    Asked::Torrent {
+        engine_id: query.engine_id,
+        hash,
+    }
+}
+
+async fn show_limits(app: &Limits, asked: Asked) -> Answered {
+    Ok(Json(app.show_share(&asked).await?.into()))
+}
+
+async fn set_limits(app: &Limits, by: &Requester, asked: Asked, body: ShareInput) -> Answered {
+    // A client has limits of its own on torrents alone.
+    let clears = body.clear_client && matches!(asked, Asked::Torrent { .. });
+    let view = app.set_share(by.caller(), &asked, body.limits(), clears).await?;
+    Ok(Json(view.into()))
+}
+
+async fn clear_limits(app: &Limits, by: &Requester, asked: Asked) -> Answered {
+    Ok(Json(app.clear_share(by.caller(), &asked).await?.into()))
+}
 
 /// Shows the limits on a torrent, those in force with where they come from, and how far the torrent is.
 #[utoipa::path(
@@ -17,12 +43,8 @@ pub async fn show_torrent(
     State(app): App,
     Path(hash): Path<String>,
     Params(query): Params<EngineQuery>,
-) -> ApiResult<Json<ShareLimitsView>> {
-    let asked = Asked::Torrent {
-        engine_id: query.engine_id,
-        hash,
-    };
-    Ok(Json(app.show_share(&asked).await?.into()))
+) -> Answered {
+    show_limits(&app, on_torrent(hash, query)).await
 }
 
 /// Replaces the limits on a torrent, whose action is done by the permissions of the caller. What was done for earlier limits is
@@ -38,15 +60,8 @@ pub async fn set_torrent(
     Path(hash): Path<String>,
     Params(query): Params<EngineQuery>,
     Body(body): Body<ShareInput>,
-) -> ApiResult<Json<ShareLimitsView>> {
-    let asked = Asked::Torrent {
-        engine_id: query.engine_id,
-        hash,
-    };
-    let view = app
-        .set_share(by.caller(), &asked, body.limits(), body.clear_client)
-        .await?;
-    Ok(Json(view.into()))
+) -> Answered {
+    set_limits(&app, &by, on_torrent(hash, query), body).await
 }
 
 /// Takes the limits on a torrent away: it inherits those of its category and its engine.
@@ -60,12 +75,8 @@ pub async fn clear_torrent(
     By(by): By,
     Path(hash): Path<String>,
     Params(query): Params<EngineQuery>,
-) -> ApiResult<Json<ShareLimitsView>> {
-    let asked = Asked::Torrent {
-        engine_id: query.engine_id,
-        hash,
-    };
-    Ok(Json(app.clear_share(by.caller(), &asked).await?.into()))
+) -> Answered {
+    clear_limits(&app, &by, on_torrent(hash, query)).await
 }
 
 /// Shows the limits on a category.
@@ -73,8 +84,8 @@ pub async fn clear_torrent(
     get, path = "/api/categories/{id}/share-limits", tag = "taxonomy", params(("id" = String, Path)),
     responses((status = 200, body = ShareLimitsView), Category)
 )]
-pub async fn show_category(State(app): App, Path(id): Path<String>) -> ApiResult<Json<ShareLimitsView>> {
-    Ok(Json(app.show_share(&Asked::Category(id)).await?.into()))
+pub async fn show_category(State(app): App, Path(id): Path<String>) -> Answered {
+    show_limits(&app, Asked::Category(id)).await
 }
 
 /// Replaces the limits on a category, for torrents of every engine that have its name as their label, whose action is done by the permissions of the caller.
@@ -87,10 +98,8 @@ pub async fn set_category(
     By(by): By,
     Path(id): Path<String>,
     Body(body): Body<ShareInput>,
-) -> ApiResult<Json<ShareLimitsView>> {
-    let asked = Asked::Category(id);
-    let view = app.set_share(by.caller(), &asked, body.limits(), false).await?;
-    Ok(Json(view.into()))
+) -> Answered {
+    set_limits(&app, &by, Asked::Category(id), body).await
 }
 
 /// Takes the limits on a category away.
@@ -98,13 +107,8 @@ pub async fn set_category(
     delete, path = "/api/categories/{id}/share-limits", tag = "taxonomy", params(("id" = String, Path)),
     responses((status = 200, body = ShareLimitsView), ChangeCategory)
 )]
-pub async fn clear_category(
-    State(app): App,
-    By(by): By,
-    Path(id): Path<String>,
-) -> ApiResult<Json<ShareLimitsView>> {
-    let asked = Asked::Category(id);
-    Ok(Json(app.clear_share(by.caller(), &asked).await?.into()))
+pub async fn clear_category(State(app): App, By(by): By, Path(id): Path<String>) -> Answered {
+    clear_limits(&app, &by, Asked::Category(id)).await
 }
 
 /// Shows the limits on an engine.
@@ -112,8 +116,8 @@ pub async fn clear_category(
     get, path = "/api/engines/{id}/share-limits", tag = "engines", params(("id" = String, Path)),
     responses((status = 200, body = ShareLimitsView), Engine)
 )]
-pub async fn show_engine(State(app): App, Path(id): Path<String>) -> ApiResult<Json<ShareLimitsView>> {
-    Ok(Json(app.show_share(&Asked::Engine(id)).await?.into()))
+pub async fn show_engine(State(app): App, Path(id): Path<String>) -> Answered {
+    show_limits(&app, Asked::Engine(id)).await
 }
 
 /// Replaces the limits on an engine, whose action is done by the permissions of the caller.
@@ -126,10 +130,8 @@ pub async fn set_engine(
     By(by): By,
     Path(id): Path<String>,
     Body(body): Body<ShareInput>,
-) -> ApiResult<Json<ShareLimitsView>> {
-    let asked = Asked::Engine(id);
-    let view = app.set_share(by.caller(), &asked, body.limits(), false).await?;
-    Ok(Json(view.into()))
+) -> Answered {
+    set_limits(&app, &by, Asked::Engine(id), body).await
 }
 
 /// Takes the limits on an engine away.
@@ -137,11 +139,6 @@ pub async fn set_engine(
     delete, path = "/api/engines/{id}/share-limits", tag = "engines", params(("id" = String, Path)),
     responses((status = 200, body = ShareLimitsView), ChangeEngine)
 )]
-pub async fn clear_engine(
-    State(app): App,
-    By(by): By,
-    Path(id): Path<String>,
-) -> ApiResult<Json<ShareLimitsView>> {
-    let asked = Asked::Engine(id);
-    Ok(Json(app.clear_share(by.caller(), &asked).await?.into()))
+pub async fn clear_engine(State(app): App, By(by): By, Path(id): Path<String>) -> Answered {
+    clear_limits(&app, &by, Asked::Engine(id)).await
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use qm_db::Tx;
 use qm_engines::Engine;
 use qm_kernel::Permission;
 use qm_kernel::event::{Cause, DomainEvent, EventSpec};
@@ -19,7 +20,7 @@ use super::watch::{Due, Held, Watch};
 use crate::error::LimitsError;
 use crate::model::ledger::{Entry, State};
 use crate::model::share::{
-    Facts, Layer, Verdict, action_word, is_sharing, judge, permission_of, read_action,
+    Facts, Layer, Scope, Verdict, action_word, is_sharing, judge, permission_of, read_action,
 };
 use crate::repo;
 
@@ -139,20 +140,21 @@ impl Limits {
             return Ok(());
         }
         if let Some(refusal) = self.find_refusal(&mut tx, &layers, action).await? {
-            drop(tx);
+            let refused = Setback::Refused(refusal);
             return self
-                .note_failure(engine, watch, (entry, &layers), &due, Setback::Refused(refusal))
+                .note_failure(tx, engine, watch, (entry, &layers), &due, refused)
                 .await;
         }
         repo::ledger::put(&mut tx, &engine.id, &entry).await?;
         tx.commit().await?;
-        match self.perform(engine, watch, &due).await {
+        match self.perform(engine, watch, &due, &layers).await {
             Ok(()) => {
                 entry.state = State::Done;
                 self.note_done(engine, watch, entry, torrent, &layers).await
             }
             Err(setback) => {
-                self.note_failure(engine, watch, (entry, &layers), &due, setback)
+                let tx = self.ground.db.begin_write().await?;
+                self.note_failure(tx, engine, watch, (entry, &layers), &due, setback)
                     .await
             }
         }
@@ -161,7 +163,7 @@ impl Limits {
     /// A sentence why the authors of these layers may not have it done; none if they may.
     async fn find_refusal(
         &self,
-        tx: &mut qm_db::Tx,
+        tx: &mut Tx,
         layers: &[Arc<Layer>],
         action: ShareAction,
     ) -> Result<Option<String>, LimitsError> {
@@ -191,8 +193,14 @@ impl Limits {
         Ok(None)
     }
 
-    /// Looks at the torrent as it is now, and does the action.
-    async fn perform(&self, engine: &Arc<Engine>, watch: &Watch, due: &Due) -> Result<(), Setback> {
+    /// Looks at the torrent as it is now, and does the action. `layers`: those whose authors were judged.
+    async fn perform(
+        &self,
+        engine: &Arc<Engine>,
+        watch: &Watch,
+        due: &Due,
+        layers: &[Arc<Layer>],
+    ) -> Result<(), Setback> {
         let hash = &*due.entry.torrent.hash;
         let now = engine.driver.get(hash).await?.ok_or(Setback::Void)?;
         let effective = self
@@ -207,9 +215,14 @@ impl Limits {
             seeded: told.seeded.max(listed.seeded),
             ..told
         };
+        // The same limits may be those of somebody else by now, as in another category.
+        let may = |reached| {
+            let behind = effective.layers_behind(reached);
+            behind.iter().all(|layer| layers.contains(layer))
+        };
         let holds = is_sharing(&now)
             && effective.fingerprint() == due.limits
-            && matches!(judge(&effective, &facts), Verdict::Reached(_));
+            && matches!(judge(&effective, &facts), Verdict::Reached(reached) if may(reached));
         if !holds {
             return Err(Setback::Void);
         }
@@ -259,7 +272,7 @@ impl Limits {
         );
         let mut tx = self.ground.db.begin_write().await?;
         if removes {
-            let scope = crate::model::share::Scope::Torrent {
+            let scope = Scope::Torrent {
                 engine_id: engine.id.to_string(),
                 hash: entry.hash.clone(),
             };
@@ -311,6 +324,7 @@ impl Limits {
     /// Stores a failure, tells people of it once, and has it tried again later.
     async fn note_failure(
         &self,
+        mut tx: Tx,
         engine: &Engine,
         watch: &mut Watch,
         (mut entry, layers): (Entry, &[Arc<Layer>]),
@@ -320,7 +334,6 @@ impl Limits {
         let torrent = &due.entry.torrent;
         let (reason, is_told) = match setback {
             Setback::Void => {
-                let mut tx = self.ground.db.begin_write().await?;
                 repo::ledger::delete(&mut tx, &engine.id, &entry.hash).await?;
                 tx.commit().await?;
                 watch.ledger.remove(&entry.hash);
@@ -343,7 +356,6 @@ impl Limits {
         }
         entry.error = Some(reason);
         let author = layers.last().map(|layer| layer.set_by.clone());
-        let mut tx = self.ground.db.begin_write().await?;
         repo::ledger::put(&mut tx, &engine.id, &entry).await?;
         if is_told {
             let payload = TorrentLimitFailed {

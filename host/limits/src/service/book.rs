@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 
@@ -96,11 +97,22 @@ pub struct Book {
     layers: ArcSwap<Layers>,
     /// Serialises reads: an older state must not replace a newer one.
     pub reading: tokio::sync::Mutex<()>,
+    /// A change that was stored could not be read.
+    stale: AtomicBool,
 }
 
 impl Book {
     pub fn layers(&self) -> Arc<Layers> {
         self.layers.load_full()
+    }
+
+    /// Has all layers read again, because a change that was stored could not be read.
+    pub fn mark_stale(&self) {
+        self.stale.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_stale(&self) -> bool {
+        self.stale.load(Ordering::SeqCst)
     }
 
     pub fn replace(&self, stored: Vec<Stored>, names: Vec<(String, String)>) {
@@ -113,6 +125,7 @@ impl Book {
             layers.add(layer);
         }
         self.layers.store(Arc::new(layers));
+        self.stale.store(false, Ordering::SeqCst);
     }
 
     /// Replaces the layer of one scope, or takes it away.

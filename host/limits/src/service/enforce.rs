@@ -1,12 +1,13 @@
 //! Passes over the engines: which torrents have reached a limit.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use qm_engines::Engine;
 use qm_kernel::{Timestamp, as_error};
 use qm_lanes::IgnorePoison;
-use qm_ports::engine::ShareAction;
+use qm_ports::engine::{EngineError, ShareAction};
 use qm_torrent_lists::Snapshot;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,14 @@ impl Limits {
             if !mandate.holds() {
                 continue;
             }
+            if self.book.is_stale()
+                && let Err(error) = self.read_book().await
+            {
+                tracing::warn!(
+                    error = as_error(&error),
+                    "limits that were changed cannot be read"
+                );
+            }
             if !self.book.layers().names.is_empty()
                 && changes.any()
                 && let Err(error) = self.follow_categories().await
@@ -80,10 +89,13 @@ impl Limits {
         self.flush_all().await;
     }
 
-    /// Lets go of what is kept for engines that need it no more, their last lists above all.
-    fn drop_watches(&self, is_needed: impl Fn(&str) -> bool) {
+    /// Lets go of what is kept for engines that need it no more, their last lists above all. What a pass has in its hands stays:
+    /// a second one would begin beside it.
+    pub(super) fn drop_watches(&self, is_needed: impl Fn(&str) -> bool) {
         let mut watches = self.watches.lock().ignore_poison();
-        watches.retain(|id, _| is_needed(id));
+        watches.retain(|id, watch| is_needed(id) || Arc::strong_count(watch) > 1);
+        let mut renewed = self.renewed.lock().ignore_poison();
+        renewed.retain(|id, _| is_needed(id) || watches.contains_key(id));
     }
 
     /// Reads the limits again when a category that has some was renamed or deleted.
@@ -172,8 +184,9 @@ impl Limits {
         for reached in due {
             self.act(engine, watch, reached).await?;
         }
-        if std::mem::take(&mut watch.is_reread) {
+        if watch.is_reread {
             self.read_book().await?;
+            watch.is_reread = false;
         }
         if watch.flushed_at.is_none_or(|at| now.since(at) >= FLUSH_EVERY) {
             self.flush(&engine.id, watch, now).await?;
@@ -195,10 +208,9 @@ impl Limits {
         Ok(())
     }
 
-    fn take_renewed(&self, engine_id: &str) -> Vec<String> {
+    fn take_renewed(&self, engine_id: &str) -> HashSet<String> {
         let mut renewed = self.renewed.lock().ignore_poison();
-        let mine = renewed.extract_if(.., |(engine, _)| engine == engine_id);
-        mine.map(|(_, hash)| hash).collect()
+        renewed.remove(engine_id).unwrap_or_default()
     }
 
     /// Reads what is stored of an engine, at the first pass and after torrents were forgotten.
@@ -227,28 +239,28 @@ impl Limits {
     }
 
     /// Ends what a crash cut off where the client shows that it is done. The rest is simply done again: each action done twice is
-    /// done once.
+    /// done once. A torrent that is not listed may only be missing from the list, so the client is asked for it.
     async fn settle_begun(
         &self,
         engine: &Engine,
         watch: &mut Watch,
         list: &Snapshot,
     ) -> Result<(), LimitsError> {
+        use ShareAction::{Inherit, Remove, RemoveWithData, Stop, SuperSeed};
         let begun = watch
             .ledger
             .values()
             .filter(|held| held.entry.state == State::Acting);
         let begun: Vec<_> = begun.map(|held| held.entry.clone()).collect();
         for entry in begun {
-            let action = read_action(&entry.action);
-            let removes = matches!(action, ShareAction::Remove | ShareAction::RemoveWithData);
-            let is_done = match list.get(&entry.hash) {
-                Some(_) if removes => false,
-                None => removes,
-                Some(listed) => match action {
-                    ShareAction::SuperSeed => listed.torrent.super_seeding == Some(true),
-                    _ => !is_sharing(&listed.torrent),
-                },
+            let is_done = match (list.get(&entry.hash), read_action(&entry.action)) {
+                (None, Remove | RemoveWithData) => {
+                    let asked = engine.driver.get(&entry.hash).await;
+                    matches!(asked, Ok(None) | Err(EngineError::NotFound(_)))
+                }
+                (Some(listed), SuperSeed) => listed.torrent.super_seeding == Some(true),
+                (Some(listed), Inherit | Stop) => !is_sharing(&listed.torrent),
+                (Some(_), Remove | RemoveWithData) | (None, Inherit | Stop | SuperSeed) => false,
             };
             if is_done {
                 self.note_settled(engine, watch, entry).await?;

@@ -9,7 +9,7 @@ mod speed;
 mod tests;
 mod watch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use qm_engines::Engines;
@@ -45,8 +45,8 @@ pub struct Limits {
     book: Book,
     /// One a loaded engine; held while the engine is passed over.
     watches: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Watch>>>>,
-    /// Torrents whose limits somebody set anew: what was done for the old ones is forgotten.
-    renewed: Mutex<Vec<(String, String)>>,
+    /// Torrents by engine whose limits somebody set anew: what was done for the old ones is forgotten by the next pass.
+    renewed: Mutex<HashMap<String, HashSet<String>>>,
     speeds: Speeds,
 }
 
@@ -72,10 +72,8 @@ impl Limits {
     async fn read_book(&self) -> Result<(), LimitsError> {
         let _turn = self.book.reading.lock().await;
         let mut tx = self.ground.db.begin_read().await?;
-        let (stored, names) = (
-            repo::share::list(&mut tx).await?,
-            repo::share::list_categories(&mut tx).await?,
-        );
+        let stored = repo::share::list(&mut tx).await?;
+        let names = repo::share::list_categories(&mut tx).await?;
         self.book.replace(stored, names);
         Ok(())
     }

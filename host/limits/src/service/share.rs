@@ -86,6 +86,11 @@ impl Limits {
         };
         self.ground.audit.record(&mut tx, entry).await?;
         tx.commit().await?;
+        if let Scope::Torrent { engine_id, hash } = &place.scope {
+            let mut renewed = self.renewed.lock().ignore_poison();
+            let of_engine = renewed.entry(engine_id.clone()).or_default();
+            of_engine.insert(hash.clone());
+        }
         self.follow(&place.scope).await?;
         if clear_client {
             clear(&place).await?;
@@ -208,11 +213,8 @@ impl Limits {
 
     /// Has the passes use what was just stored.
     async fn follow(&self, scope: &Scope) -> Result<(), LimitsError> {
-        if let Scope::Torrent { engine_id, hash } = scope {
-            let mut renewed = self.renewed.lock().ignore_poison();
-            renewed.push((engine_id.clone(), hash.clone()));
-        }
-        self.read_layer(scope).await
+        let read = self.read_layer(scope).await;
+        read.inspect_err(|_| self.book.mark_stale())
     }
 
     async fn view_place(&self, place: Place) -> Result<ShareView, LimitsError> {
@@ -224,10 +226,12 @@ impl Limits {
         };
         drop(tx);
         let effective = self.merge_place(&place);
+        let limits = effective.fingerprint();
         let torrent = place.torrent.as_ref().map(|torrent| TorrentShare {
             facts: self.find_facts(&place, torrent),
             is_judged: is_sharing(torrent) && !effective.is_endless(),
-            entry,
+            // The next pass forgets one that is about other limits, if there is a next pass.
+            entry: entry.filter(|entry| entry.is_about(&limits, torrent.added_at)),
             client: torrent.share_limits,
         });
         Ok(ShareView {
@@ -278,7 +282,8 @@ async fn clear(place: &Place) -> Result<(), LimitsError> {
     done.map_err(|error| LimitsError::NotCleared(qm_engines::describe(&engine.name(), &error)))
 }
 
-fn audit_entry<'a>(scope: &Scope, entry: AuditEntry<'a>) -> AuditEntry<'a> {
+/// Audit row of a change of limits on a thing.
+pub(super) fn audit_entry<'a>(scope: &Scope, entry: AuditEntry<'a>) -> AuditEntry<'a> {
     let (kind, id) = match scope {
         Scope::Torrent { hash, .. } => ("torrent", hash),
         Scope::Category(id) => ("torrent_category", id),

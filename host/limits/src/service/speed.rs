@@ -1,16 +1,18 @@
 //! Limits of speed: setting them, and telling clients what is in force.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use jiff::tz::TimeZone;
+use qm_db::Tx;
 use qm_engines::model::abilities::GLOBAL_LIMITS;
 use qm_engines::{Engine, describe};
 use qm_kernel::{Caller, Permission, Timestamp, as_error};
 use qm_lanes::IgnorePoison;
-use qm_platform::AuditEntry;
+use qm_platform::{Actor, AuditEntry};
 use qm_ports::engine::{EngineError, RateLimits, RateMode, capability};
 use qm_realtime::Room;
 use serde::Serialize;
@@ -20,8 +22,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Limits;
+use super::share::audit_entry;
 use crate::error::LimitsError;
 use crate::model::schedule::Entry;
+use crate::model::share::Scope;
 use crate::model::speed::{Chosen, Speed, SpeedInput, Wanted, mode_word};
 use crate::model::views::{SpeedView, Standing};
 use crate::repo;
@@ -44,6 +48,8 @@ pub struct Speeds {
     rows: ArcSwap<HashMap<String, Speed>>,
     zone: ArcSwap<Option<TimeZone>>,
     reading: tokio::sync::Mutex<()>,
+    /// A change that was stored could not be read.
+    stale: AtomicBool,
     told: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Told>>>>,
     /// Standing of the last pass, for those who look.
     shown: Mutex<HashMap<String, Standing>>,
@@ -100,10 +106,18 @@ impl Limits {
             if !mandate.holds() {
                 continue;
             }
+            if self.speeds.stale.load(Ordering::SeqCst)
+                && let Err(error) = self.read_speeds().await
+            {
+                tracing::warn!(
+                    error = as_error(&error),
+                    "limits of speed that were changed cannot be read"
+                );
+            }
             let is_any = !self.speeds.rows.load().is_empty();
             if is_any
                 && changes.any()
-                && let Err(error) = self.read_zone().await
+                && let Err(error) = self.follow_zone().await
             {
                 changes.forget();
                 tracing::warn!(
@@ -127,19 +141,24 @@ impl Limits {
         let _turn = self.speeds.reading.lock().await;
         let mut tx = self.ground.db.begin_read().await?;
         let rows = repo::speed::list(&mut tx).await?;
-        drop(tx);
         self.speeds.rows.store(Arc::new(rows.into_iter().collect()));
-        self.read_zone().await
+        self.read_zone(&mut tx).await?;
+        self.speeds.stale.store(false, Ordering::SeqCst);
+        Ok(())
     }
 
     /// Reads the zone of the operator again, which may have been changed.
-    async fn read_zone(&self) -> Result<(), LimitsError> {
-        let mut tx = self.ground.db.begin_read().await?;
-        let zone = self.ground.settings.find_zone(&mut tx).await?;
+    async fn read_zone(&self, tx: &mut Tx) -> Result<(), LimitsError> {
+        let zone = self.ground.settings.find_zone(tx).await?;
         if self.speeds.zone.load().as_ref().as_ref() != Some(&zone) {
             self.speeds.zone.store(Arc::new(Some(zone)));
         }
         Ok(())
+    }
+
+    async fn follow_zone(&self) -> Result<(), LimitsError> {
+        let mut tx = self.ground.db.begin_read().await?;
+        self.read_zone(&mut tx).await
     }
 
     fn zone(&self) -> TimeZone {
@@ -234,8 +253,8 @@ impl Limits {
             return Err(LimitsError::NoSuchEngine);
         }
         let speed = repo::speed::find(&mut tx, engine_id).await?;
+        self.read_zone(&mut tx).await?;
         drop(tx);
-        self.read_zone().await?;
         let now = self.ground.ctx.now();
         let scheduled = |speed: &Speed| speed.mode(speed.schedule.mode_at(now, &self.zone()));
         let standing = self.speeds.shown.lock().ignore_poison().get(engine_id).cloned();
@@ -248,6 +267,23 @@ impl Limits {
         })
     }
 
+    /// Begins a change of an engine's speeds, which the caller may make.
+    async fn begin_change(
+        &self,
+        caller: Caller<'_>,
+        engine_id: &str,
+        needed: &[Permission],
+    ) -> Result<(Tx, Actor), LimitsError> {
+        let mut tx = self.ground.db.begin_write().await?;
+        let acting = &self.ground.acting;
+        let actor = acting.judge(&mut tx, caller.principal, needed).await?;
+        if repo::share::has_engine(&mut tx, engine_id).await? {
+            Ok((tx, actor))
+        } else {
+            Err(LimitsError::NoSuchEngine)
+        }
+    }
+
     /// Replaces the limits and the time table of an engine. The chosen mode stays.
     pub async fn set_speed(
         &self,
@@ -255,15 +291,7 @@ impl Limits {
         engine_id: &str,
         input: SpeedInput,
     ) -> Result<SpeedView, LimitsError> {
-        let mut tx = self.ground.db.begin_write().await?;
-        let actor = self
-            .ground
-            .acting
-            .judge(&mut tx, caller.principal, TO_SET)
-            .await?;
-        if !repo::share::has_engine(&mut tx, engine_id).await? {
-            return Err(LimitsError::NoSuchEngine);
-        }
+        let (mut tx, actor) = self.begin_change(caller, engine_id, TO_SET).await?;
         if let Some(engine) = self.engines.get(engine_id) {
             engine.check_ability(&GLOBAL_LIMITS)?;
         }
@@ -279,17 +307,12 @@ impl Limits {
         let entries: Vec<String> = speed.schedule.entries().iter().map(Entry::describe).collect();
         let shown = |limits: RateLimits| json!({ "upload": limits.upload, "download": limits.download });
         let entry = AuditEntry {
-            object_type: Some("torrent_engine"),
-            object_id: Some(engine_id.to_owned()),
             metadata: Some(json!({
                 "normal": shown(speed.normal), "alternative": shown(speed.alternative), "schedule": entries,
             })),
             ..actor.entry("engines.speed.set", caller.client)
         };
-        self.ground.audit.record(&mut tx, entry).await?;
-        tx.commit().await?;
-        self.follow_speeds().await?;
-        self.show_speed(engine_id).await
+        self.end_change(tx, engine_id, Some(entry)).await
     }
 
     /// Chooses the set of limits that is in force, or the time table.
@@ -299,61 +322,48 @@ impl Limits {
         engine_id: &str,
         chosen: Chosen,
     ) -> Result<SpeedView, LimitsError> {
-        let mut tx = self.ground.db.begin_write().await?;
-        let actor = self
-            .ground
-            .acting
-            .judge(&mut tx, caller.principal, TO_CHOOSE)
-            .await?;
-        if !repo::share::has_engine(&mut tx, engine_id).await? {
-            return Err(LimitsError::NoSuchEngine);
-        }
+        let (mut tx, actor) = self.begin_change(caller, engine_id, TO_CHOOSE).await?;
         let before = repo::speed::find(&mut tx, engine_id).await?;
         let mut speed = before.ok_or_else(|| LimitsError::NoSpeed(engine_id.to_owned()))?;
         speed.chosen = chosen;
         repo::speed::put(&mut tx, engine_id, &speed, self.ground.ctx.now()).await?;
         let entry = AuditEntry {
-            object_type: Some("torrent_engine"),
-            object_id: Some(engine_id.to_owned()),
             metadata: Some(json!({ "mode": chosen.as_str() })),
             ..actor.entry("engines.speed.mode", caller.client)
         };
-        self.ground.audit.record(&mut tx, entry).await?;
-        tx.commit().await?;
-        self.follow_speeds().await?;
-        self.show_speed(engine_id).await
+        self.end_change(tx, engine_id, Some(entry)).await
     }
 
     /// Forgets the limits of an engine: the client keeps what it has, and is told nothing more.
     pub async fn clear_speed(&self, caller: Caller<'_>, engine_id: &str) -> Result<SpeedView, LimitsError> {
-        let mut tx = self.ground.db.begin_write().await?;
-        let actor = self
-            .ground
-            .acting
-            .judge(&mut tx, caller.principal, TO_SET)
-            .await?;
-        if !repo::share::has_engine(&mut tx, engine_id).await? {
-            return Err(LimitsError::NoSuchEngine);
-        }
-        if repo::speed::delete(&mut tx, engine_id).await? {
-            let entry = AuditEntry {
-                object_type: Some("torrent_engine"),
-                object_id: Some(engine_id.to_owned()),
-                ..actor.entry("engines.speed.clear", caller.client)
-            };
-            self.ground.audit.record(&mut tx, entry).await?;
-        }
-        tx.commit().await?;
+        let (mut tx, actor) = self.begin_change(caller, engine_id, TO_SET).await?;
+        let had_any = repo::speed::delete(&mut tx, engine_id).await?;
+        let entry = had_any.then(|| actor.entry("engines.speed.clear", caller.client));
+        let view = self.end_change(tx, engine_id, entry).await?;
         self.speeds.told.lock().ignore_poison().remove(engine_id);
         self.speeds.shown.lock().ignore_poison().remove(engine_id);
-        self.follow_speeds().await?;
-        self.show_speed(engine_id).await
+        Ok(view)
     }
 
-    async fn follow_speeds(&self) -> Result<(), LimitsError> {
-        self.read_speeds().await?;
+    /// Commits a change of an engine's speeds with its audit row, and has the passes use it.
+    async fn end_change(
+        &self,
+        mut tx: Tx,
+        engine_id: &str,
+        entry: Option<AuditEntry<'_>>,
+    ) -> Result<SpeedView, LimitsError> {
+        if let Some(entry) = entry {
+            let scope = Scope::Engine(engine_id.to_owned());
+            self.ground
+                .audit
+                .record(&mut tx, audit_entry(&scope, entry))
+                .await?;
+        }
+        tx.commit().await?;
+        let read = self.read_speeds().await;
+        read.inspect_err(|_| self.speeds.stale.store(true, Ordering::SeqCst))?;
         self.speeds.changed.notify_one();
-        Ok(())
+        self.show_speed(engine_id).await
     }
 
     /// Speeds of one engine in memory.

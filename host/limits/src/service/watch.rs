@@ -11,11 +11,8 @@ use qm_torrent_lists::{Snapshot, TorrentEntry};
 use super::book::Layers;
 use crate::model::count::{Count, WatchClock};
 use crate::model::due::DueQueue;
-use crate::model::ledger::{Entry, State};
+use crate::model::ledger::{Entry, State, is_another};
 use crate::model::share::{Effective, Facts, Reached, Verdict, is_sharing, judge};
-
-/// Difference of two instants of adding that is none: a client may tell whole seconds, and the server its own clock.
-const SAME_ADDED: Duration = Duration::from_mins(1);
 
 /// Entry of the ledger, and the version of the limits that it was tried with.
 #[derive(Clone, Debug)]
@@ -189,9 +186,8 @@ impl Watch {
 
     /// The entry of the ledger, if it is about these limits and this torrent.
     pub fn held(&self, hash: &str, limits: &str, added_at: Option<Timestamp>) -> Option<&Held> {
-        let held = self.ledger.get(hash)?;
-        let is_other = is_another(held.entry.added_at, added_at);
-        (held.entry.limits == limits && !is_other).then_some(held)
+        let held = self.ledger.get(hash);
+        held.filter(|held| held.entry.is_about(limits, added_at))
     }
 
     /// Keeps the count of a torrent whose client does not count what its limits need.
@@ -236,11 +232,6 @@ impl Watch {
             idle: idle.or_else(|| count.map(|count| count.idle_by(&self.clock) / 1000)),
         }
     }
-}
-
-/// True when a torrent was added later than the one that something is stored of.
-pub fn is_another(stored: Option<Timestamp>, told: Option<Timestamp>) -> bool {
-    matches!((stored, told), (Some(stored), Some(told)) if told.since(stored) > SAME_ADDED)
 }
 
 #[cfg(test)]
@@ -344,20 +335,5 @@ mod tests {
             watch.facts_of(&torrent(TorrentState::Seeding), at(9010)).idle,
             Some(10)
         );
-    }
-
-    #[test]
-    fn a_torrent_that_was_added_later_is_another_one() {
-        let at = |secs| Some(Timestamp::from_secs(secs));
-        assert!(is_another(at(100), at(200)));
-        for (stored, told) in [
-            (at(100), at(160)),
-            (at(200), at(100)),
-            (None, at(9)),
-            (at(9), None),
-            (None, None),
-        ] {
-            assert!(!is_another(stored, told), "{stored:?} {told:?}");
-        }
     }
 }

@@ -5,10 +5,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, header};
-use http_body_util::BodyExt;
 use qm_confined::Roots;
 use qm_db::{Db, db_test};
 use qm_kernel::Ctx;
@@ -17,10 +13,8 @@ use qm_platform::testing::{self, Claims};
 use qm_ports::engine::Torrent;
 use qm_ports::list::{Listed, TorrentList, TorrentLists};
 use qm_ports::shelves::{MediaShelves, Shelf, ShelfShow, ShelvesUnread};
-use qm_test_base::RoleTokens;
-use qm_web::{Docs, WebConfig};
+use qm_test_base::Visitor;
 use serde_json::{Value, json};
-use tower::ServiceExt;
 
 use super::routes;
 use crate::model::MAX_PRESETS;
@@ -90,7 +84,7 @@ impl MediaShelves for Shelves {
 }
 
 struct Site {
-    router: Router,
+    visitor: Visitor,
     lists: Arc<Lists>,
     /// The storage root.
     root: PathBuf,
@@ -110,14 +104,8 @@ impl Site {
             torrents: lists.clone(),
             shelves: Arc::new(Shelves(root.join("tv").to_str().unwrap().to_owned())),
         });
-        let config = WebConfig {
-            throttle_limit: 0,
-            docs: Docs::Hidden,
-            ..WebConfig::default()
-        };
-        let router = qm_web::finish(routes().with_state(app), config, Arc::new(RoleTokens), ctx);
         Self {
-            router,
+            visitor: Visitor::new("/api/media", routes().with_state(app), ctx),
             lists,
             root,
             _folder: folder,
@@ -135,23 +123,7 @@ impl Site {
     }
 
     async fn send(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("/api/media{path}"))
-            .header(header::AUTHORIZATION, format!("Bearer {role}"));
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-        }
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let reply = self
-            .router
-            .clone()
-            .oneshot(request.body(body).unwrap())
-            .await
-            .unwrap();
-        let status = reply.status().as_u16();
-        let bytes = reply.into_body().collect().await.unwrap().to_bytes();
-        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+        self.visitor.ask(role, method, path, body).await.status_and_json()
     }
 
     /// Sends it as an administrator; the answer must have this status.
@@ -163,12 +135,9 @@ impl Site {
 
     /// Status, code and message of a refused preview.
     async fn refusal(&self, body: Value) -> String {
-        let (status, said) = self.send("USER", "POST", "/preview", Some(body)).await;
-        let message = match &said["message"] {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        format!("{status} {} {message}", said["code"].as_str().unwrap_or_default())
+        let answer = self.visitor.ask("USER", "POST", "/preview", Some(body)).await;
+        let (status, code, message) = answer.refusal();
+        format!("{status} {code} {message}")
     }
 
     async fn preview(&self, body: Value) -> Value {

@@ -1,57 +1,27 @@
 //! Tests of the routes.
 
-use std::sync::Arc;
-
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, header};
-use http_body_util::BodyExt;
 use qm_db::{Db, db_test};
 use qm_kernel::Ctx;
-use qm_test_base::RoleTokens;
-use qm_web::{Docs, WebConfig};
+use qm_test_base::Visitor;
 use serde_json::{Value, json};
-use tower::ServiceExt;
 
 use super::routes;
 use crate::testing::{House, hash, item};
 
 struct Site {
     house: House,
-    router: Router,
+    visitor: Visitor,
 }
 
 impl Site {
     fn new(db: &Db) -> Self {
         let house = House::new(db);
-        let config = WebConfig {
-            throttle_limit: 0,
-            docs: Docs::Hidden,
-            ..WebConfig::default()
-        };
-        let state = routes().with_state(house.app.clone());
-        let router = qm_web::finish(state, config, Arc::new(RoleTokens), Ctx::system());
-        Self { house, router }
+        let visitor = Visitor::new("/api/rss", routes().with_state(house.app.clone()), Ctx::system());
+        Self { house, visitor }
     }
 
     async fn ask(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("/api/rss{path}"))
-            .header(header::AUTHORIZATION, format!("Bearer {role}"));
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-        }
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let reply = self
-            .router
-            .clone()
-            .oneshot(request.body(body).unwrap())
-            .await
-            .unwrap();
-        let status = reply.status().as_u16();
-        let bytes = reply.into_body().collect().await.unwrap().to_bytes();
-        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+        self.visitor.ask(role, method, path, body).await.status_and_json()
     }
 
     async fn admin(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {

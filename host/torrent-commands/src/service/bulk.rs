@@ -121,8 +121,17 @@ impl Plan {
         parts
     }
 
-    fn engines(&self) -> Vec<Arc<Engine>> {
-        self.parts().into_iter().map(|part| part.engine).collect()
+    /// The engines, each once; without those of which no torrent can be meant.
+    fn engines(&self) -> Vec<&Arc<Engine>> {
+        let mut engines: Vec<&Arc<Engine>> = Vec::new();
+        for item in self.items.iter().filter(|item| item.hash.is_some()) {
+            if let Ok(engine) = &item.engine
+                && !engines.iter().any(|known| known.id == engine.id)
+            {
+                engines.push(engine);
+            }
+        }
+        engines
     }
 }
 
@@ -495,7 +504,7 @@ fn of_host(engines: &[Arc<Engine>], order: &Order) -> Result<Vec<Planned>, Comma
 fn refuse_unable(plan: &Plan, order: &Order) -> Result<(), CommandsError> {
     let mut refusal = Ok(());
     for engine in plan.engines() {
-        match check_able(&engine, None, order.kind.ability) {
+        match check_able(engine, None, order.kind.ability) {
             Ok(()) => return Ok(()),
             Err(error) if refusal.is_ok() => refusal = Err(error),
             Err(_) => {}

@@ -40,7 +40,11 @@ pub fn job_type() -> JobType {
 
 /// The bulk jobs of this process that run or ended last, the newest last.
 #[derive(Default)]
-pub struct BulkJobs(Mutex<VecDeque<Arc<Bulk>>>);
+pub struct BulkJobs {
+    all: Mutex<VecDeque<Arc<Bulk>>>,
+    /// Held by the one that begins, until it stands among the others: several requests at once would find the same room.
+    door: tokio::sync::Mutex<()>,
+}
 
 /// A bulk job.
 struct Bulk {
@@ -55,7 +59,7 @@ struct Bulk {
 
 impl BulkJobs {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Bulk>>> {
-        self.0.lock().ignore_poison()
+        self.all.lock().ignore_poison()
     }
 
     pub fn cancel_all(&self) {
@@ -109,6 +113,7 @@ impl TorrentCommands {
         order: Order,
         plan: Plan,
     ) -> Result<String, CommandsError> {
+        let _turn = self.bulks.door.lock().await;
         self.bulks.check_room(caller.user_id())?;
         let (action, total) = (order.kind.name, plan.len());
         let summary = json!({ "action": action, "torrents": total });

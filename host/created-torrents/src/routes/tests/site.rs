@@ -7,10 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderMap, Request, header};
-use http_body_util::BodyExt;
 use qm_confined::Roots;
 use qm_db::{Db, Tx};
 use qm_jobs::{Jobs, Pace};
@@ -21,11 +17,9 @@ use qm_platform::{Acting, ActingError, Actor, AuditTrail, Background};
 use qm_ports::DefaultRoot;
 use qm_ports::intake::{IntakeError, TakenTorrent};
 use qm_ports::seed::{SeedEngine, SeedIntake, SeedTorrent, SeedWish};
-use qm_test_base::RoleTokens;
-use qm_web::{Docs, WebConfig};
+use qm_test_base::{Answer, Visitor};
 use serde_json::Value;
 use tokio::sync::Notify;
-use tower::ServiceExt;
 
 use crate::routes::routes;
 use crate::service::{CreatedTorrents, Deps};
@@ -133,7 +127,7 @@ impl Acting for Powers {
 
 pub struct Site {
     pub app: Arc<CreatedTorrents>,
-    pub router: Router,
+    visitor: Visitor,
     pub jobs: Jobs,
     pub background: Background,
     pub engines: Arc<Engines>,
@@ -141,18 +135,6 @@ pub struct Site {
     pub powers: Arc<Powers>,
     pub root: PathBuf,
     pub _folder: tempfile::TempDir,
-}
-
-pub struct Reply {
-    pub status: u16,
-    pub headers: HeaderMap,
-    pub bytes: Vec<u8>,
-}
-
-impl Reply {
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.bytes).unwrap_or_default()
-    }
 }
 
 impl Site {
@@ -196,20 +178,10 @@ impl Site {
             default_root: default_root.clone(),
             roots: Roots::open(&[root.to_str().unwrap()]),
         });
-        let config = WebConfig {
-            throttle_limit: 0,
-            docs: Docs::Hidden,
-            ..WebConfig::default()
-        };
-        let router = qm_web::finish(
-            routes().with_state(app.clone()),
-            config,
-            Arc::new(RoleTokens),
-            ctx,
-        );
+        let visitor = Visitor::new("/api/torrents/created", routes().with_state(app.clone()), ctx);
         Self {
             app,
-            router,
+            visitor,
             jobs,
             background,
             engines,
@@ -232,29 +204,11 @@ impl Site {
         fs::write(path, bytes).unwrap();
     }
 
-    pub async fn send(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> Reply {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("/api/torrents/created{path}"))
-            .header(header::AUTHORIZATION, format!("Bearer {role}"));
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-        }
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let reply = self
-            .router
-            .clone()
-            .oneshot(request.body(body).unwrap())
-            .await
-            .unwrap();
-        Reply {
-            status: reply.status().as_u16(),
-            headers: reply.headers().clone(),
-            bytes: reply.into_body().collect().await.unwrap().to_bytes().to_vec(),
-        }
+    pub async fn send(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
+        self.visitor.ask(role, method, path, body).await
     }
 
-    pub async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
+    pub async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Answer {
         self.send("USER", method, path, body).await
     }
 
@@ -266,18 +220,8 @@ impl Site {
 
     /// The message of a refused wish, after its status and code.
     pub async fn refusal(&self, body: Value) -> String {
-        let reply = self.ask("POST", "", Some(body)).await;
-        let said = reply.json();
-        let text = |part: &Value| match part {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        format!(
-            "{} {} {}",
-            reply.status,
-            text(&said["code"]),
-            text(&said["message"])
-        )
+        let (status, code, message) = self.ask("POST", "", Some(body)).await.refusal();
+        format!("{status} {code} {message}")
     }
 
     /// A torrent whose job has ended.

@@ -1,5 +1,6 @@
 //! Acting on torrents that reached a limit.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use qm_db::{Db, db_test};
@@ -12,6 +13,7 @@ use qm_test_base::START_MS;
 use qm_test_base::blank::hash;
 
 use crate::model::ledger::State;
+use crate::model::share::{Layer, Scope};
 use crate::model::views::{Asked, TorrentShare};
 use crate::testing::{House, seeding};
 
@@ -277,6 +279,97 @@ db_test! {
             assert_eq!(house.standing(number).await.entry.unwrap().state, State::Done);
         }
         assert_eq!(house.audited().await.len() - before, 2, "both are audited");
+        house.engines.shutdown().await;
+    }
+
+    async fn a_removal_that_a_crash_cut_off_is_done_only_if_the_client_says_so(db: Db) {
+        let mut house = House::new(&db).await;
+        house.limit_engine(limits(Some(9.0), None, None, STOP)).await;
+        house.client.put(seeding(1, 1.0));
+        house.pass().await;
+        house.limit_torrent(1, limits(Some(1.0), None, None, ShareAction::Remove)).await;
+        house.hands.faults.lock().unwrap().push_back(ActionError::Unreachable("no route".into()));
+        house.pass().await;
+        let mut entry = house.standing(1).await.entry.unwrap();
+        entry.state = State::Acting;
+        let mut tx = house.ground.db.begin_write().await.unwrap();
+        crate::repo::ledger::put(&mut tx, &house.engine_id, &entry).await.unwrap();
+        tx.commit().await.unwrap();
+        // A client that starts lists its torrents one by one: this one is not listed yet.
+        house.client.forget(&hash(1));
+        house.engine().refresh(Duration::from_mins(1)).await;
+        house.client.put(seeding(1, 1.0));
+        house.crash().await;
+        house.limits.pass_engine(&house.engine()).await.unwrap();
+        assert_eq!(house.count_rows().await.1, 2, "its limits are kept");
+        house.pass().await;
+        assert_eq!(*house.hands.removals.lock().unwrap(), [(false, false)], "it is removed once it is listed");
+        house.engines.shutdown().await;
+    }
+
+    async fn limits_that_are_taken_away_are_no_reason_to_act_again(db: Db) {
+        let house = House::new(&db).await;
+        house.client.put(seeding(1, 1.0));
+        house.pass().await;
+        house.limit_engine(limits(Some(1.0), None, None, STOP)).await;
+        house.limit_torrent(1, limits(Some(1.0), None, None, STOP)).await;
+        house.pass().await;
+        let take_away = async |asked: Asked| drop(house.limits.clear_share(house.caller(), &asked).await.unwrap());
+        take_away(Asked::Torrent { engine_id: None, hash: hash(1).to_string() }).await;
+        house.start(1);
+        house.pass().await;
+        assert_eq!(house.commands(), ["Stop"], "the engine's are the same");
+        assert_eq!(house.standing(1).await.entry.unwrap().state, State::Done);
+        // Without any limits there are no passes, and yet nothing is shown of those there were.
+        take_away(Asked::Engine(house.engine_id.clone())).await;
+        assert_eq!(house.standing(1).await.entry, None);
+        house.engines.shutdown().await;
+    }
+
+    async fn nobody_lends_an_action_to_the_same_limits_of_somebody_else(db: Db) {
+        let house = House::new(&db).await;
+        house.client.put(seeding(1, 1.0));
+        house.add_category("c", "films").await;
+        let removes = limits(Some(1.0), None, None, ShareAction::Remove);
+        house.limit_engine(removes).await;
+        let theirs = Layer {
+            scope: Scope::Category("c".into()),
+            limits: removes,
+            set_by: "gone".into(),
+            set_at: Timestamp::from_ms(START_MS),
+        };
+        let mut tx = house.ground.db.begin_write().await.unwrap();
+        crate::repo::share::put(&mut tx, &theirs).await.unwrap();
+        tx.commit().await.unwrap();
+        house.limits.read_book().await.unwrap();
+        // The list is read before the torrent comes into the category.
+        house.engine().refresh(Duration::from_mins(1)).await;
+        house.client.change(&hash(1), |torrent| torrent.label = Some("films".into()));
+        house.limits.pass_engine(&house.engine()).await.unwrap();
+        assert!(house.commands().is_empty());
+        house.clock.advance(Duration::from_mins(1));
+        house.pass().await;
+        let entry = house.standing(1).await.entry.unwrap();
+        assert!(entry.error.as_ref().is_some_and(|error| error.contains("gone or deactivated")), "{entry:?}");
+        assert!(house.commands().is_empty());
+        house.engines.shutdown().await;
+    }
+
+    async fn what_a_pass_has_in_its_hands_is_kept_and_the_rest_goes(db: Db) {
+        let house = House::new(&db).await;
+        house.client.put(seeding(1, 0.5));
+        house.pass().await;
+        let under_way = house.limits.watch_of(&house.engine_id);
+        let is_same = || Arc::ptr_eq(&under_way, &house.limits.watch_of(&house.engine_id));
+        house.limit_torrent(1, limits(Some(1.0), None, None, STOP)).await;
+        house.limits.drop_watches(|_| false);
+        assert!(is_same() && !house.limits.renewed.lock().unwrap().is_empty());
+        let before = Arc::downgrade(&under_way);
+        drop(under_way);
+        house.limits.drop_watches(|id| id == house.engine_id);
+        assert!(before.upgrade().is_some());
+        house.limits.drop_watches(|_| false);
+        assert!(before.upgrade().is_none() && house.limits.renewed.lock().unwrap().is_empty());
         house.engines.shutdown().await;
     }
 

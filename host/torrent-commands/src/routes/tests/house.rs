@@ -5,10 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderMap, Request, header};
-use http_body_util::BodyExt;
 use qm_db::{Db, FromRow, Json, Tx, exec, sql};
 use qm_engines::dto::engines::CreateEngine;
 use qm_engines::{Engine, Engines, EnginesDeps};
@@ -22,11 +18,9 @@ use qm_ports::carry::{
 };
 use qm_ports::rules::NoRules;
 use qm_realtime::{Hub, HubConfig};
-use qm_test_base::{FakeEngine, FakeKinds, Heard, NoTokens, RoleTokens, client, principal};
+use qm_test_base::{Answer, FakeEngine, FakeKinds, Heard, NoTokens, Visitor, client, principal};
 use qm_torrent_data::{TorrentData, TorrentDataDeps};
-use qm_web::{Docs, WebConfig};
 use serde_json::{Map, Value, json};
-use tower::ServiceExt;
 
 use crate::routes::routes;
 use crate::service::{Deps, TorrentCommands};
@@ -149,34 +143,8 @@ pub struct House {
     pub jobs: Jobs,
     db: Db,
     data: Arc<TorrentData>,
-    router: Router,
+    visitor: Visitor,
     background: Background,
-}
-
-pub struct Answer {
-    pub status: u16,
-    pub headers: HeaderMap,
-    pub bytes: Vec<u8>,
-}
-
-impl Answer {
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.bytes).unwrap_or_default()
-    }
-
-    /// Status, code and message of a refusal.
-    pub fn refusal(&self) -> (u16, String, String) {
-        let body = self.json();
-        let message = match &body["message"] {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        (
-            self.status,
-            body["code"].as_str().unwrap_or_default().to_owned(),
-            message,
-        )
-    }
 }
 
 impl House {
@@ -219,13 +187,7 @@ impl House {
             mover,
         });
         jobs.start().await.unwrap();
-        let config = WebConfig {
-            throttle_limit: 0,
-            docs: Docs::Hidden,
-            ..WebConfig::default()
-        };
-        let state = routes().with_state(app.clone());
-        let router = qm_web::finish(state, config, Arc::new(RoleTokens), ctx);
+        let visitor = Visitor::new("/api/torrents", routes().with_state(app.clone()), ctx);
         Self {
             app,
             kinds,
@@ -236,7 +198,7 @@ impl House {
             jobs,
             db: db.clone(),
             data,
-            router,
+            visitor,
             background,
         }
     }
@@ -271,26 +233,7 @@ impl House {
     }
 
     pub async fn ask(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("/api/torrents{path}"))
-            .header(header::AUTHORIZATION, format!("Bearer {role}"));
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
-        }
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let response = self
-            .router
-            .clone()
-            .oneshot(request.body(body).unwrap())
-            .await
-            .unwrap();
-        let (parts, body) = response.into_parts();
-        Answer {
-            status: parts.status.as_u16(),
-            headers: parts.headers,
-            bytes: body.collect().await.unwrap().to_bytes().to_vec(),
-        }
+        self.visitor.ask(role, method, path, body).await
     }
 
     pub async fn post(&self, path: &str, body: Value) -> Answer {

@@ -171,6 +171,22 @@ db_test! {
         house.close().await;
     }
 
+    async fn requests_at_once_do_not_find_the_same_room(db: Db) {
+        let house = House::new(&db).await;
+        let (_, items) = crowd(&house, "a", 2000).await;
+        house.client("a").delay.store(200, Ordering::SeqCst);
+        let asked = (0..8).map(|_| house.post("/bulk", json!({ "items": items, "action": "pause" })));
+        let answers = futures_util::future::join_all(asked).await;
+        let begun: Vec<Value> = answers.iter().filter(|answer| answer.status == 201).map(|answer| answer.json()).collect();
+        assert_eq!(begun.len(), RUNNING_OF_ONE);
+        for body in &begun {
+            let id = body["jobId"].as_str().unwrap();
+            assert!(house.jobs.cancel_hosted(id).await.unwrap());
+            tokio::time::timeout(std::time::Duration::from_mins(1), house.jobs.ended(id)).await.unwrap().unwrap();
+        }
+        house.close().await;
+    }
+
     async fn a_job_can_be_cancelled_and_leaves_room_for_others(db: Db) {
         let house = House::new(&db).await;
         let (engine, items) = crowd(&house, "a", 2000).await;
