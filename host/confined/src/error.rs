@@ -105,6 +105,27 @@ pub enum FsError {
 }
 
 impl FsError {
+    /// Errors of a path that is walked and read, for the document of the answers.
+    pub fn list_for_reading() -> [Self; 14] {
+        let path = || "…".to_owned();
+        [
+            FsError::InvalidPath,
+            FsError::NameTooLong(path()),
+            FsError::TooManyLinks(path()),
+            FsError::NotADirectory(path()),
+            FsError::Special(path()),
+            FsError::NoRoot,
+            FsError::Outside,
+            FsError::Escapes,
+            FsError::Reserved(path()),
+            FsError::Denied(path()),
+            FsError::NotFound(path()),
+            FsError::Changed(path()),
+            FsError::Busy,
+            FsError::Disk(path()),
+        ]
+    }
+
     /// The error of a system call on `path`.
     pub fn os(errno: Errno, path: impl std::fmt::Display) -> Self {
         let path = path.to_string();

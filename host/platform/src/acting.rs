@@ -96,6 +96,15 @@ impl ActingError {
         }
     }
 
+    /// Refusals of a caller whose token is still valid, for the document of the answers.
+    pub fn list_refusals() -> [Self; 3] {
+        [
+            ActingError::Gone,
+            ActingError::Inactive,
+            ActingError::Lacks("…".to_owned()),
+        ]
+    }
+
     /// Fails unless `held` contains `needed`, or the roles hold every permission.
     pub fn check(roles: &[Role], held: PermissionSet, needed: &[Permission]) -> Result<(), ActingError> {
         let lacking: Vec<&str> = needed

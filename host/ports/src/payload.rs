@@ -1,11 +1,52 @@
 //! The data of torrents on disk, as an area sees it that touches files and does not know the torrents area.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use async_trait::async_trait;
 use qm_kernel::Caller;
 
 use crate::action::TorrentRef;
+use crate::engine::Torrent;
+
+/// Place of a torrent's data. A client that does not know it (yet) tells the shared directory, and to take that for the
+/// torrent's own would make every file in it the torrent's. `None`: nobody knows.
+pub fn data_path(torrent: &Torrent) -> Option<Cow<'_, str>> {
+    let own = torrent.content_path.as_str();
+    let save_path = normalised(&torrent.save_path);
+    let path = match normalised(own) {
+        path if own.starts_with('/') && path != save_path => path,
+        _ if !torrent.save_path.starts_with('/') => return None,
+        _ => normalised(&format!("{save_path}/{}", torrent.name))
+            .into_owned()
+            .into(),
+    };
+    (path != "/").then_some(path)
+}
+
+/// Path as [`normalise`] leaves it, copied only where that differs.
+pub fn normalised(path: &str) -> Cow<'_, str> {
+    let plain = |rest: &str| rest.split('/').all(|segment| !matches!(segment, "" | "." | ".."));
+    match path.strip_prefix('/') {
+        Some(rest) if plain(rest) => Cow::Borrowed(path),
+        _ => Cow::Owned(normalise(path)),
+    }
+}
+
+/// Absolute path without `.`, `..`, doubled or trailing slashes. A relative one is taken from `/`.
+pub fn normalise(path: &str) -> String {
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop();
+            }
+            name => segments.push(name),
+        }
+    }
+    format!("/{}", segments.join("/"))
+}
 
 /// A torrent and where its data lies, as of the engine's last snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -53,14 +53,14 @@ const LONGEST: usize = 200;
 /// Bytes of all texts of a filled document. A template may use a long value many times.
 const FILLED_BYTES: usize = 256 * 1024;
 
-/// The parts of a text: what stands there as it is, and what stands between braces.
+/// The parts of a text: what stands there as it is, and the value that a placeholder stands for.
 enum Part<'a> {
     Plain(&'a str),
-    /// Behind it the value it stands for, if there is such a placeholder.
-    Word(&'a str, Option<Field>),
+    Value(Field),
 }
 
-fn parts(text: &str) -> Vec<Part<'_>> {
+/// The parts of a text, or a sentence about the first placeholder that is unknown.
+fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
@@ -69,24 +69,23 @@ fn parts(text: &str) -> Vec<Part<'_>> {
         };
         parts.push(Part::Plain(before));
         let known = WORDS.iter().find(|(known, _)| *known == word);
-        parts.push(Part::Word(word, known.map(|(_, field)| *field)));
+        let (_, field) = known.ok_or_else(|| refuse(word))?;
+        parts.push(Part::Value(*field));
         rest = behind;
     }
     parts.push(Part::Plain(rest));
-    parts
+    Ok(parts)
+}
+
+fn refuse(word: &str) -> String {
+    let known: Vec<String> = WORDS.iter().map(|(word, _)| format!("{{{word}}}")).collect();
+    let known = known.join(", ");
+    format!("There is no placeholder {{{word}}}: there are {known}")
 }
 
 /// A sentence about the first placeholder that is unknown; `None`: all are known.
 pub fn unknown(text: &str) -> Option<String> {
-    let unknown = parts(text).into_iter().find_map(|part| match part {
-        Part::Word(word, None) => Some(word.to_owned()),
-        Part::Word(_, Some(_)) | Part::Plain(_) => None,
-    })?;
-    let known: Vec<String> = WORDS.iter().map(|(word, _)| format!("{{{word}}}")).collect();
-    let known = known.join(", ");
-    Some(format!(
-        "There is no placeholder {{{unknown}}}: there are {known}"
-    ))
+    parts(text).err()
 }
 
 /// The text with its placeholders filled by the values of a torrent.
@@ -94,16 +93,11 @@ pub fn unknown(text: &str) -> Option<String> {
 /// # Errors
 /// The sentence of [`unknown`].
 pub fn filled(text: &str, torrent: &Torrent) -> Result<String, String> {
-    if let Some(why) = unknown(text) {
-        return Err(why);
-    }
     let mut filled = String::with_capacity(text.len());
-    for part in parts(text) {
+    for part in parts(text)? {
         match part {
             Part::Plain(plain) => filled.push_str(plain),
-            Part::Word(_, Some(field)) => filled.push_str(&safe_name(&value(field, torrent))),
-            // Refused above.
-            Part::Word(_, None) => {}
+            Part::Value(field) => filled.push_str(&safe_name(&value(field, torrent))),
         }
     }
     Ok(filled)
@@ -166,18 +160,9 @@ pub fn unknown_in_json(param: &Value) -> Option<String> {
 /// # Errors
 /// The sentence of [`unknown_in_json`], or one about a document that would be too large.
 pub fn filled_json(param: &Value, context: &Map<String, Value>) -> Result<Value, String> {
-    if let Some(why) = unknown_in_json(param) {
-        return Err(why);
-    }
     let mut document = document(param)?;
-    let mut filler = Filler {
-        context,
-        left: FILLED_BYTES,
-    };
-    match filler.fill(&mut document) {
-        Some(()) => Ok(document),
-        None => Err(too_large()),
-    }
+    Filler::new(context).fill(&mut document)?;
+    Ok(document)
 }
 
 /// A text, its placeholders filled by the context of a run. What the context does not have is empty.
@@ -185,18 +170,7 @@ pub fn filled_json(param: &Value, context: &Map<String, Value>) -> Result<Value,
 /// # Errors
 /// The sentence of [`unknown`], or one about a text that would be too large.
 pub fn filled_text(text: &str, context: &Map<String, Value>) -> Result<String, String> {
-    if let Some(why) = unknown(text) {
-        return Err(why);
-    }
-    let mut filler = Filler {
-        context,
-        left: FILLED_BYTES,
-    };
-    filler.fill_text(text).ok_or_else(too_large)
-}
-
-fn too_large() -> String {
-    format!("it would take more than {FILLED_BYTES} bytes: use fewer placeholders")
+    Filler::new(context).fill_text(text)
 }
 
 /// Values for the placeholders of a document, and the bytes that its texts may still take.
@@ -206,30 +180,37 @@ struct Filler<'a> {
 }
 
 impl<'a> Filler<'a> {
-    /// Fills the texts of a value; `None`: they would take too much.
-    fn fill(&mut self, value: &mut Value) -> Option<()> {
+    fn new(context: &'a Map<String, Value>) -> Self {
+        Self {
+            context,
+            left: FILLED_BYTES,
+        }
+    }
+
+    /// Fills the texts of a value.
+    fn fill(&mut self, value: &mut Value) -> Result<(), String> {
         match value {
             Value::String(text) => *text = self.fill_text(text)?,
             Value::Array(items) => items.iter_mut().try_for_each(|item| self.fill(item))?,
             Value::Object(members) => members.values_mut().try_for_each(|member| self.fill(member))?,
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
-        Some(())
+        Ok(())
     }
 
-    fn fill_text(&mut self, text: &str) -> Option<String> {
+    fn fill_text(&mut self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
-        for part in parts(text) {
+        for part in parts(text)? {
             let piece = match part {
                 Part::Plain(plain) => plain,
-                Part::Word(_, Some(field)) => self.find_value(field),
-                // Refused before.
-                Part::Word(_, None) => "",
+                Part::Value(field) => self.find_value(field),
             };
-            self.left = self.left.checked_sub(piece.len())?;
+            self.left = self.left.checked_sub(piece.len()).ok_or_else(|| {
+                format!("it would take more than {FILLED_BYTES} bytes: use fewer placeholders")
+            })?;
             filled.push_str(piece);
         }
-        Some(filled)
+        Ok(filled)
     }
 
     fn find_value(&self, field: Field) -> &'a str {

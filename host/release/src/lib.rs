@@ -44,6 +44,13 @@ pub fn explain(name: &str) -> Vec<Decision> {
     read::read(clip(name)).decisions()
 }
 
+/// Results of [`parse`] and [`explain`] from one reading of the name.
+pub fn parse_with_reasons(name: &str) -> (Release, Vec<Decision>) {
+    let reader = read::read(clip(name));
+    let decisions = reader.decisions();
+    (reader.release, decisions)
+}
+
 /// The first [`MAX_NAME`] bytes of a name.
 fn clip(name: &str) -> &str {
     &name[..name.floor_char_boundary(MAX_NAME)]

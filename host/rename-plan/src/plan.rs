@@ -10,7 +10,7 @@ use crate::clean::folded_path;
 use crate::cleanup::Cleanup;
 use crate::file::{self, Class};
 use crate::preset::{Preset, Templates};
-use crate::read::{self, Content, Origin, Reading, Value};
+use crate::read::{self, Above, Content, Origin, Reading, SourceName, Value};
 use crate::render::{Refusal, Rendered, render};
 use crate::template::{Template, TemplateError};
 use crate::token::Token;
@@ -156,8 +156,6 @@ impl Wish {
     /// # Errors
     /// When a template has a fault.
     pub fn new(preset: Preset, templates: &Templates) -> Result<Self, TemplateError> {
-        let is_own = templates.tv == templates.movie;
-        let general = if is_own { &templates.tv } else { Templates::GENERAL };
         Ok(Self {
             mode: Mode::Preview,
             preset,
@@ -165,7 +163,7 @@ impl Wish {
                 tv: Template::parse(&templates.tv)?,
                 anime: Template::parse(&templates.anime)?,
                 movie: Template::parse(&templates.movie)?,
-                general: Template::parse(general)?,
+                general: Template::parse(&templates.general)?,
             },
             library: String::new(),
             kind: None,
@@ -230,8 +228,13 @@ struct Main {
 
 /// Plans the names of files.
 pub fn plan(wish: &Wish, sources: &[Source]) -> Plan {
+    let mut shows: HashMap<String, Vec<&KnownShow>> = HashMap::new();
+    for show in &wish.shows {
+        shows.entry(read::show_key(&show.title)).or_default().push(show);
+    }
     let mut planner = Planner {
         wish,
+        shows,
         sources,
         deleted: Vec::new(),
         mains: Vec::new(),
@@ -250,6 +253,8 @@ pub fn plan(wish: &Wish, sources: &[Source]) -> Plan {
 
 struct Planner<'w> {
     wish: &'w Wish,
+    /// Shows of the library by the keys of their titles.
+    shows: HashMap<String, Vec<&'w KnownShow>>,
     sources: &'w [Source],
     deleted: Vec<Item>,
     mains: Vec<Main>,
@@ -277,8 +282,8 @@ impl Planner<'_> {
             let class = file::class(name);
             let is_sample = class == Class::Video && is_sample(source);
             let is_real = class == Class::Video && !is_sample;
-            let reason = self.wish.cleanup.reason(name, is_real);
-            if let Some(reason) = reason.filter(|_| self.wish.mode.cleans()) {
+            let cleanup = Some(&self.wish.cleanup).filter(|_| self.wish.mode.cleans());
+            if let Some(reason) = cleanup.and_then(|cleanup| cleanup.reason(name, is_real)) {
                 let mut item = self.skip(at, Content::General, reason);
                 item.action = Action::Delete;
                 item.is_sample = is_sample;
@@ -337,16 +342,19 @@ impl Planner<'_> {
             .iter()
             .map(|(folder, names)| (*folder, Beside::read_names(folder, names.iter().copied())))
             .collect();
+        let source_name = self.wish.source_name.as_deref();
+        let source_name = source_name.map(|name| SourceName::new(name, self.wish.kind));
+        let (none, mut last) = (Beside::default(), Above::default());
         let is_alone = self.mains.len() == 1;
         let mut mains = std::mem::take(&mut self.mains);
         for main in &mut mains {
             let source = &self.sources[main.source];
             let (folder, _) = file::place(&source.name);
-            let none = Beside::default();
             let beside = beside.get(folder).unwrap_or(&none);
-            main.reading = read::read(&versions::without_double(&source.name), self.wish.kind, beside);
-            if let Some(name) = &self.wish.source_name {
-                read::add_source(&mut main.reading, name, self.wish.kind, is_alone);
+            let name = versions::without_double(&source.name);
+            main.reading = read::read(&name, self.wish.kind, beside, &mut last);
+            if let Some(name) = &source_name {
+                read::add_source(&mut main.reading, name, is_alone);
             }
             self.take_known_show(&mut main.reading);
         }
@@ -362,13 +370,10 @@ impl Planner<'_> {
         let Some(title) = reading.text(Token::SeriesTitle) else {
             return;
         };
-        let key = read::show_key(title);
         let year = reading.number(Token::Year);
-        let fits = |show: &&KnownShow| {
-            let is_year = year.is_none() || show.year.is_none() || year == show.year;
-            is_year && read::show_key(&show.title) == key
-        };
-        let mut found = self.wish.shows.iter().filter(fits);
+        let fits = |show: &&&KnownShow| year.is_none() || show.year.is_none() || year == show.year;
+        let named = self.shows.get(&read::show_key(title));
+        let mut found = named.into_iter().flatten().filter(fits);
         let (Some(show), None) = (found.next(), found.next()) else {
             // None, or several of one name: nobody can say which.
             return;
@@ -401,13 +406,15 @@ impl Planner<'_> {
         Ok(rendered)
     }
 
-    /// Path of a source below the library; `None`: it lies elsewhere.
+    /// Path of a source below the library; `None`: it lies elsewhere, or nobody can tell by its text.
     fn within_library<'s>(&self, source: &'s Source) -> Option<&'s str> {
         let library = self.wish.library.trim_end_matches('/');
         if library.is_empty() {
             return None;
         }
-        source.path.strip_prefix(library)?.strip_prefix('/')
+        let path = source.path.strip_prefix(library)?.strip_prefix('/')?;
+        let is_plain = |name: &str| !matches!(name, "." | "..");
+        path.split('/').all(is_plain).then_some(path)
     }
 
     /// Puts a file into the folders of its show that are there.
@@ -495,12 +502,12 @@ fn spell_titles(mains: &mut [Main]) {
 
 /// True for a short piece of a film, by its name, its folder and its size.
 fn is_sample(source: &Source) -> bool {
-    let folders = source.name.rsplit('/').skip(1).take(1);
-    let in_folder = folders
-        .into_iter()
-        .any(|folder| matches!(&*folder.to_lowercase(), "sample" | "samples"));
-    let by_name = naming::extra(&source.name, Kind::Movie) == Some("sample");
-    (in_folder || by_name) && file::is_sample_size(source.size)
+    if !file::is_sample_size(source.size) {
+        return false;
+    }
+    let folder = source.name.rsplit('/').nth(1).unwrap_or_default();
+    let in_folder = matches!(&*folder.to_lowercase(), "sample" | "samples");
+    in_folder || naming::extra(&source.name, Kind::Movie) == Some("sample")
 }
 
 /// True if a name without an episode says that it is an extra.

@@ -84,6 +84,7 @@ impl Preset {
             movie: movie.to_owned(),
             music: music.to_owned(),
             audiobook: "{Artist}/{Album}/{Album}.{ext}".to_owned(),
+            general: "{General}.{ext}".to_owned(),
         }
     }
 }
@@ -96,12 +97,11 @@ pub struct Templates {
     pub movie: String,
     pub music: String,
     pub audiobook: String,
+    /// Template of content that no kind is known of.
+    pub general: String,
 }
 
 impl Templates {
-    /// Template of content that no kind is known of.
-    pub const GENERAL: &'static str = "{General}.{ext}";
-
     /// The same template for every kind.
     pub fn of_all(template: &str) -> Self {
         Self {
@@ -110,6 +110,7 @@ impl Templates {
             movie: template.to_owned(),
             music: template.to_owned(),
             audiobook: template.to_owned(),
+            general: template.to_owned(),
         }
     }
 }
@@ -130,8 +131,9 @@ mod tests {
                 movie,
                 music,
                 audiobook,
+                general,
             } = preset.templates();
-            for text in [tv, anime, movie, music, audiobook] {
+            for text in [tv, anime, movie, music, audiobook, general] {
                 assert_eq!(
                     Template::parse(&text).map(|read| read.text().to_owned()),
                     Ok(text)

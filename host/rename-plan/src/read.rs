@@ -6,7 +6,7 @@ use qm_media_names::name::Identity;
 use qm_media_names::naming::member::{Beside, member};
 use qm_media_names::naming::{composed, film, identify, part, stem, tag};
 use qm_media_names::{Kind, show};
-use qm_release::{ContentType, Release, parse};
+use qm_release::{ContentType, Release, parse, parse_with_reasons};
 use qm_titles::{folded, normalise};
 
 use crate::token::Token;
@@ -118,25 +118,26 @@ pub(crate) fn origin(place: &'static str, rule: &'static str) -> Origin {
 }
 
 /// One name, taken apart.
-struct Parsed<'n> {
+struct Parsed {
     place: &'static str,
     /// Without tags of providers.
     clean: String,
     /// As it is written.
-    name: &'n str,
+    name: String,
     release: Release,
     decisions: Vec<qm_release::Decision>,
 }
 
-impl<'n> Parsed<'n> {
-    fn new(place: &'static str, name: &'n str) -> Self {
+impl Parsed {
+    fn new(place: &'static str, name: &str) -> Self {
         let (clean, _) = tag::split(name);
+        let (release, decisions) = parse_with_reasons(&clean);
         Self {
             place,
-            release: parse(&clean),
-            decisions: qm_release::explain(&clean),
+            release,
+            decisions,
             clean,
-            name,
+            name: name.to_owned(),
         }
     }
 
@@ -154,18 +155,36 @@ impl<'n> Parsed<'n> {
     }
 }
 
+/// Most folders above a file that are read for it.
+const MOST_ABOVE: usize = 4;
+
+/// Folders above the file that was read last, the nearest first. The next file lies in the same ones often.
+#[derive(Default)]
+pub(crate) struct Above {
+    path: String,
+    folders: Vec<Parsed>,
+}
+
+impl Above {
+    /// Folders of this path, taken apart.
+    fn read_folders(&mut self, path: &str) -> &[Parsed] {
+        if self.path != path {
+            let folders = path.rsplit('/').filter(|folder| !folder.is_empty());
+            let folders = folders.take(MOST_ABOVE);
+            self.folders = folders.map(|folder| Parsed::new("folder", folder)).collect();
+            path.clone_into(&mut self.path);
+        }
+        &self.folders
+    }
+}
+
 /// Reads the path of a file below the directory of its library, or below its download.
-pub(crate) fn read(path: &str, kind: Option<Kind>, beside: &Beside) -> Reading {
+pub(crate) fn read(path: &str, kind: Option<Kind>, beside: &Beside, last: &mut Above) -> Reading {
     let (plain, edition) = split_edition(&composed(path));
     let shown = &*plain;
     let (above, file) = shown.rsplit_once('/').unwrap_or(("", shown));
     let own = Parsed::new("name", stem(file));
-    let folders: Vec<Parsed<'_>> = above
-        .rsplit('/')
-        .filter(|folder| !folder.is_empty())
-        .take(4)
-        .map(|folder| Parsed::new("folder", folder))
-        .collect();
+    let folders = last.read_folders(above);
     let found = identify(shown, kind.unwrap_or(Kind::General), beside.is_alone);
     let is_anime = own.release.content_type == ContentType::AnimeEpisode && own.clean.starts_with('[');
     let content = content_of(&found, is_anime, kind);
@@ -174,11 +193,11 @@ pub(crate) fn read(path: &str, kind: Option<Kind>, beside: &Beside) -> Reading {
         values: BTreeMap::new(),
         label: None,
     };
-    put_title(&mut reading, &found, &own, &folders);
+    put_title(&mut reading, &found, &own, folders);
     if content.has_episodes() {
-        put_numbers(&mut reading, &found, &own, &folders);
+        put_numbers(&mut reading, &found, &own, folders);
     }
-    put_year(&mut reading, &found, &own, &folders);
+    put_year(&mut reading, &found, &own, folders);
     if content == Content::Movie {
         reading.put_missing(Token::Edition, edition, || origin("name", "an edition in braces"));
         let behind = own
@@ -191,25 +210,51 @@ pub(crate) fn read(path: &str, kind: Option<Kind>, beside: &Beside) -> Reading {
             origin("name", "words of an edition behind a hyphen")
         });
     }
-    for parsed in std::iter::once(&own).chain(&folders) {
+    for parsed in std::iter::once(&own).chain(folders) {
         put_quality(&mut reading, parsed);
     }
     put_member(&mut reading, shown, beside, kind);
     reading
 }
 
+/// Name of the source of all files, read once.
+pub(crate) struct SourceName {
+    is_film: bool,
+    /// Reading for files whose own names say an episode.
+    of_series: Reading,
+    of_kind: Reading,
+}
+
+impl SourceName {
+    pub fn new(name: &str, kind: Option<Kind>) -> Self {
+        let path = format!("{name}.mkv");
+        let read_as = |kind| {
+            let mut reading = read(&path, kind, &Beside::default(), &mut Above::default());
+            for value in reading.values.values_mut() {
+                value.from.place = "sourceName";
+            }
+            reading
+        };
+        Self {
+            is_film: parse(name).content_type == ContentType::Movie,
+            of_series: read_as(Some(Kind::Tv)),
+            of_kind: read_as(kind),
+        }
+    }
+}
+
 /// Adds what the name of the source says where the file's own says nothing.
-pub(crate) fn add_source(reading: &mut Reading, source_name: &str, kind: Option<Kind>, is_alone: bool) {
+pub(crate) fn add_source(reading: &mut Reading, source: &SourceName, is_alone: bool) {
     let own_numbers = reading.is_numbered();
-    if own_numbers && parse(source_name).content_type == ContentType::Movie {
+    if own_numbers && source.is_film {
         // A film's name on a folder of episodes.
         return;
     }
-    let as_kind = if own_numbers { Some(Kind::Tv) } else { kind };
-    let mut other = read(&format!("{source_name}.mkv"), as_kind, &Beside::default());
-    for value in other.values.values_mut() {
-        value.from.place = "sourceName";
-    }
+    let other = if own_numbers {
+        &source.of_series
+    } else {
+        &source.of_kind
+    };
     let is_named = reading.values.keys().any(|token| is_title(*token));
     // A whole name wins over a file's name that says no episode, for the only film of its source.
     let is_known = other.content != Content::General && other.values.contains_key(&other.content.title());
@@ -222,7 +267,7 @@ pub(crate) fn add_source(reading: &mut Reading, source_name: &str, kind: Option<
         }
     }
     let title = reading.content.title();
-    for (token, value) in other.values {
+    for (&token, value) in &other.values {
         let fills = match token {
             token if is_title(token) => !is_named || wins,
             Token::Part | Token::Ext => false,
@@ -234,7 +279,7 @@ pub(crate) fn add_source(reading: &mut Reading, source_name: &str, kind: Option<
         };
         if fills {
             let token = if is_title(token) { title } else { token };
-            reading.values.entry(token).or_insert(value);
+            reading.values.entry(token).or_insert_with(|| value.clone());
         }
     }
 }
@@ -261,7 +306,7 @@ fn content_of(found: &Identity, is_anime: bool, kind: Option<Kind>) -> Content {
     }
 }
 
-fn put_title(reading: &mut Reading, found: &Identity, own: &Parsed<'_>, folders: &[Parsed<'_>]) {
+fn put_title(reading: &mut Reading, found: &Identity, own: &Parsed, folders: &[Parsed]) {
     let token = reading.content.title();
     let title = found.title.clone().filter(|title| !title.trim().is_empty());
     let Some(mut title) = title.map(|title| without_leftovers(&title)) else {
@@ -271,7 +316,7 @@ fn put_title(reading: &mut Reading, found: &Identity, own: &Parsed<'_>, folders:
         title = without_season(title, season);
     }
     let plain = normalise(&title);
-    let holds = |parsed: &&Parsed<'_>| !plain.is_empty() && normalise(parsed.name).contains(&plain);
+    let holds = |parsed: &&Parsed| !plain.is_empty() && normalise(&parsed.name).contains(&plain);
     let place = std::iter::once(own).chain(folders).find(holds);
     let from = place.map_or_else(
         || origin("name", "read with the names above it"),
@@ -306,7 +351,7 @@ fn without_leftovers(title: &str) -> String {
     title.trim().to_owned()
 }
 
-fn put_numbers(reading: &mut Reading, found: &Identity, own: &Parsed<'_>, folders: &[Parsed<'_>]) {
+fn put_numbers(reading: &mut Reading, found: &Identity, own: &Parsed, folders: &[Parsed]) {
     let by_name = own.origin(&["episode", "absoluteEpisode", "airDate"]);
     if let Some(episode) = found.episode {
         reading.put(Token::Episode, episode.to_string(), by_name.clone());
@@ -353,7 +398,7 @@ fn put_numbers(reading: &mut Reading, found: &Identity, own: &Parsed<'_>, folder
     }
 }
 
-fn put_year(reading: &mut Reading, found: &Identity, own: &Parsed<'_>, folders: &[Parsed<'_>]) {
+fn put_year(reading: &mut Reading, found: &Identity, own: &Parsed, folders: &[Parsed]) {
     let Some(year) = found.year else { return };
     let text = year.to_string();
     let is_of_day = reading
@@ -373,7 +418,7 @@ fn put_year(reading: &mut Reading, found: &Identity, own: &Parsed<'_>, folders: 
     reading.put(Token::Year, text, from);
 }
 
-fn put_quality(reading: &mut Reading, parsed: &Parsed<'_>) {
+fn put_quality(reading: &mut Reading, parsed: &Parsed) {
     let release = &parsed.release;
     let from = |field: &'static str| move || parsed.origin(&[field]);
     reading.put_missing(Token::Resolution, release.resolution, from("resolution"));

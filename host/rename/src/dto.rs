@@ -257,7 +257,8 @@ impl ExplanationView {
     }
 }
 
-/// A rename to plan: of `names` alone, of a torrent's data, or of a file or folder.
+/// A rename to plan: of `names` alone, of a torrent's data, or of a file or folder. `sourceTorrentHash`, `label` and `dryRun` of a
+/// rename are taken, and mean nothing to a preview: it is no run that would record them.
 #[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = RenameRequest)]
 #[fields(open)]

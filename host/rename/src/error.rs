@@ -5,6 +5,7 @@ use qm_db::DbError;
 use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
 use qm_platform::ActingError;
+use qm_ports::shelves::ShelvesUnread;
 use qm_rename_plan::TemplateError;
 use qm_web::{ApiError, lane_code, lane_kind};
 
@@ -39,9 +40,8 @@ pub enum RenameError {
     Base(BaseError),
     #[error(transparent)]
     Path(#[from] FsError),
-    /// The media library could not be read.
     #[error("The media library cannot be read: try again in some seconds")]
-    Shelves(String),
+    Shelves(#[from] ShelvesUnread),
     #[error(transparent)]
     Lane(#[from] LaneError),
     /// The caller's token allows it, but they no longer may.

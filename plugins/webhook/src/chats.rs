@@ -45,12 +45,14 @@ fn discord(text: &str) -> String {
     join_up_to(DISCORD_CHARS, pieces)
 }
 
-/// The text as Slack shows it letter by letter: its mentions and links begin with `<`.
+/// The text as Slack shows it letter by letter: its mentions begin with `<`, an address has a colon, and a picture is a word
+/// between two.
 fn slack(text: &str) -> String {
     let pieces = clean(text).map(|letter| match letter {
         '&' => "&amp;".to_owned(),
         '<' => "&lt;".to_owned(),
         '>' => "&gt;".to_owned(),
+        ':' => format!(":{NO_SPACE}"),
         '@' => format!("@{NO_SPACE}"),
         letter => letter.to_string(),
     });
@@ -142,6 +144,7 @@ mod tests {
             text.contains("&lt;!channel&gt;") && text.contains("&amp;amp;"),
             "{text}"
         );
+        assert!(!text.contains("https://"), "{text}");
         let plain = text
             .replace('\u{200b}', "")
             .replace("&lt;", "<")

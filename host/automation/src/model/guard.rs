@@ -4,7 +4,8 @@
 //! from the same place (directory, label and tags) to which something else brought the torrent back. A rule that changes nothing
 //! of these, or whose effect lasts, may run as often as its time table says. With one run more it is stopped for that torrent for
 //! [`REST`]; any change of a rule begins anew. Kept in memory alone, so a restart begins anew too.
-//! Bounds: one visit a rule and place of a torrent; [`MOST_TORRENTS`] torrents.
+//! Bounds: one visit a rule and place of a torrent, [`MOST_KEPT`] of a torrent; [`MOST_TORRENTS`] torrents, and
+//! [`MOST_IN_ALL`] visits of them: some 50 MB.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -24,6 +25,8 @@ pub const MOST_EDGES: usize = 12;
 pub const MOST_VISITS: usize = 4;
 /// Torrents whose visits are kept; with one more, those of the last hours alone, or none.
 const MOST_TORRENTS: usize = 100_000;
+/// Visits and stops that are kept of all torrents; with one more, as above.
+const MOST_IN_ALL: usize = 500_000;
 /// Visits of a torrent that are kept; the oldest go first.
 const MOST_KEPT: usize = 128;
 
@@ -69,6 +72,8 @@ struct Seen {
 #[derive(Debug, Default)]
 pub struct Guard {
     torrents: HashMap<TorrentRef, Seen>,
+    /// Number of visits and stops of all torrents.
+    kept: usize,
 }
 
 /// Place of a torrent, as a run's context has it: what moving and naming it changes.
@@ -94,40 +99,51 @@ impl Guard {
     ) -> Result<(), Stop> {
         self.make_room(now);
         let seen = self.torrents.entry(torrent.clone()).or_default();
+        let before = seen.len();
         seen.forget_old(now);
-        if let Some((_, stop)) = seen.stopped.iter().find(|(of, _)| *of == rule) {
-            return Err(Stop {
-                is_news: false,
-                ..stop.clone()
-            });
-        }
-        if let Err(stop) = seen.judge(rule, place, cause, now) {
-            seen.stopped.push((rule, stop.clone()));
-            return Err(stop);
-        }
-        Ok(())
+        let admitted = seen.admit(rule, place, cause, now);
+        self.kept = self.kept + seen.len() - before;
+        admitted
     }
 
     /// Begins anew, because a rule was changed.
     pub fn clear(&mut self) {
         self.torrents.clear();
+        self.kept = 0;
     }
 
     fn make_room(&mut self, now: Timestamp) {
-        if self.torrents.len() < MOST_TORRENTS {
+        if self.torrents.len() < MOST_TORRENTS && self.kept < MOST_IN_ALL {
             return;
         }
         self.torrents.retain(|_, seen| {
             seen.forget_old(now);
-            !seen.visits.is_empty() || !seen.stopped.is_empty()
+            seen.len() > 0
         });
-        if self.torrents.len() >= MOST_TORRENTS {
-            self.torrents.clear();
+        self.kept = self.torrents.values().map(Seen::len).sum();
+        // A quarter must be free, or each of the next runs would look through all of them again.
+        if self.torrents.len() > MOST_TORRENTS / 4 * 3 || self.kept > MOST_IN_ALL / 4 * 3 {
+            self.clear();
         }
     }
 }
 
 impl Seen {
+    fn len(&self) -> usize {
+        self.visits.len() + self.stopped.len()
+    }
+
+    fn admit(&mut self, rule: u32, place: u64, cause: Cause, now: Timestamp) -> Result<(), Stop> {
+        if let Some((_, stop)) = self.stopped.iter().find(|(of, _)| *of == rule) {
+            return Err(Stop {
+                is_news: false,
+                ..stop.clone()
+            });
+        }
+        self.judge(rule, place, cause, now)
+            .inspect_err(|stop| self.stopped.push((rule, stop.clone())))
+    }
+
     fn forget_old(&mut self, now: Timestamp) {
         self.visits.retain(|visit| visit.at.plus(WINDOW) > now);
         self.stopped.retain(|(_, stop)| stop.until > now);
@@ -289,6 +305,33 @@ mod tests {
         for minute in 0..100 {
             assert!(admit(&mut guard, 3, minute as u64 % 2, Cause::Bounded, minute).is_ok());
         }
+    }
+
+    #[test]
+    fn all_torrents_together_have_bounds() {
+        let mut guard = Guard::default();
+        for rule in 0..3 {
+            assert!(admit(&mut guard, rule, 10, Cause::Time, 0).is_ok());
+        }
+        for minute in 0..=MOST_EDGES as i64 {
+            let _ = admit(&mut guard, 3, 10, Cause::Edge, minute);
+        }
+        assert_eq!(guard.kept, 3 + MOST_EDGES + 1, "with the stop");
+        // As if there were as many as there may be: those of yesterday go.
+        guard.kept = MOST_IN_ALL;
+        let later = minutes_on(2 * 1440);
+        assert!(guard.admit(1, &torrent(2), (10, Cause::Time), later).is_ok());
+        assert_eq!((guard.torrents.len(), guard.kept), (1, 1));
+        for number in 0..=MOST_TORRENTS {
+            let torrent = TorrentRef {
+                engine_id: "e".into(),
+                hash: number.to_string(),
+            };
+            assert!(guard.admit(1, &torrent, (10, Cause::Time), later).is_ok());
+            assert!(guard.torrents.len() <= MOST_TORRENTS && guard.kept <= MOST_TORRENTS);
+        }
+        guard.clear();
+        assert_eq!(guard.kept, 0);
     }
 
     #[test]

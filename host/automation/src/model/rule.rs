@@ -136,6 +136,7 @@ pub struct ReadyRule {
     pub never_true: Vec<String>,
     /// Number of the rule in memory, for the life of the process.
     pub number: u32,
+    pub name: String,
     /// Id of the author, with whose permissions it runs.
     pub author: Option<String>,
     /// Version of the rule: time of its last change.
@@ -166,6 +167,7 @@ impl ReadyRule {
                 .collect(),
             conditions,
             number,
+            name: rule.name.clone(),
             author: rule.author.clone(),
             updated_at: rule.updated_at,
         }

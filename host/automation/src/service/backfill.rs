@@ -14,10 +14,11 @@ use qm_db::DbError;
 use qm_kernel::{BEAT, Timestamp, as_error};
 use qm_platform::Beats;
 use qm_ports::action::TorrentRef;
-use qm_ports::list::{Listed, TorrentList, TorrentRecord};
+use qm_ports::list::{Listed, TorrentList};
 use tokio_util::sync::CancellationToken;
 
 use super::Automation;
+use super::preview::record;
 use crate::lanes::PASSES;
 use crate::model::moment::Timed;
 use crate::model::rule::ReadyRule;
@@ -205,12 +206,10 @@ impl Automation {
                 .filter(|rule| memory.is_open(rule.number, (engine_id, hash), now))
                 .collect()
         };
-        let record = TorrentRecord {
-            engine_id,
-            torrent,
-            now,
-            free_bytes: self.torrents.free_bytes(engine_id),
-        };
+        if open.is_empty() {
+            return false;
+        }
+        let record = record(engine_id, listed, now, self.torrents.free_bytes(engine_id));
         let zone = self.book.zone();
         let timed = Timed {
             record: &record,
@@ -253,15 +252,11 @@ impl Automation {
         listed: Listed<'_>,
         now: Timestamp,
     ) -> Vec<&'a ReadyRule> {
-        let record = TorrentRecord {
-            engine_id: &torrent.engine_id,
-            torrent: listed.torrent,
-            now,
-            free_bytes: self.torrents.free_bytes(&torrent.engine_id),
-        };
-        if record.torrent.progress < 1.0 {
+        if listed.torrent.progress < 1.0 {
             return Vec::new();
         }
+        let free = self.torrents.free_bytes(&torrent.engine_id);
+        let record = record(&torrent.engine_id, listed, now, free);
         let zone = self.book.zone();
         let timed = Timed {
             record: &record,

@@ -38,6 +38,12 @@ impl Rules {
         self.all.iter().filter(move |rule| rule.trigger == trigger)
     }
 
+    /// Names of the rules with these numbers, in quotation marks.
+    pub fn names_of(&self, numbers: &[u32]) -> Vec<String> {
+        let named = self.all.iter().filter(|rule| numbers.contains(&rule.number));
+        named.map(|rule| format!("\"{}\"", rule.name)).collect()
+    }
+
     /// True when a rule runs, or is judged, by the clock of the operator.
     pub fn need_zone(&self) -> bool {
         self.all.iter().any(|rule| rule.needs_zone)

@@ -13,7 +13,6 @@ use crate::model::guard::{Cause, Stop, place_of};
 use crate::model::rule::Rule;
 use crate::model::run::{Outcome, Run};
 use crate::model::trigger::{COMPLETED, FAILED, SCHEDULE};
-use crate::repo;
 
 qm_kernel::events! {
     /// A rule would have gone on for ever for a torrent, and was stopped for it.
@@ -65,61 +64,50 @@ impl Automation {
             guard.admit(number, torrent, (place_of(&context), cause), self.ctx.now())
         };
         let why = admitted.err()?;
-        let name = context
-            .get("name")
-            .and_then(Value::as_str)
-            .unwrap_or(&torrent.hash);
-        loop {
-            match self.tell_stop(rule, &why, (&torrent.hash, name)).await {
-                Ok(text) => return Some(Outcome::Looped(text)),
-                Err(error) => tracing::warn!(
-                    rule = rule.id,
-                    error = as_error(&error),
-                    "a rule waits for the database"
-                ),
-            }
-            let pause = tokio::time::sleep(PAUSE);
-            // At a shutdown it is left to the next start.
-            stop.run_until_cancelled(pause).await?;
+        let text = sentence(&why, &self.book.rules().names_of(&why.others));
+        if !why.is_news {
+            return Some(Outcome::Looped(text));
         }
-    }
-
-    /// The sentence about a rule that is stopped; the first time people are told of it.
-    async fn tell_stop(
-        &self,
-        rule: &Rule,
-        why: &Stop,
-        (hash, name): (&str, &str),
-    ) -> Result<String, DbError> {
-        let mut tx = self.db.begin_write().await?;
-        let mut others = Vec::new();
-        if !why.others.is_empty() {
-            for other in repo::rules::all(&mut tx).await? {
-                if why.others.contains(&self.book.number(&other.id)) {
-                    others.push(format!("\"{}\"", other.name));
-                }
-            }
-        }
-        let text = sentence(why, &others);
-        if why.is_news {
+        let hash = torrent.hash.as_str();
+        tracing::warn!(
+            rule = rule.id,
+            torrent = hash,
+            reason = text,
+            "a rule is stopped for a torrent"
+        );
+        let name = context.get("name").and_then(Value::as_str).unwrap_or(hash);
+        let told = RuleStopped {
+            rule_id: rule.id.clone(),
+            rule_name: rule.name.clone(),
+            hash: hash.to_owned(),
+            torrent_name: name.to_owned(),
+            notice_title: format!("The rule \"{}\" was stopped for {name}", rule.name),
+            notice_text: text.clone(),
+        };
+        while let Err(error) = self.tell_stop(&told).await {
             tracing::warn!(
                 rule = rule.id,
-                torrent = hash,
-                reason = text,
-                "a rule is stopped for a torrent"
+                error = as_error(&error),
+                "a rule waits for the database"
             );
-            let told = RuleStopped {
-                rule_id: rule.id.clone(),
-                rule_name: rule.name.clone(),
-                hash: hash.to_owned(),
-                torrent_name: name.to_owned(),
-                notice_title: format!("The rule \"{}\" was stopped for {name}", rule.name),
-                notice_text: text.clone(),
-            };
-            tx.publish(DomainEvent::new(&self.ctx, EventCause::NONE, &*rule.id, &told));
-            tx.commit().await?;
+            let pause = tokio::time::sleep(PAUSE);
+            if stop.run_until_cancelled(pause).await.is_none() {
+                break;
+            }
         }
-        Ok(text)
+        Some(Outcome::Looped(text))
+    }
+
+    /// Tells people of a rule that is stopped.
+    async fn tell_stop(&self, told: &RuleStopped) -> Result<(), DbError> {
+        let mut tx = self.db.begin_write().await?;
+        tx.publish(DomainEvent::new(
+            &self.ctx,
+            EventCause::NONE,
+            &*told.rule_id,
+            told,
+        ));
+        tx.commit().await
     }
 }
 

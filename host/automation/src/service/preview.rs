@@ -96,14 +96,15 @@ fn judge(
     let begun = Instant::now();
     preview.total = lists.iter().map(|list| list.len()).sum();
     for list in lists {
+        let engine_id = list.engine_id();
+        let free = free.get(engine_id).copied().flatten();
         for listed in (0..list.len()).map_while(|position| list.entry_at(position)) {
             if preview.judged.is_multiple_of(LOOK_AT_CLOCK) && begun.elapsed() > PATIENCE {
                 return preview;
             }
             preview.judged += 1;
-            let engine_id = list.engine_id();
             let timed = Timed {
-                record: &record(engine_id, listed, now, free.get(engine_id).copied().flatten()),
+                record: &record(engine_id, listed, now, free),
                 at: now,
                 zone,
             };

@@ -5,6 +5,8 @@
 //! were missed, or that come while the torrents of an earlier one are being decided, are one. Bounds: as for the backfill
 //! [`UNDER_WAY`] runs wait at a time, of one rule [`OF_ONE_RULE`], decided in one transaction. Only the active server commits.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +14,14 @@ use qm_db::DbError;
 use qm_kernel::{BEAT, Timestamp, as_error};
 use qm_platform::Beats;
 use qm_ports::action::TorrentRef;
-use qm_ports::list::{Listed, TorrentRecord};
+use qm_ports::list::Listed;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Automation;
 use super::backfill::UNDER_WAY;
 use super::book::Rules;
+use super::preview::record;
 use super::runner::PLACES;
 use crate::lanes::PASSES;
 use crate::model::action::Catalogue;
@@ -39,8 +42,8 @@ const INTERVAL: Duration = BEAT.saturating_mul(10);
 /// Time that a start gives the engines for their first lists, before a due time that was missed is made up for.
 const LISTS: Duration = Duration::from_mins(1);
 
-/// A torrent in its list, behind its engine and its hash, by which torrents are ordered.
-type Place<'a> = (&'a str, &'a str, Listed<'a>);
+/// Engine and hash of a torrent, by which torrents are ordered; and where it stands: the number of its list, and its place there.
+type Place<'a> = (&'a str, &'a str, usize, usize);
 
 /// A torrent whose conditions hold.
 struct Found {
@@ -266,36 +269,35 @@ impl Automation {
         let free = self.free_bytes_of(&lists);
         let looked = PASSES.run(move |_| {
             let cursor = cursor.as_deref().and_then(|cursor| cursor.rsplit_once('/'));
-            let mut after: Vec<Place<'_>> = Vec::new();
-            for list in &lists {
-                let listed = (0..list.len()).map_while(|position| list.entry_at(position));
-                let places = listed.map(|listed| (list.engine_id(), &*listed.torrent.hash, listed));
-                after.extend(
-                    places
-                        .filter(|(engine_id, hash, _)| cursor.is_none_or(|last| (*engine_id, *hash) > last)),
-                );
+            let mut after: Vec<Reverse<Place<'_>>> = Vec::new();
+            for (number, list) in lists.iter().enumerate() {
+                for (position, listed) in (0..list.len()).map_while(|at| Some((at, list.entry_at(at)?))) {
+                    let (engine_id, hash) = (list.engine_id(), &*listed.torrent.hash);
+                    if cursor.is_none_or(|last| (engine_id, hash) > last) {
+                        after.push(Reverse((engine_id, hash, number, position)));
+                    }
+                }
             }
-            after.sort_unstable_by_key(|(engine_id, hash, _)| (*engine_id, *hash));
+            // A few of many are wanted: a heap gives the next one without sorting all.
+            let mut after = BinaryHeap::from(after);
+            let next = std::iter::from_fn(|| after.pop());
             // Conditions may be dear: of a long list those of the next few torrents are judged.
-            let holding = after.into_iter().filter(|(engine_id, _, listed)| {
-                rule.conditions.hold(&Timed {
-                    record: &TorrentRecord {
-                        engine_id,
-                        torrent: listed.torrent,
-                        now,
-                        free_bytes: free.get(*engine_id).copied().flatten(),
-                    },
+            let holding = next.filter_map(|Reverse((engine_id, _, number, position))| {
+                let listed = lists.get(number)?.entry_at(position)?;
+                let free = free.get(engine_id).copied().flatten();
+                let timed = Timed {
+                    record: &record(engine_id, listed, now, free),
                     at: now,
                     zone: &zone,
-                })
+                };
+                rule.conditions
+                    .hold(&timed)
+                    .then(|| Found::new(engine_id, listed))
             });
-            let mut next: Vec<Place<'_>> = holding.take(most + 1).collect();
-            let is_more = next.len() > most;
-            next.truncate(most);
-            Part {
-                found: next.into_iter().map(Found::new).collect(),
-                is_more,
-            }
+            let mut found: Vec<Found> = holding.take(most + 1).collect();
+            let is_more = found.len() > most;
+            found.truncate(most);
+            Part { found, is_more }
         });
         looked.await.ok()
     }
@@ -324,11 +326,11 @@ fn find<'a>(rules: &'a Rules, progress: &Progress) -> Option<&'a Arc<ReadyRule>>
 }
 
 impl Found {
-    fn new((engine_id, hash, listed): Place<'_>) -> Self {
+    fn new(engine_id: &str, listed: Listed<'_>) -> Self {
         Self {
             torrent: TorrentRef {
                 engine_id: engine_id.to_owned(),
-                hash: hash.to_owned(),
+                hash: listed.torrent.hash.to_string(),
             },
             context: String::from_utf8_lossy(listed.json).into_owned(),
         }

@@ -42,37 +42,13 @@ fn some() -> String {
 }
 
 fn with_user(mut errors: Vec<E>) -> Vec<E> {
-    errors.extend(
-        [
-            ActingError::Gone,
-            ActingError::Inactive,
-            ActingError::Lacks(some()),
-        ]
-        .map(E::Acting),
-    );
+    errors.extend(ActingError::list_refusals().map(E::Acting));
     errors
 }
 
 /// Errors of a path that is walked, and of what is at its end.
 fn paths() -> Vec<E> {
-    [
-        FsError::InvalidPath,
-        FsError::NameTooLong(some()),
-        FsError::TooManyLinks(some()),
-        FsError::NotADirectory(some()),
-        FsError::Special(some()),
-        FsError::NoRoot,
-        FsError::Outside,
-        FsError::Escapes,
-        FsError::Reserved(some()),
-        FsError::Denied(some()),
-        FsError::NotFound(some()),
-        FsError::Changed(some()),
-        FsError::Busy,
-        FsError::Disk(some()),
-    ]
-    .map(E::Path)
-    .into()
+    FsError::list_for_reading().map(E::Path).into()
 }
 
 /// All routes of this area, still without their state.

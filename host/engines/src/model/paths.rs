@@ -3,11 +3,12 @@
 //! The path names a place in the *client's* file system, and the directory need not exist. Here it is judged as text, and
 //! nothing touches a disk; where it leads on this machine is judged by `qm_torrent_data`.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use qm_confined::{FsError, is_system};
 use qm_kernel::ErrorKind;
+use qm_ports::payload::normalise;
+pub use qm_ports::payload::normalised;
 
 /// Why a path or a label is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -159,32 +160,10 @@ fn has_illegal_characters(text: &str) -> bool {
     text.contains(['"', '\r', '\n', '\t', '\0'])
 }
 
-/// A path as [`normalise`] leaves it, copied only where that differs.
-pub fn normalised(path: &str) -> Cow<'_, str> {
-    let plain = |rest: &str| rest.split('/').all(|segment| !matches!(segment, "" | "." | ".."));
-    match path.strip_prefix('/') {
-        Some(rest) if plain(rest) => Cow::Borrowed(path),
-        _ => Cow::Owned(normalise(path)),
-    }
-}
-
-/// Absolute, without `.`, `..`, doubled or trailing slashes. A relative path is taken from `/`.
-fn normalise(path: &str) -> String {
-    let mut segments: Vec<&str> = Vec::new();
-    for segment in path.split('/') {
-        match segment {
-            "" | "." => {}
-            ".." => {
-                segments.pop();
-            }
-            name => segments.push(name),
-        }
-    }
-    format!("/{}", segments.join("/"))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use proptest::prelude::*;
 
     use super::*;

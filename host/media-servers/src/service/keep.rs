@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use qm_db::Tx;
+use qm_kernel::Caller;
 use qm_platform::Actor;
 use qm_platform::config_schema::{BrokenRule, broken_rules};
 use qm_platform::origins::{self, Places, put_wanted, take_wanted};
@@ -16,7 +17,6 @@ use crate::model::{
     shown,
 };
 use crate::repo;
-use qm_kernel::Caller;
 
 /// Property names of the address; the second is an older one.
 const ADDRESSES: [&str; 2] = ["baseUrl", "url"];

@@ -16,9 +16,5 @@ pub fn with(mut errors: Vec<E>, others: impl IntoIterator<Item = E>) -> Vec<E> {
 
 /// Refusals of an account that was changed while its token is still valid.
 pub fn own() -> Vec<E> {
-    vec![
-        E::Acting(ActingError::Gone),
-        E::Acting(ActingError::Inactive),
-        E::Acting(ActingError::Lacks(some())),
-    ]
+    ActingError::list_refusals().map(E::Acting).into()
 }

@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use qm_media_names::Kind;
 use qm_media_names::naming::{episode, extra, identify, season, show_at};
 
-use super::versions::is_same_film;
 use super::{Item, Planner, fold};
 use crate::MAX_NAME_BYTES;
 use crate::clean;
 use crate::file::{self, Class};
 use crate::language;
-use crate::read::Content;
+use crate::read::{self, Content};
 use crate::token::Token;
 
 /// Folders above a subtitle in which its video is looked for.
@@ -49,8 +48,13 @@ impl Planner<'_> {
             rest.into_iter().partition(|(_, class)| *class == Class::Subtitle);
         let (extras, others): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|(_, class)| *class == Class::Video);
+        let films = if extras.is_empty() {
+            HashMap::new()
+        } else {
+            self.index_films()
+        };
         for (at, _) in extras {
-            let item = self.place_extra(at, &index);
+            let item = self.place_extra(at, &index, &films);
             self.items.push(item);
         }
         for (at, _) in subtitles {
@@ -112,6 +116,20 @@ impl Planner<'_> {
         index
     }
 
+    /// Places among the mains, by folder and key of the film; of several versions the first.
+    fn index_films(&self) -> HashMap<(String, String), usize> {
+        let mut films = HashMap::new();
+        for (at, main) in self.mains.iter().enumerate() {
+            if main.path.is_none() {
+                continue;
+            }
+            let name = &self.sources[main.source].name;
+            let key = (file::place(name).0.to_owned(), read::film_key(name));
+            films.entry(key).or_insert(at);
+        }
+        films
+    }
+
     fn claim(&mut self, at: usize, kind: Content, path: &str, reason: &str) -> Item {
         let (_, name) = file::place(path);
         if name.len() > MAX_NAME_BYTES {
@@ -132,7 +150,7 @@ impl Planner<'_> {
         self.go(at, kind, path, reason)
     }
 
-    fn place_extra(&mut self, at: usize, index: &Index) -> Item {
+    fn place_extra(&mut self, at: usize, index: &Index, films: &HashMap<(String, String), usize>) -> Item {
         let source = &self.sources[at].name;
         let (folder, name) = file::place(source);
         if file::is_theme(name) {
@@ -145,13 +163,9 @@ impl Planner<'_> {
         let found = index.about.get(owner).cloned().flatten();
         // Of several films in one folder, the one that it is named like.
         let found = found.or_else(|| {
-            let hosts = index.by_folder.get(owner)?;
             let base = extra::without_end(file::split(name).0)?;
-            let host = hosts.iter().find(|host| {
-                let own = &self.sources[self.mains[host.at].source].name;
-                is_same_film(&format!("{base}.mkv"), own)
-            })?;
-            let main = &self.mains[host.at];
+            let key = (owner.to_owned(), read::film_key(&format!("{base}.mkv")));
+            let main = &self.mains[*films.get(&key)?];
             Some((main.folder.clone(), main.reading.content))
         });
         let (stem, ext) = file::split(name);
@@ -199,7 +213,8 @@ impl Planner<'_> {
         for _ in 0..=CLIMB {
             let hosts = index.by_folder.get(place).map_or(&[][..], Vec::as_slice);
             // Folders between that are named like a video: Subs/NAME/2_English.srt.
-            let between: Vec<String> = folder[place.len()..].split('/').map(fold).collect();
+            let between = folder[place.len()..].split('/').filter(|name| !name.is_empty());
+            let between: Vec<String> = between.map(fold).collect();
             let by_folder = hosts.iter().find(|host| between.contains(&host.old));
             let by_name = named(stem, place, index, &['.', '-', '_', ' ']);
             if let Some(at) = by_folder.map(|host| host.at).or(by_name.map(|(at, _)| at)) {

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::{Main, Planner, fold};
 use crate::clean;
 use crate::file;
-use crate::read::{self, Content};
+use crate::read::Content;
+use crate::render::Rendered;
 use crate::token::Token;
 
 /// Most doubles of one name.
@@ -84,11 +85,11 @@ impl Planner<'_> {
         self.spell_folders();
         let mut order: Vec<usize> = (0..self.mains.len()).collect();
         order.sort_by_key(|at| !self.is_there(*at));
-        let mut doubles = Vec::new();
+        let (mut doubles, mut numbers) = (Vec::new(), HashMap::new());
         for at in order {
             let main = &self.mains[at];
             let Ok(rendered) = &main.rendered else { continue };
-            let Some((path, is_double)) = self.free_path(rendered, &main.ext) else {
+            let Some((path, is_double)) = self.free_path(rendered, &main.ext, &mut numbers) else {
                 continue;
             };
             let folder = rendered.folders.join("/");
@@ -122,20 +123,29 @@ impl Planner<'_> {
         path.is_ok_and(|path| path == own)
     }
 
-    /// Path that no other file has, and true if it got a number for that.
-    fn free_path(&self, rendered: &crate::render::Rendered, ext: &str) -> Option<(String, bool)> {
+    /// Path that no other file has, and true if it got a number for that. `numbers`: those that are next, by the folded path.
+    fn free_path(
+        &self,
+        rendered: &Rendered,
+        ext: &str,
+        numbers: &mut HashMap<String, usize>,
+    ) -> Option<(String, bool)> {
         let path = rendered.path(ext);
-        if !self.taken.contains(&fold(&path)) {
+        let folded = fold(&path);
+        if !self.taken.contains(&folded) {
             return Some((path, false));
         }
-        (2..=MOST_DOUBLES).find_map(|number| {
+        let next = numbers.entry(folded).or_insert(2);
+        let found = (*next..=MOST_DOUBLES).find_map(|number| {
             let mut other = rendered.clone();
             let suffix = format!(" [dup{number}]");
             let most = crate::MAX_NAME_BYTES.saturating_sub(suffix.len() + 1 + ext.len());
             other.stem = format!("{}{suffix}", clean::shorten(&rendered.stem, most));
             let path = other.path(ext);
-            (!self.taken.contains(&fold(&path))).then_some((path, true))
-        })
+            (!self.taken.contains(&fold(&path))).then_some((number, path))
+        });
+        *next = found.as_ref().map_or(MOST_DOUBLES, |(number, _)| *number) + 1;
+        found.map(|(_, path)| (path, true))
     }
 
     /// Folder of a show below the library: the one above its seasons.
@@ -220,9 +230,4 @@ pub(super) fn without_double(path: &str) -> String {
         Some(plain) => format!("{folder}/{plain}.{ext}"),
         None => path.to_owned(),
     }
-}
-
-/// True if two paths name the same film.
-pub(super) fn is_same_film(one: &str, other: &str) -> bool {
-    read::film_key(one) == read::film_key(other)
 }

@@ -10,6 +10,7 @@ use qm_confined::{BaseError, FsError};
 use qm_kernel::Permission as P;
 use qm_lanes::LaneError;
 use qm_platform::ActingError;
+use qm_ports::shelves::ShelvesUnread;
 use qm_rename_plan::TemplateError;
 use qm_web::{ApiResult, Body, By, Created, Json, Params, Path, Routes, faults, routes};
 
@@ -37,14 +38,7 @@ fn some() -> String {
 }
 
 fn with_user(mut errors: Vec<E>) -> Vec<E> {
-    errors.extend(
-        [
-            ActingError::Gone,
-            ActingError::Inactive,
-            ActingError::Lacks(some()),
-        ]
-        .map(E::Acting),
-    );
+    errors.extend(ActingError::list_refusals().map(E::Acting));
     errors
 }
 
@@ -60,26 +54,10 @@ fn preview() -> Vec<E> {
         E::Outside,
         E::TooManyFiles,
         E::Base(BaseError::NotReadable(some())),
-        E::Shelves(some()),
+        E::Shelves(ShelvesUnread(some())),
         E::Lane(LaneError::Full("…")),
     ];
-    let paths = [
-        FsError::InvalidPath,
-        FsError::NameTooLong(some()),
-        FsError::TooManyLinks(some()),
-        FsError::NotADirectory(some()),
-        FsError::Special(some()),
-        FsError::NoRoot,
-        FsError::Outside,
-        FsError::Escapes,
-        FsError::Reserved(some()),
-        FsError::Denied(some()),
-        FsError::NotFound(some()),
-        FsError::Changed(some()),
-        FsError::Busy,
-        FsError::Disk(some()),
-    ];
-    errors.extend(paths.map(E::Path));
+    errors.extend(FsError::list_for_reading().map(E::Path));
     errors
 }
 

@@ -4,6 +4,7 @@ use std::path::{Component, Path};
 
 use qm_file_operations::Control;
 use qm_media_names::Kind;
+use qm_ports::payload::data_path;
 use qm_rename_plan::{Content, Explanation, KnownShow, Mode, Source, Templates, Wish, explain, plan};
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +33,9 @@ pub struct Request {
 impl Rename {
     /// Plans a rename; nothing is changed.
     pub async fn preview(&self, request: Request) -> Result<Planned, RenameError> {
-        let mut wish = self.new_wish(&request).await?;
+        let mut wish = self
+            .new_wish(&request.preset, request.template.as_deref())
+            .await?;
         let written = request
             .library
             .as_deref()
@@ -61,10 +64,7 @@ impl Rename {
             (made, qm_release::parse(&named), wish.library)
         });
         let (plan, parsed, library) = planning.await?;
-        let first = plan
-            .items
-            .iter()
-            .find(|item| !item.is_skipped() && item.destination.is_some());
+        let first = plan.items.iter().find(|item| item.destination.is_some());
         let kind = first.map_or(Content::General, |item| item.kind);
         Ok(Planned {
             mode: request.mode,
@@ -83,18 +83,15 @@ impl Rename {
         name: String,
         kind: Option<Kind>,
     ) -> Result<Explanation, RenameError> {
-        let request = Request {
-            preset: preset.to_owned(),
-            ..Request::default()
-        };
-        let mut wish = self.new_wish(&request).await?;
+        let mut wish = self.new_wish(preset, None).await?;
         wish.kind = kind;
         Ok(PLANS.run(move |_| explain(&wish, &name)).await?)
     }
 
-    async fn new_wish(&self, request: &Request) -> Result<Wish, RenameError> {
-        let (preset, templates) = self.find_templates(&request.preset).await?;
-        let own = request.template.as_deref().filter(|text| !text.trim().is_empty());
+    /// Wish for a preset, or for a template in place of its own ones.
+    async fn new_wish(&self, preset: &str, template: Option<&str>) -> Result<Wish, RenameError> {
+        let (preset, templates) = self.find_templates(preset).await?;
+        let own = template.filter(|text| !text.trim().is_empty());
         let templates = own.map_or(templates, Templates::of_all);
         // Stored templates were read before they were stored.
         Wish::new(preset, &templates).map_err(|fault| RenameError::Template("template", fault))
@@ -154,11 +151,9 @@ impl Rename {
             .filter(|list| engine_id.is_none_or(|id| id == list.engine_id()));
         let found = wanted.into_iter().find_map(|list| {
             let torrent = list.find(&hash)?.torrent;
-            Some((torrent.content_path.clone(), torrent.name.clone()))
+            Some((data_path(torrent)?.into_owned(), torrent.name.clone()))
         });
-        found
-            .filter(|(path, _)| !path.is_empty())
-            .ok_or(RenameError::NoSuchTorrent)
+        found.ok_or(RenameError::NoSuchTorrent)
     }
 
     /// Adds kind and shows of the library at this directory.
@@ -172,15 +167,14 @@ impl Rename {
         real.clone_into(&mut wish.library);
         wish.kind = kind;
         let Some(written) = written else { return Ok(()) };
-        let unread = |error: qm_ports::shelves::ShelvesUnread| RenameError::Shelves(error.to_string());
-        let mut shelf = self.shelves.find_shelf(real).await.map_err(unread)?;
+        let mut shelf = self.shelves.find_shelf(real).await?;
         if shelf.is_none() && written != real {
-            shelf = self.shelves.find_shelf(written).await.map_err(unread)?;
+            shelf = self.shelves.find_shelf(written).await?;
         }
         let Some(shelf) = shelf else { return Ok(()) };
         wish.kind = kind.or_else(|| Kind::from_word(&shelf.kind));
         if wish.kind.is_none_or(|kind| kind != Kind::Movie) {
-            let shows = self.shelves.list_shows(&shelf.id).await.map_err(unread)?;
+            let shows = self.shelves.list_shows(&shelf.id).await?;
             let shows = shows.into_iter().map(|show| KnownShow {
                 title: show.title,
                 year: show.year,

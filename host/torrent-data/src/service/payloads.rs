@@ -4,13 +4,12 @@
 //! seconds and are asked about far more rarely. Cost: paths × depth + torrents × depth hash look-ups, and memory for the
 //! paths and the directories above them; with 30,000 torrents some 10 ms for one path, below 100 ms for 10,000.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
 use qm_engines::model::paths::normalised;
 use qm_ports::TorrentPayload;
-use qm_ports::engine::Torrent;
+pub(super) use qm_ports::payload::data_path;
 
 use super::TorrentData;
 
@@ -57,21 +56,6 @@ fn parent(path: &str) -> Option<&str> {
     }
 }
 
-/// Where a torrent's data lies. A client that does not know (yet) tells the shared directory, and to take that for the
-/// torrent's own would make every file in it the torrent's.
-pub(super) fn data_path(torrent: &Torrent) -> Option<Cow<'_, str>> {
-    let own = torrent.content_path.as_str();
-    let save_path = normalised(&torrent.save_path);
-    let path = match normalised(own) {
-        path if own.starts_with('/') && path != save_path => path,
-        _ if !torrent.save_path.starts_with('/') => return None,
-        _ => normalised(&format!("{save_path}/{}", torrent.name))
-            .into_owned()
-            .into(),
-    };
-    (path != "/").then_some(path)
-}
-
 impl TorrentData {
     /// The torrents whose data lies at one of these paths, around one or below one.
     pub fn touching(&self, paths: &[&Path]) -> Vec<TorrentPayload> {
@@ -105,6 +89,7 @@ impl TorrentData {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use qm_ports::engine::Torrent;
     use qm_test_base::blank::torrent;
 
     use super::*;
