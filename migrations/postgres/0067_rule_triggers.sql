@@ -26,5 +26,5 @@ CREATE TABLE automation_stalls (
     hash      TEXT NOT NULL,
     -- Since when it wanted data and got none, in ISO 8601: this is which stall it is.
     since     TEXT NOT NULL,
-    PRIMARY KEY (engine_id, hash, rule_id)
+    PRIMARY KEY (rule_id, engine_id, hash)
 );
