@@ -107,6 +107,24 @@ pub enum TorrentsError {
     /// A move; the text names the torrents that use the data too.
     #[error("Other torrents use the data too: {0}. It is not moved: remove or move those first")]
     SharedMove(String),
+    /// The client's own category has another directory, where torrents lie that would be moved.
+    #[error(
+        "{engine} has the category {category:?} at {theirs:?}, the server's list has it at {ours:?}, and {used} torrents lie where {engine} \
+         says: turn autoManage off for those, or give both the same path (PATCH /api/categories/{{id}})"
+    )]
+    CategoryElsewhere {
+        engine: String,
+        category: String,
+        theirs: String,
+        ours: String,
+        used: usize,
+    },
+    /// A change of the directory of a category that chooses directories.
+    #[error(
+        "{used} torrents lie where the category {category:?} says: turn autoManage off for those, or put them into another category, \
+         before it gets another path"
+    )]
+    CategoryInUse { category: String, used: usize },
     #[error("Another removal or move of data at that place is under way: try again in a moment")]
     DataBusy,
     /// The torrent is gone, its data is not.
@@ -136,6 +154,15 @@ pub enum TorrentsError {
 }
 
 impl TorrentsError {
+    /// The same for an order that moves data, where it is told of data that others use.
+    #[must_use]
+    pub fn of_move(self) -> Self {
+        match self {
+            TorrentsError::SharedData(names) => TorrentsError::SharedMove(names),
+            other => other,
+        }
+    }
+
     /// Turns an error of `engine` into one of this area, for `map_err`.
     pub fn blame_engine(engine: &str) -> impl FnOnce(EngineError) -> TorrentsError {
         let engine = engine.to_owned();
@@ -167,6 +194,8 @@ impl TorrentsError {
             | TorrentsError::DataNotSeen(_)
             | TorrentsError::SharedData(_)
             | TorrentsError::SharedMove(_)
+            | TorrentsError::CategoryElsewhere { .. }
+            | TorrentsError::CategoryInUse { .. }
             | TorrentsError::DataBusy
             | TorrentsError::DataStayed { .. }
             | TorrentsError::DataUnfound => ErrorKind::Conflict,
@@ -226,6 +255,8 @@ impl TorrentsError {
             TorrentsError::NoFolderOfItsOwn(_) => "conflict.no_own_folder",
             TorrentsError::DataNotSeen(_) => "conflict.data_not_seen",
             TorrentsError::SharedData(_) | TorrentsError::SharedMove(_) => "conflict.shared_data",
+            TorrentsError::CategoryElsewhere { .. } => "conflict.category_elsewhere",
+            TorrentsError::CategoryInUse { .. } => "conflict.category_in_use",
             TorrentsError::DataBusy => "conflict.data_busy",
             TorrentsError::DataStayed { .. } | TorrentsError::DataUnfound => "conflict.data_stayed",
             TorrentsError::NotNoted => ErrorKind::Unavailable.code(),

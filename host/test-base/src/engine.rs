@@ -223,6 +223,7 @@ impl FakeEngine {
                 torrent.tags.extend(new);
             }
             Command::RemoveTags { tags } => torrent.tags.retain(|tag| !tags.contains(tag)),
+            Command::AutoManage(on) => torrent.auto_managed = Some(*on),
             Command::SuperSeeding(on) => torrent.super_seeding = Some(*on),
             Command::ShareLimits(limits) => torrent.share_limits = Some(*limits),
             _ => return Ok(()),
@@ -429,6 +430,20 @@ impl EngineDriver for FakeEngine {
         self.categories_asked.fetch_add(1, Ordering::SeqCst);
         self.check()?;
         Ok(lock(&self.categories).clone())
+    }
+
+    async fn create_category(&self, category: Category) -> Result<(), EngineError> {
+        self.check()?;
+        lock(&self.categories).push(category);
+        Ok(())
+    }
+
+    async fn edit_category(&self, category: Category) -> Result<(), EngineError> {
+        self.check()?;
+        let mut all = lock(&self.categories);
+        let known = all.iter_mut().find(|known| known.name == category.name);
+        *known.ok_or(EngineError::NotFound(Subject::Category))? = category;
+        Ok(())
     }
 
     async fn tags(&self) -> Result<Vec<String>, EngineError> {

@@ -21,5 +21,6 @@ pub mod repo;
 mod service;
 
 pub use service::{
-    DataSight, How, OwnData, Places, Subject, TorrentData, TorrentDataDeps, checked_hash, told_of,
+    DataSight, How, OwnData, Places, Subject, TorrentData, TorrentDataDeps, checked_hash, count_auto_managed,
+    is_carried_out_here, may_move, told_of,
 };

@@ -44,6 +44,8 @@ pub struct TorrentView<'a> {
     pub save_path: &'a str,
     /// The torrent's own file or folder.
     pub content_path: &'a str,
+    /// True while its category chooses where its data lies; null where nobody has said.
+    pub auto_managed: Option<bool>,
     /// Null while nobody knows: some clients do not tell, and a magnet link says nothing before its metadata is there.
     pub is_private: Option<bool>,
     /// The client's message about it, e.g. a tracker's complaint.
@@ -107,6 +109,7 @@ impl<'a> TorrentView<'a> {
             tags: &torrent.tags,
             save_path: &torrent.save_path,
             content_path: &torrent.content_path,
+            auto_managed: torrent.auto_managed,
             is_private: torrent.is_private,
             message: torrent.message.as_deref(),
             added_at: torrent.added_at,

@@ -88,6 +88,35 @@ pub fn of_path(label: &'static str) -> Vec<PathError> {
     named.into_iter().chain(found).collect()
 }
 
+/// The reasons to refuse a move, of the areas that know torrents and of the file manager.
+pub fn of_moving() -> Vec<TorrentsError> {
+    let mut errors = vec![
+        TorrentsError::NoFolderOfItsOwn(some()),
+        TorrentsError::DataNotSeen(some()),
+        TorrentsError::SharedMove(some()),
+        TorrentsError::DataBusy,
+        TorrentsError::NoMover,
+        TorrentsError::EngineChanged,
+    ];
+    errors.extend(of_path("destination").into_iter().map(TorrentsError::Path));
+    errors.extend(of_carrying().into_iter().map(TorrentsError::Carry));
+    errors
+}
+
+/// The reasons why a torrent cannot follow its category.
+pub fn of_category() -> Vec<TorrentsError> {
+    let mut errors = of_moving();
+    errors.extend(of_path("save path").into_iter().map(TorrentsError::CategoryPath));
+    errors.push(TorrentsError::CategoryElsewhere {
+        engine: "<engine>".to_owned(),
+        category: some(),
+        theirs: some(),
+        ours: some(),
+        used: 1,
+    });
+    errors
+}
+
 /// Errors of the file manager, which moves and renames data.
 pub fn of_carrying() -> Vec<CarryError> {
     let of_kinds = [

@@ -25,6 +25,26 @@ pub struct Intake {
     pub tags: Vec<String>,
     /// As its metadata says, which its info-hash vouches for; none: nobody here has read it.
     pub is_private: Option<bool>,
+    /// Its category chooses where its data lies; none where the client keeps that itself, or nobody said.
+    pub auto_managed: Option<bool>,
+}
+
+/// Facts of our record that the list shows in the place of the client's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// None: they did not change here.
+    pub tags: Option<Vec<String>>,
+    pub auto_managed: Option<bool>,
+}
+
+impl Kept {
+    /// Puts them into a torrent as its client tells it.
+    pub fn show(self, torrent: &mut Torrent) {
+        if let Some(tags) = self.tags {
+            torrent.tags = tags;
+        }
+        torrent.auto_managed = self.auto_managed.or(torrent.auto_managed);
+    }
 }
 
 struct Entry {
@@ -41,8 +61,8 @@ struct Known {
     entries: HashMap<String, Entry>,
     /// Torrents that were handed over here and not seen in the list since.
     awaited: HashSet<String>,
-    /// Torrents whose tags were changed here since the last read of their engine.
-    retagged: HashSet<String>,
+    /// Torrents of which something that is kept here was changed since the last read of their engine; true: their tags too.
+    changed: HashMap<String, bool>,
 }
 
 impl Intakes {
@@ -62,12 +82,18 @@ impl Intakes {
         self.known().entries.get(hash).map(|entry| entry.intake.clone())
     }
 
-    pub fn put(&self, hash: String, intake: Intake) {
+    pub fn put(&self, hash: String, mut intake: Intake) {
+        let mut known = self.known();
+        // It has a change of its own, which may come between the reading of a record and its storing.
+        let before = known.entries.get(&hash);
+        if let Some(before) = before.map(|entry| entry.intake.auto_managed) {
+            intake.auto_managed = before;
+        }
         let entry = Entry {
             intake,
             missing_since: None,
         };
-        self.known().entries.insert(hash, entry);
+        known.entries.insert(hash, entry);
     }
 
     /// Stores the record of a torrent that is handed to the client now.
@@ -102,18 +128,39 @@ impl Intakes {
     /// the torrent.
     pub fn retag(&self, hash: &str, intake: Intake) {
         self.put(hash.to_owned(), intake);
-        self.known().retagged.insert(hash.to_owned());
+        self.known().changed.insert(hash.to_owned(), true);
     }
 
-    /// The torrents that were retagged since this was last asked, each with its tags.
-    pub fn take_retagged(&self) -> HashMap<String, Vec<String>> {
+    /// Notes that the category of a torrent chooses where its data lies, or no longer. The next read shows it.
+    pub fn mark_auto_managed(&self, hash: &str, on: bool, now: Timestamp) {
         let mut known = self.known();
-        let retagged = std::mem::take(&mut known.retagged);
-        let with_tags = retagged.into_iter().filter_map(|hash| {
-            let tags = known.entries.get(&hash)?.intake.tags.clone();
-            Some((hash, tags))
+        let entry = known.entries.entry(hash.to_owned()).or_insert_with(|| Entry {
+            intake: Intake {
+                noted_at: now,
+                added_at: None,
+                tags: Vec::new(),
+                is_private: None,
+                auto_managed: None,
+            },
+            missing_since: None,
         });
-        with_tags.collect()
+        entry.intake.auto_managed = Some(on);
+        known.changed.entry(hash.to_owned()).or_insert(false);
+    }
+
+    /// The torrents of which something was changed here since this was last asked.
+    pub fn take_changed(&self) -> HashMap<String, Kept> {
+        let mut known = self.known();
+        let changed = std::mem::take(&mut known.changed);
+        let kept = changed.into_iter().filter_map(|(hash, is_retagged)| {
+            let intake = &known.entries.get(&hash)?.intake;
+            let kept = Kept {
+                tags: is_retagged.then(|| intake.tags.clone()),
+                auto_managed: intake.auto_managed,
+            };
+            Some((hash, kept))
+        });
+        kept.collect()
     }
 
     /// Fills in what the client does not tell. The instant of adding is always ours, whenever the client began with the
@@ -127,6 +174,7 @@ impl Intakes {
             if let Some(Entry { intake, .. }) = known.entries.get(&*torrent.hash) {
                 torrent.added_at = intake.added_at.or(torrent.added_at);
                 torrent.is_private = intake.is_private.or(torrent.is_private);
+                torrent.auto_managed = intake.auto_managed.or(torrent.auto_managed);
                 if !intake.tags.is_empty() {
                     torrent.tags.clone_from(&intake.tags);
                 }
@@ -177,6 +225,7 @@ mod tests {
             added_at: Some(instant(ms)),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             is_private: None,
+            auto_managed: None,
         }
     }
 
@@ -261,14 +310,48 @@ mod tests {
     #[test]
     fn what_was_retagged_is_told_once() {
         let intakes = Intakes::new(vec![(hash(1).to_string(), intake(1, &["a"]))]);
-        assert_eq!(intakes.take_retagged(), HashMap::new());
+        assert_eq!(intakes.take_changed(), HashMap::new());
         intakes.retag(&hash(1), intake(2, &["b"]));
         assert_eq!(intakes.get(&hash(1)), Some(intake(2, &["b"])));
+        let kept = |tags: &[&str], auto_managed| Kept {
+            tags: Some(tags.iter().map(|tag| (*tag).to_owned()).collect()),
+            auto_managed,
+        };
         assert_eq!(
-            intakes.take_retagged(),
-            HashMap::from([(hash(1).to_string(), vec!["b".to_owned()])])
+            intakes.take_changed(),
+            HashMap::from([(hash(1).to_string(), kept(&["b"], None))])
         );
-        assert_eq!(intakes.take_retagged(), HashMap::new());
+        assert_eq!(intakes.take_changed(), HashMap::new());
+    }
+
+    #[test]
+    fn what_a_category_chooses_outlives_other_changes() {
+        let intakes = Intakes::default();
+        intakes.mark_auto_managed(&hash(1), true, instant(3));
+        intakes.retag(&hash(1), intake(5, &["a"]));
+        let shown = |n| {
+            let mut list = [torrent(n)];
+            intakes.fill(&mut list);
+            list[0].auto_managed
+        };
+        assert_eq!((shown(1), shown(2)), (Some(true), None));
+        let changed = || intakes.take_changed().remove(&*hash(1)).expect("changed");
+        let both = changed();
+        assert_eq!(
+            (both.tags.map(|tags| tags.len()), both.auto_managed),
+            (Some(1), Some(true))
+        );
+        intakes.mark_auto_managed(&hash(1), true, instant(7));
+        assert_eq!(changed().tags, None, "which its client may keep itself");
+        intakes.mark_auto_managed(&hash(1), false, instant(7));
+        assert_eq!(shown(1), Some(false));
+        assert_eq!(
+            intakes.get(&hash(1)).map(|intake| intake.noted_at),
+            Some(instant(5))
+        );
+        // Added once more it is another one.
+        intakes.put_new(hash(1).to_string(), intake(9, &[]));
+        assert_eq!(shown(1), None);
     }
 
     #[test]

@@ -6,11 +6,17 @@ use qm_kernel::Timestamp;
 use crate::model::intake::Intake;
 
 sql! {
-    LOAD = "SELECT hash, noted_at, added_at, tags, is_private FROM torrent_intake WHERE engine_id = $1";
+    LOAD = "SELECT hash, noted_at, added_at, tags, is_private, auto_managed FROM torrent_intake WHERE engine_id = $1";
     PUT = "INSERT INTO torrent_intake (engine_id, hash, noted_at, added_at, tags, is_private) \
         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (engine_id, hash) DO UPDATE \
         SET noted_at = excluded.noted_at, added_at = excluded.added_at, tags = excluded.tags, \
             is_private = excluded.is_private";
+    PUT_NEW = "INSERT INTO torrent_intake (engine_id, hash, noted_at, added_at, tags, is_private, auto_managed) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (engine_id, hash) DO UPDATE \
+        SET noted_at = excluded.noted_at, added_at = excluded.added_at, tags = excluded.tags, \
+            is_private = excluded.is_private, auto_managed = excluded.auto_managed";
+    MARK = "INSERT INTO torrent_intake (engine_id, hash, noted_at, tags, auto_managed) VALUES ($1, $2, $3, '[]', $4) \
+        ON CONFLICT (engine_id, hash) DO UPDATE SET auto_managed = excluded.auto_managed";
     DESCRIBE = "UPDATE torrent_intake SET contents = $3 WHERE engine_id = $1 AND hash = $2";
     CONTENTS = "SELECT contents FROM torrent_intake WHERE engine_id = $1 AND hash = $2";
     DELETE = "DELETE FROM torrent_intake WHERE engine_id = $1 AND hash = $2 AND noted_at = $3";
@@ -23,6 +29,7 @@ struct Row {
     added_at: Option<i64>,
     tags: Json<Vec<String>>,
     is_private: Option<bool>,
+    auto_managed: Option<bool>,
 }
 
 /// All of an engine, by hash.
@@ -34,13 +41,47 @@ pub async fn load(tx: &mut Tx, engine_id: &str) -> Result<Vec<(String, Intake)>,
             added_at: row.added_at.map(Timestamp::from_ms),
             tags: row.tags.0,
             is_private: row.is_private,
+            auto_managed: row.auto_managed,
         };
         (row.hash, intake)
     };
     Ok(rows.into_iter().map(known).collect())
 }
 
-/// Writes one, in the place of an earlier one of the same torrent.
+/// Writes one of a torrent that is handed to its client now, in the place of an earlier one.
+pub async fn put_new(tx: &mut Tx, engine_id: &str, hash: &str, intake: &Intake) -> Result<(), DbError> {
+    let added_at = intake.added_at.map(Timestamp::ms);
+    let (noted_at, tags) = (intake.noted_at.ms(), Json(&intake.tags));
+    let (is_private, auto_managed) = (intake.is_private, intake.auto_managed);
+    qm_db::exec!(
+        tx,
+        PUT_NEW,
+        engine_id,
+        hash,
+        noted_at,
+        added_at,
+        tags,
+        is_private,
+        auto_managed
+    )
+    .await?
+    .exactly(1)
+}
+
+/// Notes whether the category of a torrent chooses where its data lies.
+pub async fn mark_auto_managed(
+    tx: &mut Tx,
+    engine_id: &str,
+    hash: &str,
+    on: bool,
+    now: Timestamp,
+) -> Result<(), DbError> {
+    qm_db::exec!(tx, MARK, engine_id, hash, now.ms(), on)
+        .await?
+        .exactly(1)
+}
+
+/// Writes one, in the place of an earlier one of the same torrent, whose category goes on choosing as before.
 pub async fn put(tx: &mut Tx, engine_id: &str, hash: &str, intake: &Intake) -> Result<(), DbError> {
     let added_at = intake.added_at.map(Timestamp::ms);
     let (noted_at, tags) = (intake.noted_at.ms(), Json(&intake.tags));

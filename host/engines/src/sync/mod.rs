@@ -39,7 +39,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use qm_db::{Db, DbError};
 use qm_kernel::{Ctx, Mandate, Permission, Timestamp};
-use qm_ports::engine::{Attention, Delta, EngineError, GlobalStats, Torrent};
+use qm_ports::engine::{Attention, Delta, EngineError, GlobalStats};
 use qm_ports::rules::RuleWatch;
 use qm_realtime::{Hub, Room};
 use qm_torrent_lists::{Admission, Changes, Excess, Limits, Snapshot};
@@ -231,7 +231,7 @@ impl SyncLoop {
         self.engine.note_free_bytes(stats.free_disk_bytes);
         self.engine.intakes.fill(&mut delta.changed);
         let base = self.engine.base(at);
-        self.retag(&base, &mut delta);
+        self.show_changed(&base, &mut delta);
         let limits = **self.deps.limits.load();
         let (version, changes) = self.admit(&base, delta, limits, at);
         let first = self.engine.snapshot().is_none();
@@ -258,26 +258,27 @@ impl SyncLoop {
         self.note_database(stored);
     }
 
-    /// Adds the torrents that were tagged here, where the client has nothing to tell of them.
-    fn retag(&self, base: &Snapshot, delta: &mut Delta) {
-        let mut retagged = self.engine.intakes.take_retagged();
-        if retagged.is_empty() {
+    /// Shows what was changed of our records of torrents, also where the client has nothing to tell of them.
+    fn show_changed(&self, base: &Snapshot, delta: &mut Delta) {
+        let mut changed = self.engine.intakes.take_changed();
+        if changed.is_empty() {
             return;
         }
         for told in &mut delta.changed {
-            if let Some(tags) = retagged.remove(&*told.hash) {
-                told.tags = tags;
+            if let Some(kept) = changed.remove(&*told.hash) {
+                kept.show(told);
             }
         }
         if delta.full && !delta.cut {
             return;
         }
         for hash in &delta.removed {
-            retagged.remove(hash);
+            changed.remove(hash);
         }
-        let untold = retagged.into_iter().filter_map(|(hash, tags)| {
-            let torrent = base.get(&hash)?.torrent.clone();
-            Some(Torrent { tags, ..torrent })
+        let untold = changed.into_iter().filter_map(|(hash, kept)| {
+            let mut torrent = base.get(&hash)?.torrent.clone();
+            kept.show(&mut torrent);
+            Some(torrent)
         });
         delta.changed.extend(untold);
     }

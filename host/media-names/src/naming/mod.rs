@@ -79,7 +79,7 @@ fn seated<'a>(folders: &[&'a str]) -> (Option<usize>, Seat<'a>) {
             seat.is_below = true;
             continue;
         }
-        if is_release(&parse(&tag::split(folder).0)) && (!is_top || seat.release.is_none()) {
+        if is_release_folder(folder) && (!is_top || seat.release.is_none()) {
             seat.release = seat.release.or(Some(folder));
             seat.is_below = true;
             if is_top {
@@ -91,6 +91,13 @@ fn seated<'a>(folders: &[&'a str]) -> (Option<usize>, Seat<'a>) {
         return (Some(at), seat);
     }
     (None, seat)
+}
+
+/// True for the folder of a release. `Dtt (2012)` is a title with its year, also where the title reads as a mark.
+fn is_release_folder(folder: &str) -> bool {
+    let release = parse(&tag::split(folder).0);
+    let is_title = release.named().is_none() && show::named(folder).1.is_some();
+    is_release(&release) && !is_title
 }
 
 /// True if the name of a folder is that of a release.

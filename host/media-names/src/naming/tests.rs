@@ -199,6 +199,8 @@ fn the_folder_of_a_show_names_its_episodes() {
         ("Downloads/Birch.S01E02.mkv", "Birch", 1, 2),
         ("Season 1/Birch S01E02.mkv", "Birch", 1, 2),
         ("Alder {tvdb-12345}/Season 1/S01E02.mkv", "Alder", 1, 2),
+        ("Dtt (2012)/Season 1/03.mkv", "Dtt", 1, 3),
+        ("HDTV (2012)/Season 2/HDTV - S02E05.mkv", "HDTV", 2, 5),
     ] {
         assert_eq!(
             episode(path),

@@ -376,7 +376,6 @@ fn folders_that_are_there_are_kept_in_place() {
         &[
             source("the wire/Season 01/the.wire.s01e02.mkv"),
             source("loose.S01E01.mkv"),
-            source("../other/climbing.S01E01.mkv"),
         ],
     );
     let to: Vec<&str> = plan
@@ -387,7 +386,6 @@ fn folders_that_are_there_are_kept_in_place() {
     assert_eq!(
         to,
         [
-            "/tv/other/Season 1/other - S01E01.mkv",
             "/tv/loose/Season 1/loose - S01E01.mkv",
             "/tv/the wire/Season 01/the wire - S01E02.mkv"
         ]

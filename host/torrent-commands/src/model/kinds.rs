@@ -101,7 +101,7 @@ kinds! {
         Some(&can::FIRST_LAST), [Enabled], |params| Ok(Act::Plain(C::FirstLastPiece(params.enabled()?)));
     "superSeeding", Some(once("set_super_seeding", "Super-seed, or not")), P::TorrentsManageLimits, Some(&can::SUPER_SEEDING), [Enabled],
         |params| Ok(Act::Plain(C::SuperSeeding(params.enabled()?)));
-    "autoManage", Some(once("set_auto_manage", "Let the category choose the paths, or not")), P::TorrentsMove, Some(&can::AUTO_MANAGE),
+    "autoManage", Some(once("set_auto_manage", "Let the category choose the paths, or not")), P::TorrentsMove, None,
         [Enabled], |params| Ok(Act::Plain(C::AutoManage(params.enabled()?)));
     "downloadPath", Some(once("set_download_path", "Set the directory of incomplete data")), P::TorrentsMove, Some(&can::DOWNLOAD_PATH),
         [DownloadPath], |params| Ok(Act::Plain(C::DownloadPath(params.download_path()?)));

@@ -2,7 +2,7 @@
 
 use qm_engines::TorrentsError as T;
 use qm_engines::model::abilities::{self as can, Ability};
-use qm_engines::samples::{of_asking, of_carrying, of_engine, of_lack, of_path, of_torrent};
+use qm_engines::samples::{of_asking, of_carrying, of_category, of_engine, of_lack, of_path, of_torrent};
 use qm_kernel::Permission;
 use qm_ports::action::ActionError;
 use qm_ports::engine::{EngineError, Subject};
@@ -14,14 +14,14 @@ use crate::model::kinds::KINDS;
 faults! {
     /// A command for one torrent that every client knows.
     OfTorrent => torrent();
-    OfCategory => with(torrent(), [value()].into_iter().chain(unmoved()));
+    OfCategory => with(torrent(), [value()].into_iter().chain(of_category().into_iter().map(E::from)));
     OfTags => with(torrent(), [value(), E::Hands(ActionError::Rejected(some()))]);
     OfReannounce => able(&can::REANNOUNCE);
     OfQueue => able(&can::QUEUE);
     OfSequential => able(&can::SEQUENTIAL);
     OfFirstLast => able(&can::FIRST_LAST);
     OfSuperSeeding => able(&can::SUPER_SEEDING);
-    OfAutoManage => with(able(&can::AUTO_MANAGE), unmoved());
+    OfAutoManage => with(torrent(), of_category().into_iter().map(E::from));
     OfDownloadPath => with(able(&can::DOWNLOAD_PATH), paths().into_iter().chain(unmoved()));
     OfFile => with(able(&can::RENAME_FILE), renames().into_iter().chain([missing(Subject::File)]));
     OfFolder => with(able(&can::RENAME_FOLDER), renames().into_iter().chain([E::NoSuchFolder(some())]));

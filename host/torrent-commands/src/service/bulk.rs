@@ -13,11 +13,11 @@ use qm_engines::{Engine, TorrentsError, audit_entry};
 use qm_kernel::{Caller, Permission};
 use qm_platform::{AuditEntry, AuditResult};
 use qm_ports::engine::{Command, QueueMove};
-use qm_torrent_data::{How, OwnData, Subject, checked_hash};
+use qm_torrent_data::{How, OwnData, Subject, checked_hash, is_carried_out_here, may_move};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::one::{check_able, is_shown_at_once, may_move, unmoved};
+use super::one::{check_able, is_shown_at_once, unmoved};
 use super::{TorrentCommands, hosts};
 use crate::error::CommandsError;
 use crate::model::MOST;
@@ -334,7 +334,10 @@ impl TorrentCommands {
                 return (results, stopped);
             }
             let gone = match at_once {
-                Some(command) => self.run_chunk(order, engine, chunk, command, &mut results).await,
+                Some(command) => {
+                    self.run_chunk(caller, order, (engine, chunk), command, &mut results)
+                        .await
+                }
                 None => self.run_singly(caller, order, engine, chunk, &mut results).await,
             };
             drop(turn);
@@ -349,12 +352,22 @@ impl TorrentCommands {
     /// Tells a client a command for several torrents at once. Answers the reason why it need not be asked any more.
     async fn run_chunk(
         &self,
+        caller: Caller<'_>,
         order: &Order,
-        engine: &Arc<Engine>,
-        chunk: &[String],
+        (engine, chunk): (&Arc<Engine>, &[String]),
         command: &Command,
         results: &mut Results,
     ) -> Option<Failure> {
+        let (here, chunk): (Vec<String>, Vec<String>) = chunk
+            .iter()
+            .cloned()
+            .partition(|hash| is_carried_out_here(engine, hash, command));
+        if !here.is_empty() {
+            let gone = self.run_singly(caller, order, engine, &here, results).await;
+            if gone.is_some() {
+                return gone;
+            }
+        }
         let (free, moving): (Vec<String>, Vec<String>) = chunk
             .iter()
             .cloned()
@@ -368,6 +381,15 @@ impl TorrentCommands {
             .await;
         if gone.is_some() || taking.is_empty() {
             return gone;
+        }
+        if let Err(error) = self.data.align_categories(engine, &taking, command).await {
+            let error = CommandsError::from(error);
+            if error.is_transport() {
+                return Some(error.as_failure());
+            }
+            let failure = error.as_failure();
+            results.extend(taking.into_iter().map(|hash| (hash, Some(failure.clone()))));
+            return None;
         }
         let subjects: Vec<Subject> = taking.iter().map(|hash| (engine.clone(), hash.clone())).collect();
         let (held, judged) = self.data.hold_all(&subjects).await;

@@ -10,7 +10,7 @@ use qm_engines::{Engine, TorrentsError};
 use qm_kernel::Caller;
 use qm_ports::action::{ActionError, TorrentRef};
 use qm_ports::engine::{Command, capability};
-use qm_torrent_data::{How, OwnData, checked_hash, told_of};
+use qm_torrent_data::{How, OwnData, checked_hash, may_move, told_of};
 use serde_json::Value;
 
 use super::TorrentCommands;
@@ -67,6 +67,10 @@ impl TorrentCommands {
         order: &Order,
     ) -> Result<(), CommandsError> {
         match &order.act {
+            Act::Plain(command @ (Command::SetLabel { .. } | Command::AutoManage(_))) => {
+                let done = self.data.follow_category(caller, engine, hash, command).await;
+                done.map_err(CommandsError::from)
+            }
             Act::Plain(command) => self.tell_plain(engine, hash, order, command).await,
             Act::Tags(change) => self.retag(engine, hash, change).await,
             Act::RenameFile { index, name } => self.rename_file(engine, hash, order, *index, name).await,
@@ -168,26 +172,9 @@ impl TorrentCommands {
     }
 }
 
-/// True if the client may move the data of a torrent at this command: to the directory of incomplete data, or where the category says.
-pub(super) fn may_move(engine: &Engine, hash: &str, command: &Command) -> bool {
-    let can_move = engine.driver.has(capability::MOVES_DATA);
-    match command {
-        Command::DownloadPath(_) | Command::AutoManage(_) => can_move,
-        Command::SetLabel { .. } => {
-            let snapshot = engine.snapshot().filter(|_| can_move);
-            let entry = snapshot.as_ref().and_then(|list| list.get(hash));
-            entry.is_some_and(|entry| entry.torrent.auto_managed == Some(true))
-        }
-        _ => false,
-    }
-}
-
 /// Refusal to have data moved that others use.
 pub(super) fn unmoved(error: TorrentsError) -> CommandsError {
-    match error {
-        TorrentsError::SharedData(names) => TorrentsError::SharedMove(names).into(),
-        error => error.into(),
-    }
+    error.of_move().into()
 }
 
 async fn current_tags(engine: &Engine, hash: &str, has_tags: bool) -> Result<Vec<String>, CommandsError> {

@@ -1,6 +1,7 @@
 //! The guard, claims, moves and removals, as methods of [`TorrentData`].
 
 mod audited;
+mod categories;
 mod claims;
 mod moves;
 mod own;
@@ -20,6 +21,7 @@ use qm_kernel::Ctx;
 use qm_platform::Audit;
 
 pub use self::audited::{checked_hash, told_of};
+pub use self::categories::{count_auto_managed, is_carried_out_here, may_move};
 use self::claims::Claims;
 use self::moves::Moves;
 pub use self::own::{DataSight, OwnData};

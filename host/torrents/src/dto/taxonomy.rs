@@ -19,8 +19,8 @@ pub struct CategoryView {
     pub id: String,
     pub name: String,
     pub color: Option<String>,
-    /// Directory of torrents that are added with this category and no path of their own. One that is put into the category later stays
-    /// where it is.
+    /// Directory of torrents that are added with this category and no path of their own, and of those that are put into it with
+    /// `autoManage`. Others stay where they are.
     pub save_path: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -164,6 +164,22 @@ pub struct NewCategory {
     /// Absolute directory inside the allowed storage roots, for torrents that are added with this category and no path of their own.
     #[field(given, max = 4096)]
     pub save_path: Option<String>,
+}
+
+/// Changes of a category; absent fields stay.
+#[derive(Debug, ToSchema, FromBody)]
+#[schema(rename_all = "camelCase")]
+#[expect(clippy::option_option, reason = "absent, null and a value are three things")]
+pub struct CategoryChange {
+    /// Null takes it away.
+    #[field(max = MAX_COLOR)]
+    #[schema(value_type = Option<String>)]
+    pub color: Option<Option<String>>,
+    /// Absolute directory inside the allowed storage roots. It cannot be changed while torrents lie where the category says. Null takes it
+    /// away.
+    #[field(max = 4096)]
+    #[schema(value_type = Option<String>)]
+    pub save_path: Option<Option<String>>,
 }
 
 /// A new tag.

@@ -6,8 +6,9 @@ use crate::model::stored::{CategoryRow, TagRow};
 
 sql! {
     CATEGORIES = "SELECT id, name, color, save_path, created_at FROM torrent_categories ORDER BY name";
-    PATH_OF_CATEGORY = "SELECT save_path FROM torrent_categories WHERE name = $1";
     ADD_CATEGORY = "INSERT INTO torrent_categories (id, name, color, save_path, created_at) VALUES ($1, $2, $3, $4, $5)";
+    FIND_CATEGORY = "SELECT id, name, color, save_path, created_at FROM torrent_categories WHERE id = $1";
+    CHANGE_CATEGORY = "UPDATE torrent_categories SET color = $2, save_path = $3 WHERE id = $1";
     DELETE_CATEGORY = "DELETE FROM torrent_categories WHERE id = $1 RETURNING id, name, color, save_path, created_at";
     TAGS = "SELECT id, name, color, created_at FROM torrent_tags ORDER BY name";
     ADD_TAG = "INSERT INTO torrent_tags (id, name, color, created_at) VALUES ($1, $2, $3, $4)";
@@ -17,12 +18,6 @@ sql! {
 /// All categories by name.
 pub async fn categories(tx: &mut Tx) -> Result<Vec<CategoryRow>, DbError> {
     qm_db::all!(tx, CategoryRow, CATEGORIES).await
-}
-
-/// The directory of a category, if it is in the list and has one.
-pub async fn path_of_category(tx: &mut Tx, name: &str) -> Result<Option<String>, DbError> {
-    let row = qm_db::opt!(tx, (Option<String>,), PATH_OF_CATEGORY, name).await?;
-    Ok(row.and_then(|(path,)| path))
 }
 
 /// `false`: there is one of that name.
@@ -37,6 +32,18 @@ pub async fn add_category(tx: &mut Tx, row: &CategoryRow) -> Result<bool, DbErro
         row.created_at
     );
     unless_taken(added.await, "torrent_categories")
+}
+
+/// A category by its id.
+pub async fn find_category(tx: &mut Tx, id: &str) -> Result<Option<CategoryRow>, DbError> {
+    qm_db::opt!(tx, CategoryRow, FIND_CATEGORY, id).await
+}
+
+/// Writes the color and the directory of a category.
+pub async fn change_category(tx: &mut Tx, row: &CategoryRow) -> Result<(), DbError> {
+    qm_db::exec!(tx, CHANGE_CATEGORY, &row.id, &row.color, &row.save_path)
+        .await?
+        .exactly(1)
 }
 
 /// Deletes a category and returns what it was.

@@ -5,7 +5,7 @@ use qm_confined::FsError;
 use qm_engines::TorrentsError as E;
 use qm_engines::model::abilities as can;
 use qm_engines::model::paths::PathError;
-use qm_engines::samples::{of_asking, of_carrying, of_choice, of_engine, of_lack, of_path, of_torrent};
+use qm_engines::samples::{of_asking, of_choice, of_engine, of_lack, of_moving, of_path, of_torrent};
 use qm_metainfo::{MagnetError, MetainfoError};
 use qm_net::{GuardError, GuardKind};
 use qm_ports::Settling;
@@ -28,7 +28,7 @@ faults! {
     ]);
     OfFile => with(of_torrent(), [of_engine(EngineError::NotFound(Subject::File))]);
     OfTracker => with(of_torrent(), [of_engine(EngineError::NotFound(Subject::Tracker))]);
-    Relocate => with(of_torrent(), relocate());
+    Relocate => with(of_torrent(), of_moving());
     Add => add();
     Upload => with(new_torrent(), [E::NoFile]);
     CreateEngine => [E::Fields(Vec::new()), E::Settling(Settling::unknown()), busy_disk()];
@@ -51,6 +51,10 @@ faults! {
         ],
         of_path("savePath").into_iter().map(E::CategoryPath),
     );
+    ChangeCategory => with(
+        vec![E::NoSuchCategory, E::CategoryInUse { category: some(), used: 1 }],
+        of_path("savePath").into_iter().map(E::CategoryPath),
+    );
     DeleteCategory => [E::NoSuchCategory];
     CreateTag => [E::TagTaken, E::Path(PathError::IllegalCharacters("tag"))];
     DeleteTag => [E::NoSuchTag];
@@ -66,21 +70,6 @@ const SOME: &str = "…";
 
 fn some() -> String {
     SOME.to_owned()
-}
-
-/// The reasons to refuse a move, of this area and of the file manager.
-fn relocate() -> Vec<E> {
-    let mut faults = vec![
-        E::NoFolderOfItsOwn(some()),
-        E::DataNotSeen(some()),
-        E::SharedMove(some()),
-        E::DataBusy,
-        E::NoMover,
-        E::EngineChanged,
-    ];
-    faults.extend(of_path("destination").into_iter().map(E::Path));
-    faults.extend(of_carrying().into_iter().map(E::Carry));
-    faults
 }
 
 /// The reasons to refuse a new torrent, wherever it comes from.

@@ -65,6 +65,7 @@ pub fn routes() -> Routes<Arc<Torrents>> {
         .add(routes!(dashboard::search_torrents).need(P::TorrentsView))
         .add(routes!(taxonomy::list_categories).need(P::TorrentsView))
         .add(routes!(taxonomy::create_category).need(P::CategoriesManage))
+        .add(routes!(taxonomy::change_category).need(P::CategoriesManage))
         .add(routes!(taxonomy::delete_category).need(P::CategoriesManage))
         .add(routes!(taxonomy::list_tags).need(P::TorrentsView))
         .add(routes!(taxonomy::create_tag).need(P::TagsManage))

@@ -4,7 +4,9 @@ use axum::extract::State;
 use qm_web::{ApiResult, Body, By, Created, Json, Path};
 
 use super::{App, faults};
-use crate::dto::taxonomy::{CategoryView, ListedCategoryView, ListedTagView, NewCategory, NewTag, TagView};
+use crate::dto::taxonomy::{
+    CategoryChange, CategoryView, ListedCategoryView, ListedTagView, NewCategory, NewTag, TagView,
+};
 
 /// Lists the categories by name: those of the server, and those that torrents and clients have beside them, at most 10,000, each with
 /// where it lives. Lists of clients that do not answer within 3 s are those that they told last.
@@ -29,6 +31,26 @@ pub async fn create_category(
 ) -> ApiResult<Created<CategoryView>> {
     let row = app.create_category(by.caller(), body).await?;
     Ok(Created(row.into()))
+}
+
+/// Changes the color or the directory of a category. Its name is that of labels in clients, and stays. Clients' own categories get the
+/// directory when the category is set for a torrent with `autoManage` the next time.
+#[utoipa::path(
+    patch,
+    path = "/api/categories/{id}",
+    tag = "taxonomy",
+    params(("id" = String, Path)),
+    request_body = Body<CategoryChange>,
+    responses((status = 200, body = CategoryView), faults::ChangeCategory)
+)]
+pub async fn change_category(
+    State(app): App,
+    By(by): By,
+    Path(id): Path<String>,
+    Body(body): Body<CategoryChange>,
+) -> ApiResult<Json<CategoryView>> {
+    let row = app.change_category(by.caller(), &id, body).await?;
+    Ok(Json(row.into()))
 }
 
 /// Deletes a category. Torrents that carry its name keep it.

@@ -23,7 +23,6 @@ use serde_json::json;
 use super::{Caller, Torrents};
 use crate::lanes::READS;
 use crate::model::answers::{Added, Asked};
-use crate::repo;
 
 const FETCH_LIMIT: Duration = Duration::from_secs(15);
 const CONFIRM_TRIES: usize = 20;
@@ -145,7 +144,7 @@ impl Torrents {
         if let Some(category) = &options.category {
             check_category(category)?;
             if options.save_path.is_none() {
-                path_of_category = self.path_of_category(category).await?;
+                path_of_category = self.data.path_of(category).await?;
             }
         }
         for tag in &options.tags {
@@ -166,18 +165,6 @@ impl Torrents {
                 ..input.options
             },
         })
-    }
-
-    /// The directory of a category, judged like every other.
-    async fn path_of_category(&self, category: &str) -> Result<Option<String>, TorrentsError> {
-        // No stored text holds a NUL.
-        if category.is_empty() || category.contains('\0') {
-            return Ok(None);
-        }
-        let stored = repo::taxonomy::path_of_category(&mut self.db.begin_read().await?, category).await?;
-        let Some(path) = stored else { return Ok(None) };
-        let judged = self.data.places().judge(&path, "save path").await;
-        judged.map(Some).map_err(TorrentsError::CategoryPath)
     }
 
     /// Hands a torrent to its engine, one add at a time for each.
@@ -326,15 +313,21 @@ impl Torrents {
             std::mem::take(&mut options.tags)
         };
         let now = self.ctx.now();
+        let auto_managed = if engine.driver.has(capability::AUTO_MANAGE) {
+            None
+        } else {
+            options.auto_manage.take()
+        };
         let intake = Intake {
             noted_at: now,
             added_at: Some(now),
             tags,
             is_private,
+            auto_managed,
         };
         let mut tx = self.db.begin_write().await?;
         for hash in hashes {
-            intake::put(&mut tx, &engine.id, hash, &intake).await?;
+            intake::put_new(&mut tx, &engine.id, hash, &intake).await?;
             if let Some(contents) = contents {
                 intake::describe(&mut tx, &engine.id, hash, contents).await?;
             }
@@ -365,6 +358,7 @@ impl Torrents {
                 added_at: None,
                 tags: Vec::new(),
                 is_private,
+                auto_managed: None,
             },
         };
         let mut tx = self.db.begin_write().await?;

@@ -94,7 +94,15 @@ impl TorrentHands for Torrents {
     async fn label(&self, torrent: &TorrentRef, label: &str) -> Result<(), ActionError> {
         let label = label.trim().to_owned();
         check_category(&label).map_err(|error| shape_error(error.into()))?;
-        self.do_for_rule(torrent, Command::SetLabel { label }).await
+        let done = async {
+            let engine = self.resolve(Some(&torrent.engine_id))?;
+            let command = Command::SetLabel { label };
+            let hash = checked_hash(&torrent.hash)?;
+            self.data.follow_category(None, &engine, &hash, &command).await?;
+            engine.show_change(false).await;
+            Ok(())
+        };
+        done.await.map_err(shape_error)
     }
 
     async fn tags(&self, torrent: &TorrentRef, add: &[String], remove: &[String]) -> Result<(), ActionError> {

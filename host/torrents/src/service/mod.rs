@@ -1,6 +1,8 @@
 //! The area's use cases. [`Torrents`] is what the server wires; routes and other areas call it.
 
 mod add;
+#[cfg(test)]
+mod categories_tests;
 mod commands;
 mod dashboard;
 mod details;

@@ -73,7 +73,8 @@ impl Torrents {
         let intake = Intake {
             noted_at: self.ctx.now(),
             added_at: before.as_ref().and_then(|intake| intake.added_at),
-            is_private: before.and_then(|intake| intake.is_private),
+            is_private: before.as_ref().and_then(|intake| intake.is_private),
+            auto_managed: before.and_then(|intake| intake.auto_managed),
             tags,
         };
         let mut tx = self.db.begin_write().await?;

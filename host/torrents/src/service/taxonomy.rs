@@ -2,10 +2,11 @@
 
 use qm_engines::model::paths::{check_category, check_label};
 use qm_engines::{TorrentsError, audit_entry};
+use qm_torrent_data::count_auto_managed;
 use serde_json::json;
 
 use super::{Caller, Torrents};
-use crate::dto::taxonomy::{NewCategory, NewTag};
+use crate::dto::taxonomy::{CategoryChange, NewCategory, NewTag};
 use crate::model::stored::{CategoryRow, TagRow};
 use crate::repo::taxonomy;
 
@@ -46,6 +47,56 @@ impl Torrents {
         let entry = audit_entry(
             caller,
             "categories.create",
+            Some((CATEGORY, &row.id)),
+            Some(metadata),
+        );
+        self.audit.record(&mut tx, entry).await?;
+        tx.commit().await?;
+        Ok(row)
+    }
+
+    /// Changes the color or the directory of a category. The directory stays while the category chooses where torrents lie.
+    pub async fn change_category(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        change: CategoryChange,
+    ) -> Result<CategoryRow, TorrentsError> {
+        let save_path = match change.save_path {
+            Some(Some(path)) => {
+                let judged = self.data.places().judge(&path, "save path").await;
+                Some(Some(judged.map_err(TorrentsError::CategoryPath)?))
+            }
+            other => other,
+        };
+        let mut tx = self.db.begin_write().await?;
+        let before = taxonomy::find_category(&mut tx, id).await?;
+        let before = before.ok_or(TorrentsError::NoSuchCategory)?;
+        let row = CategoryRow {
+            color: change.color.unwrap_or_else(|| before.color.clone()),
+            save_path: save_path.unwrap_or_else(|| before.save_path.clone()),
+            ..before.clone()
+        };
+        if row.save_path != before.save_path {
+            let engines = self.engines.all();
+            let used = engines
+                .iter()
+                .map(|engine| count_auto_managed(engine, &row.name))
+                .sum();
+            if used > 0 {
+                return Err(TorrentsError::CategoryInUse {
+                    category: row.name,
+                    used,
+                });
+            }
+        }
+        taxonomy::change_category(&mut tx, &row).await?;
+        let metadata = json!({
+            "name": row.name, "color": row.color, "savePath": row.save_path, "savePathBefore": before.save_path,
+        });
+        let entry = audit_entry(
+            caller,
+            "categories.update",
             Some((CATEGORY, &row.id)),
             Some(metadata),
         );

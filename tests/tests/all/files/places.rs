@@ -65,6 +65,7 @@ const ROWS: &[Row] = &[
         true,
     ),
     row("POST /api/categories", "savePath", r#"{"name":"hostile"}"#, true),
+    row("PATCH /api/categories/{id}", "savePath", "{}", true),
     row(
         "POST /api/rss/rules",
         "savePath",

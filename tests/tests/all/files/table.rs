@@ -258,6 +258,7 @@ pub const FIELDS: &[Field] = &[
 /// Places that other routes take, and that [`super::places`] attacks: a path handed to a torrent client, a directory below the roots
 /// that its area reads through a guard of its own, or a place that is only compared with those of a library.
 pub const ELSEWHERE: &[&str] = &[
+    "PATCH /api/categories/{id} savePath",
     "PATCH /api/engines/{id} pathMappings.local",
     "PATCH /api/media/libraries/{id} path",
     "PATCH /api/media/providers/titledb/settings datasetPath",

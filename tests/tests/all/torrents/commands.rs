@@ -326,7 +326,6 @@ async fn it_lacks_the_others(site: &Site, downloads: &Path, show: &Sample) {
         ("queue", json!({ "position": "top" }), "queue-position"),
         ("sequential", json!({ "enabled": true }), "sequential"),
         ("first-last-piece", json!({ "enabled": true }), "first-last-piece"),
-        ("auto-manage", json!({ "enabled": true }), "auto-manage"),
         (
             "download-path",
             json!({ "path": downloads.join("partial") }),

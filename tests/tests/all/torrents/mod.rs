@@ -1,5 +1,6 @@
 //! Torrents: the main job with each client, every command with each, moves of data, data of several torrents, removals, the formats, and the addresses they may come from.
 
+mod categories;
 mod commands;
 mod created;
 mod figures;

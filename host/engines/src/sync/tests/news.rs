@@ -144,6 +144,7 @@ db_test! {
             added_at: Some(Timestamp::from_ms(1)),
             tags: Vec::new(),
             is_private: None,
+            auto_managed: None,
         };
         watched.bench.engine.intakes.put_new(torrent(2).hash.to_string(), intake);
         assert_eq!(watched.tick().await, [added(2)]);

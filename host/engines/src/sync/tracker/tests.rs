@@ -146,6 +146,7 @@ fn handed_over(world: &World, n: u8) {
         added_at: Some(Timestamp::from_ms(0)),
         tags: Vec::new(),
         is_private: None,
+        auto_managed: None,
     };
     world.intakes.put_new(torrent(n).hash.to_string(), intake);
 }

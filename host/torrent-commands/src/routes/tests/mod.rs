@@ -5,7 +5,7 @@ mod many;
 mod names;
 
 use qm_db::{Db, db_test};
-use qm_engines::model::abilities::EXPORT;
+use qm_engines::model::abilities::{AUTO_MANAGE, EXPORT};
 use qm_kernel::{Permission, PermissionSet};
 use qm_ports::action::{ActionCall, ActionError, Actions, Occasion, TorrentRef};
 use qm_ports::engine::{EngineError, Torrent, capability};
@@ -20,7 +20,7 @@ async fn able(db: &Db) -> (House, String) {
     let house = House::new(db).await;
     let client = house.client("a");
     let abilities = KINDS.iter().filter_map(|kind| kind.ability);
-    for ability in abilities.chain([&EXPORT]) {
+    for ability in abilities.chain([&EXPORT, &AUTO_MANAGE]) {
         client.offer(ability.word);
     }
     client.put(torrent(1));
@@ -197,7 +197,7 @@ db_test! {
             assert_eq!(unknown.refusal().0, 404, "{path}");
             lacking += 1;
         }
-        assert_eq!(lacking, 12, "the others every client can");
+        assert_eq!(lacking, 11, "the others every client can");
         let told: Vec<String> = house.client("a").commands().iter().map(|(_, command)| format!("{command:?}")).collect();
         assert_eq!(told, ["SetLabel { label: \"films\" }", "ForceStart(true)", "ForceStart(false)", "Priority(3)"]);
         let answer = house.ask("ADMINISTRATOR", "GET", &format!("/{}/export", hash(1)), None).await;

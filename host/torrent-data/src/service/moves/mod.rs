@@ -202,8 +202,23 @@ impl TorrentData {
         self.relocate_by(Some(caller), engine_id, hash, destination).await
     }
 
-    /// Moves a torrent with its data for `caller`; `None`: for a rule, whose run is audited instead.
+    /// Moves a torrent with its data for `caller`; `None`: for a rule, whose run is audited instead. Its category no longer chooses
+    /// its directory.
     pub async fn relocate_by(
+        self: &Arc<Self>,
+        caller: Option<Caller<'_>>,
+        engine_id: Option<&str>,
+        hash: &str,
+        destination: &str,
+    ) -> Result<Option<String>, TorrentsError> {
+        let moved = self.carry_to(caller, engine_id, hash, destination).await?;
+        let engine = self.engines.resolve(engine_id)?;
+        self.end_auto_managed(&engine, &checked_hash(hash)?).await?;
+        Ok(moved)
+    }
+
+    /// As [`TorrentData::relocate_by`], for a torrent whose category may go on choosing.
+    pub(super) async fn carry_to(
         self: &Arc<Self>,
         caller: Option<Caller<'_>>,
         engine_id: Option<&str>,

@@ -1,0 +1,2 @@
+-- Whether a torrent's category chooses where its data lies, for clients that do not keep that themselves. NULL: nobody said.
+ALTER TABLE torrent_intake ADD COLUMN auto_managed INTEGER CHECK (auto_managed IN (0, 1));
