@@ -212,6 +212,7 @@ db_test! {
         // Data of two torrents is not moved by a client either.
         site.client.put(Torrent { label: None, ..site.client.torrent(&hash(1)).unwrap() });
         site.client.put(Torrent {
+            name: "torrent 1".into(),
             progress: 1.0,
             downloaded: 1000,
             ..torrent(3)
