@@ -13,26 +13,12 @@ use super::sources::{Found, find_files};
 use crate::error::RenameError;
 use crate::lanes::{PLANS, WALKS};
 use crate::model::Planned;
-
-/// Request of a plan.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
-    pub library: Option<String>,
-    pub hash: Option<String>,
-    pub engine_id: Option<String>,
-    pub path: Option<String>,
-    pub names: Vec<String>,
-    /// Word of a preset, or the id of a stored one.
-    pub preset: String,
-    pub mode: Mode,
-    pub template: Option<String>,
-    pub kind: Option<Kind>,
-    pub source_name: Option<String>,
-}
+use crate::model::request::Request;
+use crate::model::run::KnownFiles;
 
 impl Rename {
-    /// Plans a rename; nothing is changed.
-    pub async fn preview(&self, request: Request) -> Result<Planned, RenameError> {
+    /// Plans a rename; nothing is changed. The files are as the plan saw them.
+    pub async fn plan(&self, request: Request) -> Result<(Planned, KnownFiles), RenameError> {
         let mut wish = self
             .new_wish(&request.preset, request.template.as_deref())
             .await?;
@@ -58,7 +44,7 @@ impl Rename {
             .filter(|name| !name.trim().is_empty());
         let cleanup = self.find_cleanup().await?;
         wish.cleanup = cleanup.to_plan();
-        let named = wish.source_name.clone().unwrap_or(found.name);
+        let (named, known) = (wish.source_name.clone().unwrap_or(found.name), found.known);
         let planning = PLANS.run(move |_| {
             let made = plan(&wish, &found.sources);
             (made, qm_release::parse(&named), wish.library)
@@ -66,14 +52,15 @@ impl Rename {
         let (plan, parsed, library) = planning.await?;
         let first = plan.items.iter().find(|item| item.destination.is_some());
         let kind = first.map_or(Content::General, |item| item.kind);
-        Ok(Planned {
+        let planned = Planned {
             mode: request.mode,
             preset: request.preset,
             library: written.map(|_| library),
             kind,
             parsed,
             plan,
-        })
+        };
+        Ok((planned, known))
     }
 
     /// Explains the name that one file would get.
@@ -112,6 +99,7 @@ impl Rename {
             let found = Found {
                 library: library.unwrap_or_default().to_owned(),
                 sources: sources.collect(),
+                known: KnownFiles::new(),
                 name: request.names.first().cloned().unwrap_or_default(),
             };
             return Ok((found, None));
@@ -128,7 +116,7 @@ impl Rename {
             .filter(|path| !path.is_empty());
         let (path, name) = match (hash, path) {
             (Some(hash), _) => {
-                let (path, name) = self.find_torrent(hash, request.engine_id.as_deref())?;
+                let (_, path, name) = self.find_torrent(hash, request.engine_id.as_deref())?;
                 (path, Some(name))
             }
             (None, Some(path)) => (path.to_owned(), None),
@@ -142,8 +130,12 @@ impl Rename {
         Ok((walking.await??, name))
     }
 
-    /// Path of a torrent's data, and its name.
-    fn find_torrent(&self, hash: &str, engine_id: Option<&str>) -> Result<(String, String), RenameError> {
+    /// Engine of a torrent, path of its data, and its name.
+    pub(super) fn find_torrent(
+        &self,
+        hash: &str,
+        engine_id: Option<&str>,
+    ) -> Result<(String, String, String), RenameError> {
         let hash = hash.to_ascii_lowercase();
         let lists = self.torrents.lists();
         let wanted = lists
@@ -151,7 +143,8 @@ impl Rename {
             .filter(|list| engine_id.is_none_or(|id| id == list.engine_id()));
         let found = wanted.into_iter().find_map(|list| {
             let torrent = list.find(&hash)?.torrent;
-            Some((data_path(torrent)?.into_owned(), torrent.name.clone()))
+            let path = data_path(torrent)?.into_owned();
+            Some((list.engine_id().to_owned(), path, torrent.name.clone()))
         });
         found.ok_or(RenameError::NoSuchTorrent)
     }
