@@ -77,12 +77,11 @@ pub struct Task {
     pub kind: &'static str,
 }
 
-/// Phase of a run.
+/// Phase of a run that is not over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Applying,
     Undoing,
-    Over,
 }
 
 impl Phase {
@@ -90,7 +89,6 @@ impl Phase {
         match self {
             Phase::Applying => "applying",
             Phase::Undoing => "undoing",
-            Phase::Over => "over",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Files that a run deletes, and folders that it leaves empty.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use qm_file_operations::Control;
@@ -26,6 +27,7 @@ impl Carrier<'_> {
         removed: &[Removed],
         outcome: &mut Outcome,
     ) -> Result<(), Broken> {
+        let planned: HashSet<PathBuf> = deletions.iter().map(|task| task.step.source.clone()).collect();
         let deletions = self.app.spare_used(deletions, removed, outcome);
         self.carry(deletions, outcome).await?;
         if !wishes.enabled || outcome.is_cancelled || outcome.moved.is_empty() {
@@ -42,7 +44,9 @@ impl Carrier<'_> {
             found.flatten().collect::<Vec<_>>()
         });
         let leftovers = searching.await.map_err(RenameError::from)?;
-        let tasks = leftovers.into_iter().map(|(source, fact)| Task {
+        // What the plan named is deleted, or was spared.
+        let leftovers = leftovers.into_iter().filter(|(path, _)| !planned.contains(path));
+        let tasks = leftovers.map(|(source, fact)| Task {
             step: Step {
                 action: Action::Delete,
                 source,

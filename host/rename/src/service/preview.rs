@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use qm_file_operations::Control;
 use qm_media_names::Kind;
 use qm_ports::payload::data_path;
-use qm_rename_plan::{Content, Explanation, KnownShow, Mode, Source, Templates, Wish, explain, plan};
+use qm_rename_plan::{Content, Explanation, KnownShow, Source, Templates, Wish, explain, plan};
 use tokio_util::sync::CancellationToken;
 
 use super::Rename;
