@@ -33,7 +33,9 @@ pub fn link_soft(
     use std::os::unix::ffi::OsStrExt as _;
     let target = item.absolute();
     let target = target.as_os_str().as_bytes();
-    let done = put(item, destination, name, |made| made.dir().create_link(name, target));
+    let done = put(item, destination, name, |made| {
+        made.dir().create_link(name, target)
+    });
     done?.map_err(|errno| refusal(errno, destination, name))
 }
 
@@ -88,7 +90,10 @@ mod tests {
         let inode = |path: &str| fs::metadata(home.join(path)).expect("there").ino();
         assert_eq!(inode("film"), inode("a/b/hard"));
         let _ = link_soft(&item(), &into(), &name("soft")).expect("linked");
-        assert_eq!(fs::read_link(home.join("a/b/soft")).expect("a link"), home.join("film"));
+        assert_eq!(
+            fs::read_link(home.join("a/b/soft")).expect("a link"),
+            home.join("film")
+        );
         for taken in ["hard", "soft"] {
             let hard = link_hard(&item(), &into(), &name(taken)).map(drop);
             let soft = link_soft(&item(), &into(), &name(taken)).map(drop);

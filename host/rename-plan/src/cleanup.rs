@@ -107,7 +107,11 @@ mod tests {
         assert!(cleanup.reason("a.de.srt", false).is_some());
         assert!(cleanup.reason("a.en.srt", false).is_none());
         assert!(cleanup.reason("a.srt", false).is_none());
-        assert!(cleanup.is_leftover("a.TXT") && !cleanup.is_leftover("sample.mkv") && !cleanup.is_leftover("a.nfo"));
+        assert!(
+            cleanup.is_leftover("a.TXT")
+                && !cleanup.is_leftover("sample.mkv")
+                && !cleanup.is_leftover("a.nfo")
+        );
         let off = Cleanup {
             enabled: false,
             ..cleanup

@@ -47,7 +47,9 @@ pub enum RenameError {
     #[error("The plan is not kept any more: preview it again, then apply it")]
     NoSuchPlan,
     /// Mode in which the plan was made.
-    #[error("The plan was made for the mode {0}: preview it again with the mode in which it is to be applied")]
+    #[error(
+        "The plan was made for the mode {0}: preview it again with the mode in which it is to be applied"
+    )]
     OtherMode(&'static str),
     #[error("Library not found")]
     NoSuchLibrary,

@@ -92,7 +92,12 @@ impl TorrentPayloads for Around {
         Ok(())
     }
 
-    async fn remove(&self, payload: &TorrentPayload, removal: Removal<'_>, _: Caller<'_>) -> Result<(), String> {
+    async fn remove(
+        &self,
+        payload: &TorrentPayload,
+        removal: Removal<'_>,
+        _: Caller<'_>,
+    ) -> Result<(), String> {
         assert!(!removal.with_data, "the data stays");
         self.removed.lock().unwrap().push(payload.hash.clone());
         Ok(())
@@ -179,7 +184,7 @@ pub struct House {
     /// Storage root, without links.
     pub root: PathBuf,
     roots: Vec<String>,
-    _folders: Arc<Vec<tempfile::TempDir>>,
+    folders: Arc<Vec<tempfile::TempDir>>,
 }
 
 impl House {
@@ -191,11 +196,17 @@ impl House {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("data");
         fs::create_dir(&root).unwrap();
-        Self::at(db, root, Vec::new(), vec![folder], faults)
+        Self::over(db, root, Vec::new(), vec![folder], faults)
     }
 
     /// A server over a root that is there, and further ones.
-    pub fn at(db: &Db, root: PathBuf, further: Vec<PathBuf>, folders: Vec<tempfile::TempDir>, faults: Faults) -> Self {
+    pub fn over(
+        db: &Db,
+        root: PathBuf,
+        further: Vec<PathBuf>,
+        folders: Vec<tempfile::TempDir>,
+        faults: Faults,
+    ) -> Self {
         let around = Arc::new(Around::default());
         *around.shelf.lock().unwrap() = Shelf {
             id: "tv".to_owned(),
@@ -216,7 +227,7 @@ impl House {
             db: db.clone(),
             root,
             roots,
-            _folders: Arc::new(folders),
+            folders: Arc::new(folders),
         }
     }
 
@@ -230,7 +241,7 @@ impl House {
             db: self.db.clone(),
             root: self.root.clone(),
             roots: self.roots.clone(),
-            _folders: self._folders.clone(),
+            folders: self.folders.clone(),
         }
     }
 

@@ -54,9 +54,7 @@ impl MediaShelves for Catalogue {
 
     async fn list_episodes(&self, library_id: &str, most: usize) -> Result<Vec<ShelfItem>, ShelvesUnread> {
         let mut tx = self.db.begin_read().await.map_err(unread)?;
-        let library = repo::libraries::find(&mut tx, library_id)
-            .await
-            .map_err(unread)?;
+        let library = repo::libraries::find(&mut tx, library_id).await.map_err(unread)?;
         let Some(library) = library else {
             return Ok(Vec::new());
         };

@@ -16,7 +16,8 @@ use crate::model::{
 };
 
 pub use runs::{
-    AppliedView, HistoryPage, HistoryQuery, OrganizeQuery, OrganizedView, RunOperationsView, UndoInput, UndoView, UndoableView,
+    AppliedView, HistoryPage, HistoryQuery, OrganizeQuery, OrganizedView, RunOperationsView, UndoInput,
+    UndoView, UndoableView,
 };
 
 const MAX_PRESET_NAME: usize = 120;

@@ -197,7 +197,7 @@ impl UndoView {
             .map(|(source, reason)| UndoSkippedView { source, reason });
         Self {
             run_id,
-            undone: undone.undone,
+            undone: undone.files,
             skipped: skipped.collect(),
             failed: undone.failed,
         }

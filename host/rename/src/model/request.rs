@@ -103,7 +103,7 @@ pub struct Given {
 }
 
 impl Given {
-    pub fn is(&self, payload: &TorrentPayload) -> bool {
+    pub fn matches(&self, payload: &TorrentPayload) -> bool {
         (&*self.engine_id, &*self.hash) == (&*payload.engine_id, &*payload.hash)
     }
 }
@@ -129,4 +129,3 @@ pub struct Organized {
     pub run_id: Option<String>,
     pub outcome: Outcome,
 }
-

@@ -20,8 +20,11 @@ pub struct Fact {
 }
 
 impl Fact {
-    #[allow(clippy::cast_possible_wrap, reason = "numbers of files are stored by their bits")]
-    pub fn of(meta: &Meta) -> Self {
+    #[allow(
+        clippy::cast_possible_wrap,
+        reason = "numbers of files are stored by their bits"
+    )]
+    pub fn from_meta(meta: &Meta) -> Self {
         let (seconds, nanoseconds) = meta.times.modified;
         Self {
             size: i64::try_from(meta.size).unwrap_or(i64::MAX),
@@ -227,7 +230,8 @@ impl Outcome {
 /// Result of an undo.
 #[derive(Clone, Debug, Default)]
 pub struct Undone {
-    pub undone: u64,
+    /// Files that are back.
+    pub files: u64,
     pub failed: u64,
     /// Files that stay, with a word that says why.
     pub skipped: Vec<(String, &'static str)>,
@@ -287,7 +291,13 @@ mod tests {
 
     #[test]
     fn a_name_is_given_up_before_it_is_taken() {
-        let tasks = vec![task("/a", "/b"), task("/b", "/c"), task("/c", "/d"), task("/x", "/y"), task("/y", "/x")];
+        let tasks = vec![
+            task("/a", "/b"),
+            task("/b", "/c"),
+            task("/c", "/d"),
+            task("/x", "/y"),
+            task("/y", "/x"),
+        ];
         let sources: Vec<String> = arrange(tasks)
             .iter()
             .map(|task| task.step.source.display().to_string())
@@ -297,11 +307,20 @@ mod tests {
 
     #[test]
     fn files_are_known_again() {
-        let fact = Fact { size: 1, mtime: 2, device: 3, inode: 4 };
+        let fact = Fact {
+            size: 1,
+            mtime: 2,
+            device: 3,
+            inode: 4,
+        };
         assert!(fact.is_same(&Fact { device: 9, ..fact }));
         assert!(!fact.is_same(&Fact { inode: 9, ..fact }) && fact.is_file(&Fact { inode: 9, ..fact }));
         assert!(!fact.is_same(&Fact { mtime: 9, ..fact }) && fact.is_file(&Fact { mtime: 9, ..fact }));
-        assert!(!fact.is_file(&Fact { inode: 9, mtime: 9, ..fact }));
+        assert!(!fact.is_file(&Fact {
+            inode: 9,
+            mtime: 9,
+            ..fact
+        }));
         assert!(overlaps("/m", "/m/tv") && overlaps("/m/tv", "/m") && !overlaps("/m/tv", "/m/tv2"));
     }
 }

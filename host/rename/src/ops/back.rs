@@ -44,14 +44,16 @@ pub fn take_back(
         return Err(Kept::NotReversible);
     };
     let there = find(roots, to)?.ok_or(Kept::MovedSince)?;
-    let is_ours = placed.is_none_or(|placed| placed.is_file(&Fact::of(&there)));
+    let is_ours = placed.is_none_or(|placed| placed.is_file(&Fact::from_meta(&there)));
     if !is_ours {
         return Err(Kept::MovedSince);
     }
     match (step.action, find(roots, &step.source)?) {
         (Action::Delete | Action::Skip, _) => return Err(Kept::NotReversible),
         // One name in two spellings.
-        (Action::Rename | Action::Move, Some(source)) if source.identity == there.identity && there.links <= 1 => {
+        (Action::Rename | Action::Move, Some(source))
+            if source.identity == there.identity && there.links <= 1 =>
+        {
             let (_, name) = parts(&step.source)?;
             let _ = ops::rename(&roots.item(to, Intent::Change)?, &name, false)?;
         }

@@ -19,8 +19,9 @@ pub enum Became {
     Unclear(String),
 }
 
-/// Finds what became of a step, and finishes a move of which both files are left.
-pub fn settle(roots: &Roots, step: &Step, control: &Control) -> Result<Became, FsError> {
+/// Finds what became of a step, and finishes a move of which both files are left. A disk that is not there is an error, unless
+/// it `is_old`: then nobody waits for it any more.
+pub fn settle(roots: &Roots, step: &Step, is_old: bool, control: &Control) -> Result<Became, FsError> {
     let source = find(roots, &step.source)?;
     let Some(to) = &step.destination else {
         return Ok(source.map_or(Became::Done(None), |_| Became::Nothing));
@@ -30,10 +31,13 @@ pub fn settle(roots: &Roots, step: &Step, control: &Control) -> Result<Became, F
     let Some(there) = there else {
         return Ok(match source {
             Some(_) => Became::Nothing,
+            None if !(is_old || has_folder(roots, &step.source) && has_folder(roots, to)) => {
+                return Err(FsError::NotFound(to.to_string_lossy().into_owned()));
+            }
             None => Became::Unclear("it is neither at its old place nor at its new one".to_owned()),
         });
     };
-    let placed = Fact::of(&there);
+    let placed = Fact::from_meta(&there);
     let done = Ok(Became::Done(Some(placed)));
     match (step.action, source) {
         (Action::Rename | Action::Move, None) if placed.is_file(&step.fact) => done,
@@ -42,7 +46,11 @@ pub fn settle(roots: &Roots, step: &Step, control: &Control) -> Result<Became, F
         )),
         // A file system that folds case: both spellings are one file, and only its directory knows which.
         (Action::Rename | Action::Move, Some(source)) if source.identity == there.identity => {
-            Ok(if is_spelled(roots, to)? { Became::Done(Some(placed)) } else { Became::Nothing })
+            Ok(if is_spelled(roots, to)? {
+                Became::Done(Some(placed))
+            } else {
+                Became::Nothing
+            })
         }
         (Action::Rename | Action::Move, Some(_)) => match drop_copy(roots, &step.source, to, control) {
             Ok(()) => done,
@@ -92,6 +100,11 @@ pub fn find(roots: &Roots, path: &Path) -> Result<Option<Meta>, FsError> {
     }
 }
 
+fn has_folder(roots: &Roots, path: &Path) -> bool {
+    let folder = path.parent().map(|folder| roots.item(folder, Intent::Read));
+    matches!(folder, Some(Ok(_)))
+}
+
 /// True if an entry of a directory is spelled so, by its bytes.
 fn is_spelled(roots: &Roots, path: &Path) -> Result<bool, FsError> {
     let item = roots.item(path, Intent::Change)?;
@@ -113,5 +126,115 @@ fn sweep(roots: &Roots, path: &Path, control: &Control) {
         && let Err(error) = ops::sweep(roots, &directory.place(), false, control)
     {
         tracing::debug!(%error, "a folder was not searched for temporaries");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    struct Site {
+        _home: tempfile::TempDir,
+        root: PathBuf,
+        roots: Roots,
+    }
+
+    impl Site {
+        fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let root = home.path().canonicalize().unwrap();
+            for folder in ["from", "to"] {
+                fs::create_dir(root.join(folder)).unwrap();
+            }
+            Self {
+                roots: Roots::open(&[root.to_str().unwrap()]),
+                root,
+                _home: home,
+            }
+        }
+
+        fn write(&self, place: &str, content: &str) -> Fact {
+            let path = self.root.join(place);
+            fs::write(&path, content).unwrap();
+            Fact::from_meta(&find(&self.roots, &path).unwrap().unwrap())
+        }
+
+        fn step(&self, action: Action, fact: Fact) -> Step {
+            Step {
+                action,
+                source: self.root.join("from/a"),
+                destination: Some(self.root.join("to/b")),
+                fact,
+            }
+        }
+
+        fn settle(&self, step: &Step, is_old: bool) -> Result<Became, FsError> {
+            settle(&self.roots, step, is_old, &Control::quiet(<_>::default()))
+        }
+
+        fn there(&self) -> (bool, bool) {
+            (self.root.join("from/a").exists(), self.root.join("to/b").exists())
+        }
+    }
+
+    #[test]
+    fn a_move_to_another_device_is_finished_or_left_as_it_is() {
+        let site = Site::new();
+        let fact = site.write("from/a", "film");
+        let step = site.step(Action::Move, fact);
+        assert_eq!(site.settle(&step, false).unwrap(), Became::Nothing);
+        // The copy was put into place, and the original is still there.
+        fs::copy(site.root.join("from/a"), site.root.join("to/b")).unwrap();
+        let modified = fs::metadata(site.root.join("from/a"))
+            .unwrap()
+            .modified()
+            .unwrap();
+        let copy = fs::File::options()
+            .write(true)
+            .open(site.root.join("to/b"))
+            .unwrap();
+        copy.set_modified(modified).unwrap();
+        assert!(matches!(
+            site.settle(&step, false).unwrap(),
+            Became::Done(Some(_))
+        ));
+        assert_eq!(site.there(), (false, true));
+        let _ = site.write("from/a", "other");
+        assert!(matches!(site.settle(&step, false).unwrap(), Became::Unclear(_)));
+        assert_eq!(site.there(), (true, true), "nothing is removed in doubt");
+    }
+
+    #[test]
+    fn what_is_gone_from_both_places_is_told_once_the_disks_are_there() {
+        let site = Site::new();
+        let step = site.step(Action::Move, Fact::default());
+        assert!(matches!(site.settle(&step, false).unwrap(), Became::Unclear(_)));
+        fs::remove_dir(site.root.join("to")).unwrap();
+        assert!(site.settle(&step, false).is_err(), "its disk may come back");
+        assert!(matches!(site.settle(&step, true).unwrap(), Became::Unclear(_)));
+    }
+
+    #[test]
+    fn copies_and_links_are_done_when_they_are_there() {
+        let site = Site::new();
+        let fact = site.write("from/a", "film");
+        let link = site.step(Action::Hardlink, fact);
+        assert_eq!(site.settle(&link, false).unwrap(), Became::Nothing);
+        fs::hard_link(site.root.join("from/a"), site.root.join("to/b")).unwrap();
+        assert_eq!(site.settle(&link, false).unwrap(), Became::Done(Some(fact)));
+        fs::remove_file(site.root.join("to/b")).unwrap();
+        let _ = site.write("to/b", "somebody else's, and longer");
+        assert_eq!(site.settle(&link, false).unwrap(), Became::Nothing);
+        assert_eq!(site.there(), (true, true));
+        let gone = Step {
+            destination: None,
+            ..site.step(Action::Delete, fact)
+        };
+        assert_eq!(site.settle(&gone, false).unwrap(), Became::Nothing);
+        fs::remove_file(site.root.join("from/a")).unwrap();
+        assert_eq!(site.settle(&gone, false).unwrap(), Became::Done(None));
     }
 }

@@ -53,7 +53,7 @@ pub fn find_leftovers(
             && found.len() < MAX_FILES
             && let Ok(meta) = item.meta()
         {
-            found.push((path, Fact::of(&meta)));
+            found.push((path, Fact::from_meta(&meta)));
         }
     })?;
     Ok(found)
@@ -90,10 +90,16 @@ fn look_through(
         let (Visit::Enter(found) | Visit::Item(found) | Visit::Leave(found)) = &visited;
         let rel = found.rel();
         let names = &rel.components()[below..];
-        let path = names.iter().fold(folder.to_owned(), |path, name| path.join(name.as_os()));
+        let path = names
+            .iter()
+            .fold(folder.to_owned(), |path, name| path.join(name.as_os()));
         tell(path, &visited);
         let is_deep = matches!(visited, Visit::Enter(_)) && names.len() >= MAX_DEPTH;
-        Ok(if is_deep { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(if is_deep {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
     })
 }
 
@@ -103,7 +109,11 @@ mod tests {
 
     #[test]
     fn folders_of_releases_are_told_from_seasons_and_shows() {
-        for name in ["Show.S01.1080p.WEB-DL.x264-GRP", "Film.2010.1080p.BluRay", "Film.x265-GRP"] {
+        for name in [
+            "Show.S01.1080p.WEB-DL.x264-GRP",
+            "Film.2010.1080p.BluRay",
+            "Film.x265-GRP",
+        ] {
             assert!(is_release_folder(Path::new(&format!("/dl/{name}"))), "{name}");
         }
         for name in ["Season 1", "S01", "Specials", "The Wire (2002)", "films"] {
@@ -117,7 +127,14 @@ mod tests {
         let home = home.path().canonicalize().unwrap();
         let roots = Roots::open(&[home.to_str().unwrap()]);
         let folder = home.join("F.1080p");
-        for path in ["a.torrent", "b.txt", "keep.nfo", "deep/c.txt", "v.mkv", "1/2/3/4/d.txt"] {
+        for path in [
+            "a.torrent",
+            "b.txt",
+            "keep.nfo",
+            "deep/c.txt",
+            "v.mkv",
+            "1/2/3/4/d.txt",
+        ] {
             let path = folder.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "x").unwrap();

@@ -76,7 +76,7 @@ pub fn look(roots: &Roots, step: &Step, names: &mut Names) -> Look {
 fn find_source(roots: &Roots, step: &Step) -> Result<ConfinedPath, FsError> {
     let item = roots.item(&step.source, Intent::Change)?;
     let meta = item.meta()?;
-    if meta.kind != Kind::File || !step.fact.is_same(&Fact::of(&meta)) {
+    if meta.kind != Kind::File || !step.fact.is_same(&Fact::from_meta(&meta)) {
         return Err(FsError::Changed(item.rel().text()));
     }
     Ok(item)
@@ -100,7 +100,10 @@ fn find_name(
         let directory = roots.directory(above)?;
         let there = if directory.exists() {
             // What is hidden has its name all the same.
-            directory.existing().find(&name).map_err(|errno| FsError::os(errno, path.display()))
+            directory
+                .existing()
+                .find(&name)
+                .map_err(|errno| FsError::os(errno, path.display()))
         } else {
             Ok(None)
         };
@@ -184,13 +187,16 @@ pub fn perform(roots: &Roots, step: &Step, control: &Control) -> Result<Option<F
         Action::Rename | Action::Move => {
             let identity = item.meta()?.identity;
             let is_itself = |there: Identity| there == identity;
-            let there = directory.exists().then(|| directory.existing().find(&name).ok().flatten());
+            let there = directory
+                .exists()
+                .then(|| directory.existing().find(&name).ok().flatten());
             if there.flatten().is_some_and(|there| is_itself(there.identity)) {
                 let _ = ops::rename(&item, &name, false)?;
             } else if let Err(error) = ops::move_to(&item, &directory, &how, control) {
                 if let FsError::SourceKept { .. } = &error {
                     // Two whole files are one too many.
-                    let _ = between::drop_copy(roots, destination, &step.source, &Control::quiet(control_free()));
+                    let _ =
+                        between::drop_copy(roots, destination, &step.source, &Control::quiet(control_free()));
                 }
                 return Err(error);
             }
@@ -205,7 +211,7 @@ pub fn perform(roots: &Roots, step: &Step, control: &Control) -> Result<Option<F
         Action::Delete | Action::Skip => return Err(FsError::InvalidPath),
     }
     let placed = roots.item(destination, Intent::Change)?.meta()?;
-    Ok(Some(Fact::of(&placed)))
+    Ok(Some(Fact::from_meta(&placed)))
 }
 
 /// Token that nobody cancels, for a step back.

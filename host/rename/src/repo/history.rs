@@ -1,4 +1,4 @@
-//! What runs did, as people look at it.
+//! History of runs, as people look at it.
 
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::{PageQuery, Timestamp};
@@ -57,7 +57,10 @@ pub async fn of_run(tx: &mut Tx, run_id: &str, most: i64) -> Result<(Vec<Operati
     }
     let rows = qm_db::all!(tx, OperationRow, OF_RUN, run_id, most).await?;
     let count: i64 = qm_db::value!(tx, i64, COUNT_OF_RUN, run_id).await?;
-    Ok((rows.into_iter().map(Operation::from).collect(), count.unsigned_abs()))
+    Ok((
+        rows.into_iter().map(Operation::from).collect(),
+        count.unsigned_abs(),
+    ))
 }
 
 /// A page of all operations, the newest first, and their number.
@@ -65,7 +68,10 @@ pub async fn page(tx: &mut Tx, page: PageQuery) -> Result<(Vec<Operation>, u64),
     let (most, skipped) = (bounded(page.page_size), bounded(page.offset()));
     let rows = qm_db::all!(tx, OperationRow, PAGE, most, skipped).await?;
     let count: i64 = qm_db::value!(tx, i64, COUNT).await?;
-    Ok((rows.into_iter().map(Operation::from).collect(), count.unsigned_abs()))
+    Ok((
+        rows.into_iter().map(Operation::from).collect(),
+        count.unsigned_abs(),
+    ))
 }
 
 fn bounded(number: u64) -> i64 {
@@ -79,7 +85,7 @@ pub async fn about(tx: &mut Tx, first: &str, end: &str, most: i64) -> Result<Vec
 }
 
 /// Ids of operations about a path itself, the newest first.
-pub async fn at(tx: &mut Tx, path: &str, most: i64) -> Result<Vec<String>, DbError> {
+pub async fn about_path(tx: &mut Tx, path: &str, most: i64) -> Result<Vec<String>, DbError> {
     let rows = qm_db::all!(tx, (String,), AT, path, most).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }

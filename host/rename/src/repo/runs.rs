@@ -99,16 +99,16 @@ pub(super) struct OperationRow {
 
 impl From<OperationRow> for Operation {
     fn from(row: OperationRow) -> Self {
-        let placed = row
-            .placed_size
-            .zip(row.placed_mtime)
-            .zip(row.placed_inode)
-            .map(|((size, mtime), inode)| Fact {
-                size,
-                mtime,
-                device: 0,
-                inode,
-            });
+        let placed =
+            row.placed_size
+                .zip(row.placed_mtime)
+                .zip(row.placed_inode)
+                .map(|((size, mtime), inode)| Fact {
+                    size,
+                    mtime,
+                    device: 0,
+                    inode,
+                });
         Self {
             step: Step {
                 action: action_of(&row.action),
@@ -169,7 +169,9 @@ fn raw_of(path: &std::path::Path) -> Option<String> {
         return None;
     }
     let names = path.iter().filter_map(|name: &OsStr| {
-        (name.as_bytes() != b"/").then(|| qm_confined::Component::new(name)).flatten()
+        (name.as_bytes() != b"/")
+            .then(|| qm_confined::Component::new(name))
+            .flatten()
     });
     Some(RelPath::from_components(names.collect()).encoded())
 }
@@ -181,7 +183,11 @@ pub async fn take_turn(tx: &mut Tx) -> Result<(), DbError> {
 
 /// Runs that are not over.
 pub async fn open(tx: &mut Tx) -> Result<Vec<Run>, DbError> {
-    Ok(qm_db::all!(tx, RunRow, OPEN).await?.into_iter().map(Run::from).collect())
+    Ok(qm_db::all!(tx, RunRow, OPEN)
+        .await?
+        .into_iter()
+        .map(Run::from)
+        .collect())
 }
 
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Run>, DbError> {
@@ -195,9 +201,18 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Run>, DbError> {
 pub async fn add(tx: &mut Tx, run: &Run) -> Result<(), DbError> {
     let phase = Phase::Applying.as_str();
     let at = run.seen_at.ms();
-    qm_db::exec!(tx, ADD, &run.id, &run.library, &run.mode, phase, &run.created_by, at)
-        .await?
-        .exactly(1)
+    qm_db::exec!(
+        tx,
+        ADD,
+        &run.id,
+        &run.library,
+        &run.mode,
+        phase,
+        &run.created_by,
+        at
+    )
+    .await?
+    .exactly(1)
 }
 
 /// Begins the undo of a run; false if it is not over.
@@ -225,10 +240,30 @@ pub async fn forget(tx: &mut Tx, before: Timestamp) -> Result<(), DbError> {
 }
 
 pub async fn add_operations(tx: &mut Tx, rows: &[Operation]) -> Result<(), DbError> {
-    let added = qm_db::batch!(tx, ADD_OPERATIONS, rows, |row| &row.id, &row.run_id, row.position, row.source(),
-        raw_of(&row.step.source), row.destination(), row.step.action.as_str(), &row.kind, &row.mode, &row.status,
-        row.message.as_deref(), row.torrent_hash.as_deref(), row.step.fact.size, row.step.fact.mtime, row.step.fact.device,
-        row.step.fact.inode, i64::from(row.made), false, row.created_at.ms());
+    let added = qm_db::batch!(
+        tx,
+        ADD_OPERATIONS,
+        rows,
+        |row| &row.id,
+        &row.run_id,
+        row.position,
+        row.source(),
+        raw_of(&row.step.source),
+        row.destination(),
+        row.step.action.as_str(),
+        &row.kind,
+        &row.mode,
+        &row.status,
+        row.message.as_deref(),
+        row.torrent_hash.as_deref(),
+        row.step.fact.size,
+        row.step.fact.mtime,
+        row.step.fact.device,
+        row.step.fact.inode,
+        i64::from(row.made),
+        false,
+        row.created_at.ms()
+    );
     added.await?.exactly(rows.len() as u64)
 }
 

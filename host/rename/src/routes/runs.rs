@@ -11,8 +11,8 @@ use qm_web::{ApiResult, Body, By, Created, Json, Params, Path, Routes, faults, r
 
 use super::{App, some, with_user};
 use crate::dto::{
-    AppliedView, HistoryPage, HistoryQuery, OrganizeQuery, OrganizedView, RenameInput, RunOperationsView, UndoInput,
-    UndoView, UndoableView,
+    AppliedView, HistoryPage, HistoryQuery, OrganizeQuery, OrganizedView, RenameInput, RunOperationsView,
+    UndoInput, UndoView, UndoableView,
 };
 use crate::error::RenameError as E;
 use crate::service::{RENAMES, Rename};

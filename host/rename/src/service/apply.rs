@@ -4,14 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use qm_confined::FsError;
 use qm_jobs::{Done, JobError, NewJob, Progress};
 use qm_kernel::Requester;
-use qm_platform::{AuditEntry, AuditResult};
+use qm_platform::{AuditEntry, AuditResult, judge_alone};
 use qm_rename_plan::{Action, Mode};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::carry::{Broken, Carrier};
+use super::preview::check_library;
 use super::runs::{Purpose, Running};
 use super::seeding::Removed;
 use super::{RENAME_JOB, RENAMES, Rename};
@@ -30,7 +32,7 @@ pub(super) struct Order {
     pub outcome: Outcome,
     pub given: Option<Given>,
     pub torrent_hash: Option<String>,
-    /// What it is called in the audit.
+    /// Name of the run in the audit.
     pub label: Option<String>,
     pub job: &'static str,
 }
@@ -53,8 +55,33 @@ impl Rename {
         Ok((prepared, id))
     }
 
+    /// Refuses a caller who may not rename any more.
+    pub(super) async fn check_caller(&self, requester: &Requester) -> Result<(), RenameError> {
+        let judged = judge_alone(
+            &*self.ground.acting,
+            &self.ground.db,
+            &requester.principal,
+            &[RENAMES],
+        );
+        Ok(judged.await.map(drop)?)
+    }
+
+    /// Refuses a library that lies outside of the roots, before anything is looked for.
+    async fn check_library(&self, library: Option<&str>) -> Result<(), RenameError> {
+        let path = library.map(str::trim).filter(|path| !path.is_empty());
+        let path = path.ok_or(RenameError::NoLibraryPath)?;
+        check_library(path)?;
+        let (roots, path) = (self.roots.clone(), PathBuf::from(path));
+        let looking = LOOKS.run(move |_| roots.directory(&path).map(drop));
+        looking.await?.map_err(refuse_library)
+    }
+
     pub(super) async fn prepare(&self, request: Request) -> Result<Prepared, RenameError> {
-        let hash = request.hash.as_deref().map(str::trim).filter(|hash| !hash.is_empty());
+        let hash = request
+            .hash
+            .as_deref()
+            .map(str::trim)
+            .filter(|hash| !hash.is_empty());
         let given = match hash {
             Some(hash) if request.names.is_empty() => {
                 let (engine_id, ..) = self.find_torrent(hash, request.engine_id.as_deref())?;
@@ -74,8 +101,16 @@ impl Rename {
     }
 
     /// Applies a plan: that which was shown, or one that is made now.
-    pub async fn apply(self: &Arc<Self>, requester: &Requester, wanted: Wanted) -> Result<Applied, RenameError> {
+    pub async fn apply(
+        self: &Arc<Self>,
+        requester: &Requester,
+        wanted: Wanted,
+    ) -> Result<Applied, RenameError> {
         let mode = wanted.request.mode;
+        self.check_caller(requester).await?;
+        if mode != Mode::Preview && wanted.plan_id.is_none() {
+            self.check_library(wanted.request.library.as_deref()).await?;
+        }
         let prepared = match &wanted.plan_id {
             Some(id) => {
                 let kept = self.plans.find(id, &requester.principal.user_id);
@@ -103,7 +138,11 @@ impl Rename {
         if prepared.planned.mode != mode {
             return Err(RenameError::OtherMode(prepared.planned.mode.as_str()));
         }
-        let library = prepared.planned.library.clone().ok_or(RenameError::NoLibraryPath)?;
+        let library = prepared
+            .planned
+            .library
+            .clone()
+            .ok_or(RenameError::NoLibraryPath)?;
         let (tasks, outcome) = list_tasks(&prepared);
         if moves(mode) {
             self.check_shared(&tasks, prepared.given.as_ref())?;
@@ -141,7 +180,10 @@ impl Rename {
         let running = self.begin_run(requester, purpose).await?;
         let (app, who) = (self.clone(), requester.clone());
         let of_user = requester.principal.user_id.clone();
-        let working = qm_lanes::on_behalf(of_user, async move { app.run_job(&who, running, place, order).await });
+        let working = qm_lanes::on_behalf(
+            of_user,
+            async move { app.run_job(&who, running, place, order).await },
+        );
         let done = self.tasks.spawn(working).await;
         done.unwrap_or_else(|error| Err(RenameError::Broken(error.to_string())))
     }
@@ -151,10 +193,7 @@ impl Rename {
         let (roots, path) = (self.roots.clone(), PathBuf::from(library));
         let opening = LOOKS.run(move |_| LibraryPlace::open(&roots, &path));
         let opened = opening.await?;
-        opened.map_err(|error| match error {
-            qm_confined::FsError::Outside | qm_confined::FsError::Escapes => RenameError::Outside,
-            error => RenameError::LibraryUnusable(error.to_string()),
-        })
+        opened.map_err(refuse_library)
     }
 
     async fn run_job(
@@ -166,7 +205,9 @@ impl Rename {
     ) -> Result<(String, Outcome), RenameError> {
         let total = order.tasks.len() as u64;
         let job = NewJob {
-            input_summary: Some(json!({ "libraryPath": order.library, "mode": order.mode.as_str(), "files": total })),
+            input_summary: Some(
+                json!({ "libraryPath": order.library, "mode": order.mode.as_str(), "files": total }),
+            ),
             created_by: Some(requester.principal.user_id.to_string()),
             correlation_id: Some(requester.client.request_id.clone()),
             ..NewJob::new(order.job, Value::Null)
@@ -199,11 +240,17 @@ impl Rename {
                 Ok((run_id, outcome))
             }
             Err(Broken::Dead) => {
-                hosted.end(None, Err(JobError::new("given_up", "The server is dead").permanent()));
+                hosted.end(
+                    None,
+                    Err(JobError::new("given_up", "The server is dead").permanent()),
+                );
                 Err(RenameError::Broken("the server is dead".to_owned()))
             }
             Err(Broken::Failed(error)) => {
-                hosted.end(None, Err(JobError::new(error.code(), error.to_string()).permanent()));
+                hosted.end(
+                    None,
+                    Err(JobError::new(error.code(), error.to_string()).permanent()),
+                );
                 // What it did stays; the loop tries again where the database does not answer.
                 self.settle_run(&running.run).await?;
                 Err(error)
@@ -246,7 +293,9 @@ impl Rename {
                 .treat_torrents(requester, &order.library, given, &mut outcome)
                 .await?;
             let wishes = self.find_cleanup().await?;
-            carrier.clean_up(deletions, &wishes, &removed, &mut outcome).await?;
+            carrier
+                .clean_up(deletions, &wishes, &removed, &mut outcome)
+                .await?;
         }
         let told = Told {
             library: order.library,
@@ -308,7 +357,14 @@ impl Rename {
     }
 }
 
-/// What is told of a run in the audit.
+fn refuse_library(error: FsError) -> RenameError {
+    match error {
+        FsError::Outside | FsError::Escapes => RenameError::Outside,
+        error => RenameError::LibraryUnusable(error.to_string()),
+    }
+}
+
+/// Facts about a run for the audit.
 struct Told {
     library: String,
     mode: Mode,
@@ -344,7 +400,8 @@ pub(super) fn list_tasks(prepared: &Prepared) -> (Vec<Task>, Outcome) {
                 source: item.source.clone(),
                 destination: item.destination.clone(),
                 status: Status::Skipped,
-                message: "another file has a name that is written the same: rename one of them first".to_owned(),
+                message: "another file has a name that is written the same: rename one of them first"
+                    .to_owned(),
             });
             continue;
         };

@@ -1,7 +1,7 @@
 //! The steps of a run: some are looked at, noted in the journal, done, and settled; then the next ones.
 //!
-//! No transaction is open while a file moves. Bounds: [`AT_ONCE`] steps between two looks at the rights of the user and at
-//! the cancellation; a step itself ends early too.
+//! No transaction is open while a file moves. Bounds: [`AT_ONCE`] steps, or files of [`BYTES_AT_ONCE`], between two looks at
+//! the rights of the user; cancelled is each step too.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -30,6 +30,8 @@ use crate::repo::runs as repo;
 
 /// Steps whose rows are stored together.
 const AT_ONCE: usize = 32;
+/// Bytes of the files that are moved between two looks at the rights of the user: 2 GiB. A larger file is moved alone.
+const BYTES_AT_ONCE: i64 = 2 << 30;
 /// Interval between two looks at the rights of the user.
 const RIGHTS: Duration = Duration::from_secs(5);
 
@@ -64,6 +66,45 @@ pub(super) struct Carrier<'a> {
     pub judged: Option<Instant>,
 }
 
+/// Number of tasks that are done together.
+fn length_of_batch(tasks: &[Task]) -> usize {
+    let mut bytes = 0_i64;
+    let fits = |task: &&Task| {
+        bytes = bytes.saturating_add(task.step.fact.size);
+        bytes <= BYTES_AT_ONCE
+    };
+    tasks
+        .iter()
+        .take(AT_ONCE)
+        .take_while(fits)
+        .count()
+        .max(1)
+        .min(tasks.len())
+}
+
+/// Person who made it happen, for events.
+pub(super) struct Author<'a> {
+    user: &'a str,
+    cause: Cause,
+}
+
+impl<'a> Author<'a> {
+    pub fn from_requester(requester: &'a Requester) -> Self {
+        Self {
+            user: &requester.principal.user_id,
+            cause: Cause::request(&requester.client),
+        }
+    }
+
+    /// User whose run a crash has cut off.
+    pub fn absent(user: &'a str) -> Self {
+        Self {
+            user,
+            cause: Cause::NONE,
+        }
+    }
+}
+
 /// End of one step of a batch.
 enum End {
     Done(Option<Fact>),
@@ -85,7 +126,7 @@ impl Carrier<'_> {
                 return Ok(());
             }
             self.check_rights().await?;
-            let rest = tasks.split_off(tasks.len().min(AT_ONCE));
+            let rest = tasks.split_off(length_of_batch(&tasks));
             let batch = std::mem::replace(&mut tasks, rest);
             let count = batch.len() as u64;
             self.carry_some(batch, outcome).await?;
@@ -240,7 +281,8 @@ impl Carrier<'_> {
         match end {
             End::Done(placed) => {
                 repo::settle(tx, &row.id, Status::Success, row.message.as_deref(), placed).await?;
-                self.app.tell_done(tx, &self.requester.principal.user_id, &row.step);
+                self.app
+                    .tell_done(tx, &Author::from_requester(self.requester), &row.step);
                 outcome.add(&row.step);
             }
             End::Failed(why) => {
@@ -272,35 +314,35 @@ impl Rename {
     }
 
     /// Tells that a step is done: the library follows.
-    pub(super) fn tell_done(&self, tx: &mut Tx, user: &str, step: &Step) {
+    pub(super) fn tell_done(&self, tx: &mut Tx, by: &Author<'_>, step: &Step) {
         match &step.destination {
-            Some(to) => self.tell_moved(tx, user, &step.source, to),
+            Some(to) => self.tell_moved(tx, by, &step.source, to),
             None => {
                 let path = step.source.to_string_lossy().into_owned();
                 let payload = FileDeleted { path: path.clone() };
-                let event = DomainEvent::new(&self.ground.ctx, Cause::NONE, path, &payload);
-                tx.publish(event.by(Some(user)));
+                let event = DomainEvent::new(&self.ground.ctx, by.cause.clone(), path, &payload);
+                tx.publish(event.by(Some(by.user)));
             }
         }
     }
 
     /// Tells that a step is undone.
-    pub(super) fn tell_undone(&self, tx: &mut Tx, user: &str, step: &Step) {
+    pub(super) fn tell_undone(&self, tx: &mut Tx, by: &Author<'_>, step: &Step) {
         if let Some(to) = &step.destination
             && step.action != Action::Delete
         {
-            self.tell_moved(tx, user, to, &step.source);
+            self.tell_moved(tx, by, to, &step.source);
         }
     }
 
-    fn tell_moved(&self, tx: &mut Tx, user: &str, from: &Path, to: &Path) {
+    fn tell_moved(&self, tx: &mut Tx, by: &Author<'_>, from: &Path, to: &Path) {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let payload = FileMoved {
             from: text(from),
             to: text(to),
         };
-        let event = DomainEvent::new(&self.ground.ctx, Cause::NONE, text(to), &payload);
-        tx.publish(event.by(Some(user)));
+        let event = DomainEvent::new(&self.ground.ctx, by.cause.clone(), text(to), &payload);
+        tx.publish(event.by(Some(by.user)));
     }
 
     /// Source folders of files that left them.

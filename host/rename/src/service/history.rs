@@ -53,7 +53,7 @@ impl Rename {
             // The file, and what travels with it: their paths begin with its path without the ending.
             let first = folder.join(stem).to_string_lossy().into_owned();
             ids.extend(repo::about(&mut tx, &first, &behind(&first), MAX_ABOUT).await?);
-            ids.extend(repo::at(&mut tx, &folder.to_string_lossy(), MAX_ABOUT).await?);
+            ids.extend(repo::about_path(&mut tx, &folder.to_string_lossy(), MAX_ABOUT).await?);
         }
         let total = ids.len() as u64;
         let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);

@@ -25,6 +25,7 @@ impl Rename {
         library_id: &str,
         is_dry: bool,
     ) -> Result<Organized, RenameError> {
+        self.check_caller(requester).await?;
         let shelf = self.shelves.find_shelf_by_id(library_id).await?;
         let shelf = shelf.ok_or(RenameError::NoSuchLibrary)?;
         let mode = Mode::from_word(&shelf.mode).unwrap_or_default();
@@ -44,7 +45,12 @@ impl Rename {
             let prepared = match self.prepare(request_for(&shelf, mode, item)).await {
                 Ok(prepared) => prepared,
                 // It went away, or cannot be read.
-                Err(RenameError::NoSuchPath | RenameError::Path(_) | RenameError::Outside | RenameError::Base(_)) => {
+                Err(
+                    RenameError::NoSuchPath
+                    | RenameError::Path(_)
+                    | RenameError::Outside
+                    | RenameError::Base(_),
+                ) => {
                     outcome.skipped += 1;
                     continue;
                 }

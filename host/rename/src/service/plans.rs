@@ -74,9 +74,17 @@ mod tests {
         }
         assert!(plans.find("1", "a").is_none() && plans.find("2", "a").is_some());
         assert!(plans.find("2", "b").is_none());
-        plans.keep("large".to_owned(), "b", Arc::new(Prepared::of_length(MAX_FILES - 15)));
+        plans.keep(
+            "large".to_owned(),
+            "b",
+            Arc::new(Prepared::of_length(MAX_FILES - 15)),
+        );
         assert!(plans.find("3", "a").is_none() && plans.find("4", "a").is_some());
-        plans.keep("huge".to_owned(), "b", Arc::new(Prepared::of_length(MAX_FILES + 1)));
+        plans.keep(
+            "huge".to_owned(),
+            "b",
+            Arc::new(Prepared::of_length(MAX_FILES + 1)),
+        );
         assert!(plans.find("huge", "b").is_none() && plans.find("large", "b").is_some());
     }
 }

@@ -16,7 +16,7 @@ const MAX_SERVERS: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(5);
 const COUNTS: Duration = Duration::from_secs(30);
 
-/// What is played at a moment.
+/// Films and episodes that are played at a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Playing(Arc<Vec<Played>>);
 
@@ -41,7 +41,9 @@ impl Playing {
             episode: session.episode,
             year: session.year,
         });
-        Self(Arc::new(played.filter(|played| !played.title.is_empty()).collect()))
+        Self(Arc::new(
+            played.filter(|played| !played.title.is_empty()).collect(),
+        ))
     }
 
     /// True if the name of a file says that it is played: the show with its season and episode, or the film with its year.
@@ -74,7 +76,7 @@ fn key(title: &str) -> String {
 }
 
 impl Rename {
-    /// What is played now.
+    /// Films and episodes that are played now.
     pub(super) async fn find_playing(&self) -> Playing {
         if let Some((at, playing)) = &*self.playing.0.lock().ignore_poison()
             && at.elapsed() < COUNTS
@@ -83,9 +85,9 @@ impl Rename {
         }
         let mut sessions = Vec::new();
         let servers = self.servers.servers().await.unwrap_or_default();
-        let asked = servers
-            .iter()
-            .filter(|server| server.is_enabled && server.abilities.sessions && server.is_online != Some(false));
+        let asked = servers.iter().filter(|server| {
+            server.is_enabled && server.abilities.sessions && server.is_online != Some(false)
+        });
         for server in asked.take(MAX_SERVERS) {
             if let Ok(Ok(found)) = tokio::time::timeout(PATIENCE, self.servers.sessions(&server.id)).await {
                 sessions.extend(found);

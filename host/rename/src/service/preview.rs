@@ -180,7 +180,7 @@ impl Rename {
 }
 
 /// Refuses a directory that is no absolute path.
-fn check_library(path: &str) -> Result<(), RenameError> {
+pub(super) fn check_library(path: &str) -> Result<(), RenameError> {
     let whole = Path::new(path);
     let climbs = whole
         .components()

@@ -10,6 +10,7 @@ use qm_platform::Beats;
 use tokio_util::sync::CancellationToken;
 
 use super::Rename;
+use super::carry::Author;
 use crate::error::RenameError;
 use crate::lanes::LOOKS;
 use crate::model::run::{Operation, Run, Status};
@@ -20,6 +21,8 @@ use crate::repo::runs as repo;
 const INTERVAL: Duration = Duration::from_mins(1);
 /// Steps that are settled at once.
 const AT_ONCE: i64 = 64;
+/// Time for which a run waits for a disk that is not there, in milliseconds: a day.
+const WAITS: i64 = 24 * 3_600_000;
 const INTERRUPTED: &str = "Interrupted by a service restart: nothing was done";
 
 impl Rename {
@@ -33,7 +36,10 @@ impl Rename {
         loop {
             if let Some(Err(error)) = stop.run_until_cancelled(self.settle_left(is_start)).await {
                 let error = as_error(&error);
-                tracing::warn!(error, "renames that were interrupted could not be settled; tried again in a minute");
+                tracing::warn!(
+                    error,
+                    "renames that were interrupted could not be settled; tried again in a minute"
+                );
             }
             is_start = false;
             tokio::select! {
@@ -73,12 +79,13 @@ impl Rename {
                 break;
             }
             let roots = self.roots.clone();
+            let is_old = self.ground.ctx.now().ms() - run.seen_at.ms() >= WAITS;
             let (begun, undoing) = LOOKS
                 .run_for(None, move |_| {
                     let control = Control::quiet(CancellationToken::new());
                     let begun: Vec<_> = begun
                         .into_iter()
-                        .map(|row| (between::settle(&roots, &row.step, &control), row))
+                        .map(|row| (between::settle(&roots, &row.step, is_old, &control), row))
                         .collect();
                     let undoing: Vec<_> = undoing
                         .into_iter()
@@ -96,7 +103,7 @@ impl Rename {
             for (is_undone, row) in undoing {
                 if is_undone? {
                     repo::undone(&mut tx, &row.id, self.ground.ctx.now()).await?;
-                    self.tell_undone(&mut tx, &run.created_by, &row.step);
+                    self.tell_undone(&mut tx, &Author::absent(&run.created_by), &row.step);
                 } else {
                     repo::mark(&mut tx, &row.id, false).await?;
                 }
@@ -106,7 +113,11 @@ impl Rename {
         let mut tx = self.ground.db.begin_write().await?;
         repo::end(&mut tx, &run.id).await?;
         tx.commit().await?;
-        tracing::info!(run = run.id, library = run.library, "an interrupted rename was settled");
+        tracing::info!(
+            run = run.id,
+            library = run.library,
+            "an interrupted rename was settled"
+        );
         Ok(())
     }
 
@@ -120,7 +131,7 @@ impl Rename {
         match became {
             Became::Done(placed) => {
                 repo::settle(tx, &row.id, Status::Success, row.message.as_deref(), placed).await?;
-                self.tell_done(tx, &run.created_by, &row.step);
+                self.tell_done(tx, &Author::absent(&run.created_by), &row.step);
             }
             Became::Nothing => {
                 repo::settle(tx, &row.id, Status::Failed, Some(INTERRUPTED), None).await?;

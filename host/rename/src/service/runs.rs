@@ -71,7 +71,10 @@ impl Rename {
             actor.user_id().clone_into(&mut run.created_by);
             run.seen_at = now;
             let open = repo::open(&mut tx).await?;
-            if let Some(other) = open.into_iter().find(|other| overlaps(&other.library, &run.library)) {
+            if let Some(other) = open
+                .into_iter()
+                .find(|other| overlaps(&other.library, &run.library))
+            {
                 drop(tx);
                 if is_settled || !self.is_left(&other) {
                     return Err(RenameError::Running(other.library));

@@ -35,7 +35,10 @@ impl Rename {
     pub(super) fn check_shared(&self, tasks: &[Task], given: Option<&Given>) -> Result<(), RenameError> {
         let Some(given) = given else { return Ok(()) };
         let files: Vec<&Path> = tasks.iter().map(|task| &*task.step.source).collect();
-        let others = self.find_users(&files).into_iter().filter(|payload| !given.is(payload));
+        let others = self
+            .find_users(&files)
+            .into_iter()
+            .filter(|payload| !given.matches(payload));
         let names: Vec<String> = others.map(|payload| payload.name).take(NAMED).collect();
         if names.is_empty() {
             return Ok(());
@@ -59,7 +62,9 @@ impl Rename {
         let mut sorted: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
         sorted.sort_unstable();
         let mut found = self.payloads.touching(&sorted);
-        found.retain(|payload| holds_one(payload, &sorted) || given.is_some_and(|given| given.is(payload)));
+        found.retain(|payload| {
+            holds_one(payload, &sorted) || given.is_some_and(|given| given.matches(payload))
+        });
         let shelf = self.shelves.find_shelf_around(library).await?;
         let removes = policy == Seeding::Remove
             && shelf.is_some_and(|shelf| shelf.auto_organize)
@@ -77,7 +82,10 @@ impl Rename {
                         outcome.torrents_removed += 1;
                         let paths = sorted.iter().filter(|file| file.starts_with(&payload.path));
                         removed.push(Removed {
-                            paths: paths.take(100).map(|path| path.to_string_lossy().into_owned()).collect(),
+                            paths: paths
+                                .take(100)
+                                .map(|path| path.to_string_lossy().into_owned())
+                                .collect(),
                             payload,
                         });
                         continue;
@@ -95,7 +103,12 @@ impl Rename {
     }
 
     /// Separates files that may be deleted from those that a torrent uses, which are named.
-    pub(super) fn spare_used(&self, tasks: Vec<Task>, removed: &[Removed], outcome: &mut Outcome) -> Vec<Task> {
+    pub(super) fn spare_used(
+        &self,
+        tasks: Vec<Task>,
+        removed: &[Removed],
+        outcome: &mut Outcome,
+    ) -> Vec<Task> {
         use crate::model::run::Status;
         if tasks.is_empty() {
             return tasks;
@@ -103,12 +116,16 @@ impl Rename {
         let files: Vec<&Path> = tasks.iter().map(|task| &*task.step.source).collect();
         let mut users = self.payloads.touching(&files);
         let is_gone = |payload: &TorrentPayload| {
-            removed.iter().any(|one| one.payload.torrent() == payload.torrent())
+            removed
+                .iter()
+                .any(|one| one.payload.torrent() == payload.torrent())
         };
         users.retain(|payload| !is_gone(payload));
         let (mut free, mut used) = (Vec::new(), Vec::new());
         for task in tasks {
-            let user = users.iter().find(|payload| task.step.source.starts_with(&payload.path));
+            let user = users
+                .iter()
+                .find(|payload| task.step.source.starts_with(&payload.path));
             match user {
                 Some(user) => used.push((task, user.name.clone())),
                 None => free.push(task),

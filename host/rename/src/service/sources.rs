@@ -51,7 +51,7 @@ pub(super) fn find_files(
         let source = source(path, &absolute, &library, meta.size);
         let file = Known {
             path: path.to_owned(),
-            fact: Fact::of(meta),
+            fact: Fact::from_meta(meta),
         };
         known
             .entry(source.path.clone())

@@ -12,7 +12,7 @@ use qm_platform::{ActingError, AuditEntry, AuditResult};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::carry::Broken;
+use super::carry::{Author, Broken};
 use super::runs::{Purpose, Running};
 use super::{RENAME_JOB, RENAMES, Rename};
 use crate::error::RenameError;
@@ -30,6 +30,7 @@ const RIGHTS: Duration = Duration::from_secs(5);
 impl Rename {
     /// Undoes a run, as far as its files are where it put them.
     pub async fn undo(self: &Arc<Self>, requester: &Requester, run_id: &str) -> Result<Undone, RenameError> {
+        self.check_caller(requester).await?;
         if run_id.trim().is_empty() {
             return Err(RenameError::NoRunId);
         }
@@ -77,16 +78,22 @@ impl Rename {
             Ok(undone) => {
                 let kept = undone.skipped.len() as u64 + undone.failed;
                 let warning = (kept > 0).then(|| format!("{kept} files were left as they were"));
-                let result = json!({ "runId": run_id, "undone": undone.undone, "failed": undone.failed });
+                let result = json!({ "runId": run_id, "undone": undone.files, "failed": undone.failed });
                 hosted.end(warning, Ok(Done::result(result)));
                 Ok(undone)
             }
             Err(Broken::Dead) => {
-                hosted.end(None, Err(JobError::new("given_up", "The server is dead").permanent()));
+                hosted.end(
+                    None,
+                    Err(JobError::new("given_up", "The server is dead").permanent()),
+                );
                 Err(RenameError::Broken("the server is dead".to_owned()))
             }
             Err(Broken::Failed(error)) => {
-                hosted.end(None, Err(JobError::new(error.code(), error.to_string()).permanent()));
+                hosted.end(
+                    None,
+                    Err(JobError::new(error.code(), error.to_string()).permanent()),
+                );
                 self.settle_run(&running.run).await?;
                 Err(error)
             }
@@ -149,10 +156,12 @@ impl Rename {
                     ends.push(None);
                     continue;
                 }
-                ends.push(match take_back(&roots, &row.step, row.placed, row.made, &control) {
-                    Err(Kept::Failed(qm_confined::FsError::Cancelled)) => None,
-                    end => Some(end),
-                });
+                ends.push(
+                    match take_back(&roots, &row.step, row.placed, row.made, &control) {
+                        Err(Kept::Failed(qm_confined::FsError::Cancelled)) => None,
+                        end => Some(end),
+                    },
+                );
                 if faults.strike(Moment::Stepped) {
                     return None;
                 }
@@ -176,8 +185,8 @@ impl Rename {
             let reason = match end {
                 Some(Ok(())) => {
                     repo::undone(&mut tx, &row.id, self.ground.ctx.now()).await?;
-                    self.tell_undone(&mut tx, &requester.principal.user_id, &row.step);
-                    undone.undone += 1;
+                    self.tell_undone(&mut tx, &Author::from_requester(requester), &row.step);
+                    undone.files += 1;
                     continue;
                 }
                 Some(Err(Kept::NotReversible)) => "not_reversible",
@@ -222,7 +231,7 @@ impl Rename {
             },
             client: Some(&requester.client),
             metadata: Some(json!({
-                "undone": undone.undone, "skipped": undone.skipped.len(), "failed": undone.failed,
+                "undone": undone.files, "skipped": undone.skipped.len(), "failed": undone.failed,
                 "libraryPath": running.run.library,
             })),
         };

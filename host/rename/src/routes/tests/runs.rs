@@ -4,7 +4,13 @@ use super::*;
 
 /// Result of a rename, without its plan.
 fn counts(said: &Value) -> Value {
-    json!([said["applied"], said["skipped"], said["failed"], said["duplicates"], said["deleted"]])
+    json!([
+        said["applied"],
+        said["skipped"],
+        said["failed"],
+        said["duplicates"],
+        said["deleted"]
+    ])
 }
 
 db_test! {

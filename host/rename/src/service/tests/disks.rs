@@ -32,8 +32,10 @@ fn in_own_mounts(task: &str, dir: &Path, setup: &str) {
 }
 
 fn task_house(db: &Db) -> House {
-    let root = std::env::var_os(TASK_DIR).map(PathBuf::from).expect("started by its test");
-    House::at(db, root, Vec::new(), Vec::new(), Faults::default())
+    let root = std::env::var_os(TASK_DIR)
+        .map(PathBuf::from)
+        .expect("started by its test");
+    House::over(db, root, Vec::new(), Vec::new(), Faults::default())
 }
 
 fn root_with_library() -> tempfile::TempDir {
@@ -107,7 +109,7 @@ db_test! {
             }
             false
         });
-        let house = House::at(&db, root, Vec::new(), Vec::new(), faults);
+        let house = House::over(&db, root, Vec::new(), Vec::new(), faults);
         for number in 1..=3 {
             house.write(&format!("dl/Show.S01E0{number}.mkv"), &number.to_string());
         }

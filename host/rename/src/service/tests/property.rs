@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 
-const CASES: usize = 60;
+const CASES: usize = 40;
 
 /// Folders of files, below the root.
 const FOLDERS: &[&str] = &[
@@ -96,7 +96,11 @@ fn dying(crash: Option<(usize, usize)>) -> Faults {
     };
     let wanted = [Moment::Noted, Moment::Stepped, Moment::Done][moment];
     // There are fewer moments between batches than steps.
-    let at = if wanted == Moment::Stepped { count } else { count / 6 };
+    let at = if wanted == Moment::Stepped {
+        count
+    } else {
+        count / 6
+    };
     let seen = AtomicUsize::new(0);
     Faults::new(move |moment| moment == wanted && seen.fetch_add(1, Ordering::SeqCst) == at)
 }
@@ -111,7 +115,10 @@ fn fill(house: &House, case: &Case) {
         }
         if *number == 0 {
             // As long as a name may be, with its ending.
-            let ending = bytes.iter().rposition(|byte| *byte == b'.').unwrap_or(bytes.len());
+            let ending = bytes
+                .iter()
+                .rposition(|byte| *byte == b'.')
+                .unwrap_or(bytes.len());
             let tail = bytes.split_off(ending);
             bytes.extend(std::iter::repeat_n(b'x', 255 - bytes.len() - tail.len()));
             bytes.extend(tail);
@@ -125,7 +132,11 @@ fn fill(house: &House, case: &Case) {
 }
 
 fn contents(house: &House) -> BTreeSet<String> {
-    house.inventory().into_values().filter(|content| !content.starts_with("->")).collect()
+    house
+        .inventory()
+        .into_values()
+        .filter(|content| !content.starts_with("->"))
+        .collect()
 }
 
 async fn hold(db: &Db, case: &Case, far: bool) {
@@ -140,7 +151,7 @@ async fn hold(db: &Db, case: &Case, far: bool) {
         folders.push(folder);
     }
     let library = further.first().map(|far| far.join("tv"));
-    let house = House::at(db, root, further, folders, dying(case.crashes[0]));
+    let house = House::over(db, root, further, folders, dying(case.crashes[0]));
     fill(&house, case);
     let (before, whole) = (house.inventory(), contents(&house));
     let mut wanted = house.wanted(case.source, MODES[case.mode]);
@@ -149,7 +160,10 @@ async fn hold(db: &Db, case: &Case, far: bool) {
     }
     wanted.request.template = Some(TEMPLATES[case.template].to_owned());
     let applied = house.app.apply(&admin(), wanted).await;
-    assert!(matches!(applied, Ok(_) | Err(RenameError::Broken(_))), "{case:?}: {applied:?}");
+    assert!(
+        matches!(applied, Ok(_) | Err(RenameError::Broken(_))),
+        "{case:?}: {applied:?}"
+    );
     assert_eq!(contents(&house), whole, "after the run or the crash: {case:?}");
 
     let second = house.again(dying(case.crashes[1]));
@@ -169,7 +183,10 @@ async fn hold(db: &Db, case: &Case, far: bool) {
     let _ = undo_all(&third).await;
     let after = third.inventory();
     let text = |inventory: &std::collections::BTreeMap<Vec<u8>, String>| -> Vec<String> {
-        inventory.iter().map(|(path, hash)| format!("{} {hash}", Path::new(OsStr::from_bytes(path)).display())).collect()
+        inventory
+            .iter()
+            .map(|(path, hash)| format!("{} {hash}", Path::new(OsStr::from_bytes(path)).display()))
+            .collect()
     };
     assert_eq!(text(&after), text(&before), "{case:?}");
     assert_eq!(after, before, "{case:?}");
