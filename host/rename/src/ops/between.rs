@@ -218,6 +218,16 @@ mod tests {
     }
 
     #[test]
+    fn what_a_killed_copy_left_is_swept() {
+        let site = Site::new();
+        let step = site.step(Action::Copy, site.write("from/a", "film"));
+        let left = format!("to/{}1", qm_confined::TEMP_PREFIX);
+        fs::write(site.root.join(left), "fi").unwrap();
+        assert_eq!(site.settle(&step, false).unwrap(), Became::Nothing);
+        assert_eq!(fs::read_dir(site.root.join("to")).unwrap().count(), 0);
+    }
+
+    #[test]
     fn copies_and_links_are_done_when_they_are_there() {
         let site = Site::new();
         let fact = site.write("from/a", "film");

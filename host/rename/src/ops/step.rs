@@ -110,7 +110,7 @@ fn find_name(
         match there {
             Ok(None) => return Ok(Some((path.clone(), count_missing(roots, above)?))),
             Ok(Some(there)) if there.identity == own.identity => {
-                let is_spelling = own.links <= 1 && path != step.source && is_spelling(&step.source, &path);
+                let is_spelling = own.links <= 1 && is_spelling(&step.source, &path);
                 return Ok(is_spelling.then_some((path, 0)));
             }
             Ok(Some(_)) if names.freed.contains(&path) => return Ok(Some((path, 0))),
@@ -121,8 +121,11 @@ fn find_name(
     Err(FsError::DestinationExists)
 }
 
-/// True if two paths differ in the spelling of their last names alone, as far as a file system may set that aside.
+/// True if the last names of two paths differ in their spelling alone, as far as a file system may set that aside.
 fn is_spelling(one: &Path, other: &Path) -> bool {
+    if one.file_name() == other.file_name() {
+        return false;
+    }
     let folded = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
         name.to_string_lossy().to_lowercase()
@@ -235,5 +238,6 @@ mod tests {
         assert!(name.len() <= MAX_NAME_BYTES && name.to_str().unwrap().ends_with(" [dup12].mkv"));
         assert!(is_spelling(Path::new("/a/Film.mkv"), Path::new("/b/FILM.mkv")));
         assert!(!is_spelling(Path::new("/a/Film.mkv"), Path::new("/a/Film 2.mkv")));
+        assert!(!is_spelling(Path::new("/a/Film.mkv"), Path::new("/A/Film.mkv")));
     }
 }

@@ -12,7 +12,7 @@ use qm_rename_plan::Action;
 use crate::model::run::{Fact, Operation, Phase, Run, Status, Step};
 
 /// Runs that are forgotten at once.
-const FORGOTTEN: i64 = 20;
+const FORGOTTEN: i64 = 2;
 
 macro_rules! columns {
     () => {

@@ -20,7 +20,7 @@ use super::{RENAME_JOB, RENAMES, Rename};
 use crate::error::RenameError;
 use crate::lanes::LOOKS;
 use crate::model::request::{Applied, Given, Prepared, Request, Wanted};
-use crate::model::run::{Outcome, Problem, Status, Step, Task, arrange, moves};
+use crate::model::run::{MAX_PROBLEMS, Outcome, Problem, Status, Step, Task, arrange, moves};
 use crate::ops::library::LibraryPlace;
 use crate::repo::runs as repo;
 
@@ -396,13 +396,15 @@ pub(super) fn list_tasks(prepared: &Prepared) -> (Vec<Task>, Outcome) {
         }
         let Some(known) = prepared.known.get(&item.source).and_then(Option::as_ref) else {
             outcome.skipped += 1;
-            outcome.problems.push(Problem {
-                source: item.source.clone(),
-                destination: item.destination.clone(),
-                status: Status::Skipped,
-                message: "another file has a name that is written the same: rename one of them first"
-                    .to_owned(),
-            });
+            if outcome.problems.len() < MAX_PROBLEMS {
+                outcome.problems.push(Problem {
+                    source: item.source.clone(),
+                    destination: item.destination.clone(),
+                    status: Status::Skipped,
+                    message: "another file has a name that is written the same: rename one of them first"
+                        .to_owned(),
+                });
+            }
             continue;
         };
         tasks.push(Task {

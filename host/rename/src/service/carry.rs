@@ -3,7 +3,7 @@
 //! No transaction is open while a file moves. Bounds: [`AT_ONCE`] steps, or files of [`BYTES_AT_ONCE`], between two looks at
 //! the rights of the user; cancelled is each step too.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -67,7 +67,7 @@ pub(super) struct Carrier<'a> {
 }
 
 /// Number of tasks that are done together.
-fn length_of_batch(tasks: &[Task]) -> usize {
+fn length_of_batch(tasks: &VecDeque<Task>) -> usize {
     let mut bytes = 0_i64;
     let fits = |task: &&Task| {
         bytes = bytes.saturating_add(task.step.fact.size);
@@ -116,7 +116,7 @@ enum End {
 impl Carrier<'_> {
     /// Does tasks, in their order. What stays is counted and named in the outcome.
     pub async fn carry(&mut self, tasks: Vec<Task>, outcome: &mut Outcome) -> Result<(), Broken> {
-        let mut tasks = tasks;
+        let mut tasks = VecDeque::from(tasks);
         while !tasks.is_empty() {
             if self.token.is_cancelled() {
                 outcome.is_cancelled = true;
@@ -126,11 +126,10 @@ impl Carrier<'_> {
                 return Ok(());
             }
             self.check_rights().await?;
-            let rest = tasks.split_off(length_of_batch(&tasks));
-            let batch = std::mem::replace(&mut tasks, rest);
-            let count = batch.len() as u64;
+            let length = length_of_batch(&tasks);
+            let batch = tasks.drain(..length).collect();
             self.carry_some(batch, outcome).await?;
-            self.done.fetch_add(count, Ordering::Relaxed);
+            self.done.fetch_add(length as u64, Ordering::Relaxed);
         }
         Ok(())
     }

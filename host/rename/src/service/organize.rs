@@ -1,17 +1,19 @@
 //! Naming of the episodes of a library that lie in no folder of a season.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use qm_kernel::Requester;
+use qm_media_names::Kind;
 use qm_media_names::naming::season::season;
 use qm_ports::shelves::{Shelf, ShelfItem};
-use qm_rename_plan::{Action, Mode};
+use qm_rename_plan::{Action, KnownShow, Mode, Wish};
 
 use super::apply::{Order, list_tasks};
 use super::{ORGANIZE_JOB, Rename};
 use crate::error::RenameError;
-use crate::model::request::{Going, Organized, Request};
+use crate::model::request::{Going, Organized, Prepared};
 use crate::model::run::{Outcome, moves};
 
 /// Most items that are looked at.
@@ -40,10 +42,11 @@ impl Rename {
             return Ok(organized);
         }
         let items = self.shelves.list_episodes(&shelf.id, MAX_ITEMS).await?;
+        let (base, shows) = self.find_wish(&shelf, mode).await?;
         let (mut tasks, mut outcome) = (Vec::new(), Outcome::default());
         for item in items.iter().filter(|item| !is_in_season(&shelf, &item.path)) {
-            let prepared = match self.prepare(request_for(&shelf, mode, item)).await {
-                Ok(prepared) => prepared,
+            let found = match self.find_at(item.path.clone(), shelf.path.clone()).await {
+                Ok(found) => found,
                 // It went away, or cannot be read.
                 Err(
                     RenameError::NoSuchPath
@@ -55,6 +58,19 @@ impl Rename {
                     continue;
                 }
                 Err(error) => return Err(error),
+            };
+            let mut wish = base.clone();
+            wish.library.clone_from(&found.library);
+            wish.source_name = Some(source_name(item));
+            // A file that would come to another show stays, so that no other one has to be known.
+            wish.shows = top_folder(&shelf, &item.path)
+                .and_then(|folder| shows.get(&folder).cloned())
+                .unwrap_or_default();
+            let (planned, known) = self.plan_found(wish, found, shelf.preset.clone()).await?;
+            let prepared = Prepared {
+                planned,
+                known,
+                given: None,
             };
             let (planned, counted) = list_tasks(&prepared);
             let is_reviewed = planned.iter().any(|task| {
@@ -102,6 +118,29 @@ impl Rename {
     }
 }
 
+/// Shows of a library by their first folders.
+type Shows = HashMap<String, Vec<KnownShow>>;
+
+impl Rename {
+    /// Wish of a library without its shows, and these.
+    async fn find_wish(&self, shelf: &Shelf, mode: Mode) -> Result<(Wish, Shows), RenameError> {
+        let mut wish = self.new_wish(&shelf.preset, shelf.template.as_deref()).await?;
+        wish.mode = mode;
+        wish.kind = Kind::from_word(&shelf.kind);
+        wish.cleanup = self.find_cleanup().await?.to_plan();
+        let mut shows = Shows::new();
+        for show in self.shelves.list_shows(&shelf.id).await? {
+            let top = show.folder.split('/').next().unwrap_or_default().to_owned();
+            shows.entry(top).or_default().push(KnownShow {
+                title: show.title,
+                year: show.year,
+                folder: show.folder,
+            });
+        }
+        Ok((wish, shows))
+    }
+}
+
 /// Path of a library as plans have it.
 fn real_path(roots: &qm_confined::Roots, path: &str) -> String {
     let real = roots.directory(Path::new(path)).ok();
@@ -109,21 +148,19 @@ fn real_path(roots: &qm_confined::Roots, path: &str) -> String {
     real.unwrap_or_else(|| path.to_owned())
 }
 
-fn request_for(shelf: &Shelf, mode: Mode, item: &ShelfItem) -> Request {
+/// Name that says what an item is.
+fn source_name(item: &ShelfItem) -> String {
     let name = item.path.rsplit('/').next().unwrap_or_default();
-    let source_name = match item.year {
+    match item.year {
         Some(year) => format!("{} ({year}) {name}", item.title),
         None => format!("{} {name}", item.title),
-    };
-    Request {
-        library: Some(shelf.path.clone()),
-        path: Some(item.path.clone()),
-        preset: shelf.preset.clone(),
-        template: shelf.template.clone(),
-        mode,
-        source_name: Some(source_name),
-        ..Request::default()
     }
+}
+
+/// First folder of a file below its library.
+fn top_folder(shelf: &Shelf, path: &str) -> Option<String> {
+    let below = Path::new(path).strip_prefix(&shelf.path).ok()?;
+    Some(below.iter().next()?.to_string_lossy().into_owned())
 }
 
 /// True if the folder of a file names a season. One that is a release besides holds what is to be named.

@@ -44,7 +44,20 @@ impl Rename {
             .filter(|name| !name.trim().is_empty());
         let cleanup = self.find_cleanup().await?;
         wish.cleanup = cleanup.to_plan();
+        let (planned, known) = self.plan_found(wish, found, request.preset).await?;
+        let library = planned.library.filter(|_| written.is_some());
+        Ok((Planned { library, ..planned }, known))
+    }
+
+    /// Plans names for files that were found.
+    pub(super) async fn plan_found(
+        &self,
+        wish: Wish,
+        found: Found,
+        preset: String,
+    ) -> Result<(Planned, KnownFiles), RenameError> {
         let (named, known) = (wish.source_name.clone().unwrap_or(found.name), found.known);
+        let mode = wish.mode;
         let planning = PLANS.run(move |_| {
             let made = plan(&wish, &found.sources);
             (made, qm_release::parse(&named), wish.library)
@@ -53,14 +66,23 @@ impl Rename {
         let first = plan.items.iter().find(|item| item.destination.is_some());
         let kind = first.map_or(Content::General, |item| item.kind);
         let planned = Planned {
-            mode: request.mode,
-            preset: request.preset,
-            library: written.map(|_| library),
+            mode,
+            preset,
+            library: Some(library),
             kind,
             parsed,
             plan,
         };
         Ok((planned, known))
+    }
+
+    /// Files at a path, for a library.
+    pub(super) async fn find_at(&self, path: String, library: String) -> Result<Found, RenameError> {
+        let (roots, token) = (self.roots.clone(), CancellationToken::new());
+        // The request that goes away ends the walk.
+        let _guard = token.clone().drop_guard();
+        let walking = WALKS.run(move |_| find_files(&roots, &path, &library, &Control::quiet(token)));
+        walking.await?
     }
 
     /// Explains the name that one file would get.
@@ -76,7 +98,7 @@ impl Rename {
     }
 
     /// Wish for a preset, or for a template in place of its own ones.
-    async fn new_wish(&self, preset: &str, template: Option<&str>) -> Result<Wish, RenameError> {
+    pub(super) async fn new_wish(&self, preset: &str, template: Option<&str>) -> Result<Wish, RenameError> {
         let (preset, templates) = self.find_templates(preset).await?;
         let own = template.filter(|text| !text.trim().is_empty());
         let templates = own.map_or(templates, Templates::of_all);
@@ -122,12 +144,8 @@ impl Rename {
             (None, Some(path)) => (path.to_owned(), None),
             (None, None) => return Err(RenameError::NothingGiven),
         };
-        let (roots, library) = (self.roots.clone(), library.unwrap_or_default().to_owned());
-        let token = CancellationToken::new();
-        // The request that goes away ends the walk.
-        let _guard = token.clone().drop_guard();
-        let walking = WALKS.run(move |_| find_files(&roots, &path, &library, &Control::quiet(token)));
-        Ok((walking.await??, name))
+        let library = library.unwrap_or_default().to_owned();
+        Ok((self.find_at(path, library).await?, name))
     }
 
     /// Engine of a torrent, path of its data, and its name.
