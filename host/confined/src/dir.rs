@@ -226,6 +226,11 @@ impl Dir {
         fs::symlinkat(target, &self.fd, name.as_os())
     }
 
+    /// Gives the file `name` one more name; `EEXIST` when something has that. A link is not followed.
+    pub fn create_hard_link(&self, name: &Component, to: &Dir, new: &Component) -> Result<()> {
+        fs::linkat(&self.fd, name.as_os(), &to.fd, new.as_os(), AtFlags::empty())
+    }
+
     pub fn remove_file(&self, name: &Component) -> Result<()> {
         fs::unlinkat(&self.fd, name.as_os(), AtFlags::empty())
     }

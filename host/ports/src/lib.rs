@@ -10,7 +10,8 @@
 //! | [`indexer`] | the plugin host; [`indexer::Indexers`] indexers | indexers; whoever looks for releases |
 //! | [`media_server`] | the plugin host; [`media_server::MediaServers`] media servers | media servers; whoever refreshes them or asks who is watching |
 //! | [`metadata`] | the plugin host | whoever names films and shows |
-//! | [`payload`] | torrents | files |
+//! | [`file_events`] | files, the renaming of media | the media library |
+//! | [`payload`] | torrents | files, the renaming of media |
 //! | [`probe`] | torrents | the system's health |
 //! | [`carry`] | files | torrents |
 //! | [`intake`] | torrents | RSS |
@@ -34,6 +35,7 @@ pub mod carry;
 pub mod channel;
 pub mod engine;
 pub mod feed;
+pub mod file_events;
 pub mod holder;
 pub mod indexer;
 pub mod intake;

@@ -14,6 +14,13 @@ pub struct Cleanup {
 }
 
 impl Cleanup {
+    /// True for a file that may go once the films beside it have moved: its name fits a pattern, and it is neither a video nor
+    /// a subtitle.
+    pub fn is_leftover(&self, name: &str) -> bool {
+        let is_kept = matches!(file::class(name), Class::Video | Class::Subtitle);
+        self.enabled && !is_kept && self.delete_globs.iter().any(|glob| matches_glob(glob, name))
+    }
+
     /// Reason for which a file is removed. `is_real`: a video that is no sample.
     pub(crate) fn reason(&self, name: &str, is_real: bool) -> Option<String> {
         if !self.enabled {
@@ -100,10 +107,15 @@ mod tests {
         assert!(cleanup.reason("a.de.srt", false).is_some());
         assert!(cleanup.reason("a.en.srt", false).is_none());
         assert!(cleanup.reason("a.srt", false).is_none());
+        assert!(
+            cleanup.is_leftover("a.TXT")
+                && !cleanup.is_leftover("sample.mkv")
+                && !cleanup.is_leftover("a.nfo")
+        );
         let off = Cleanup {
             enabled: false,
             ..cleanup
         };
-        assert!(off.reason("a.txt", false).is_none());
+        assert!(off.reason("a.txt", false).is_none() && !off.is_leftover("a.txt"));
     }
 }

@@ -74,7 +74,7 @@ impl Mode {
     }
 
     /// True if the files leave their old places, so that others may be cleaned up there.
-    const fn cleans(self) -> bool {
+    pub const fn cleans(self) -> bool {
         matches!(self, Mode::RenameInPlace | Mode::RenameMove)
     }
 }

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use qm_confined::{Roots, ServerPlaces};
+use qm_jobs::Jobs;
 use qm_platform::area::{Area, AreaError, AreaSpec, Make};
 use qm_platform::{Ground, Ports};
+use qm_ports::TorrentPayloads;
 use qm_ports::list::TorrentLists;
+use qm_ports::media_server::MediaServers;
 use qm_ports::shelves::MediaShelves;
 
+use crate::ops::fault::Faults;
 use crate::routes;
 use crate::service::{Rename, RenameDeps};
 
@@ -20,7 +24,7 @@ pub static AREA: AreaSpec = AreaSpec {
     context_actions: &[],
     notifications: &[],
     described: || routes().described(),
-    after: &["torrents", "library"],
+    after: &["torrents", "jobs", "media_servers", "library"],
     make: Make::Plain(make),
 };
 
@@ -29,9 +33,16 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     let places = ports.get::<ServerPlaces>()?;
     let rename = Rename::new(RenameDeps {
         ground: ground.clone(),
+        jobs: ports.get::<Jobs>()?,
         roots: Roots::hiding(&places.roots, &places.own),
         torrents: ports.get::<Arc<dyn TorrentLists>>()?,
+        payloads: ports.get::<Arc<dyn TorrentPayloads>>()?,
         shelves: ports.get::<Arc<dyn MediaShelves>>()?,
+        servers: ports.get::<Arc<dyn MediaServers>>()?,
+        faults: Faults::default(),
     });
-    Ok(Area::new(&AREA, routes().with_state(rename)))
+    let recovering = rename.clone();
+    Ok(Area::new(&AREA, routes().with_state(rename.clone()))
+        .looping(Rename::LOOP, move |stop| recovering.clone().recovery_loop(stop))
+        .closing(rename))
 }

@@ -2,6 +2,7 @@
 
 use qm_confined::{BaseError, FsError};
 use qm_db::DbError;
+use qm_jobs::JobsError;
 use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
 use qm_platform::ActingError;
@@ -36,6 +37,32 @@ pub enum RenameError {
     Outside,
     #[error("The folder holds more than {MAX_FILES} files: name a smaller one")]
     TooManyFiles,
+    #[error("A runId is required.")]
+    NoRunId,
+    #[error("Nothing to undo for that run.")]
+    NothingToUndo,
+    /// Directory of the library in which another run is at work.
+    #[error("Files of {0} are being renamed already: wait until that is done")]
+    Running(String),
+    #[error("The plan is not kept any more: preview it again, then apply it")]
+    NoSuchPlan,
+    /// Mode in which the plan was made.
+    #[error(
+        "The plan was made for the mode {0}: preview it again with the mode in which it is to be applied"
+    )]
+    OtherMode(&'static str),
+    #[error("Library not found")]
+    NoSuchLibrary,
+    /// Names of torrents.
+    #[error("Other torrents use this data too ({0}): copy or link it instead, or remove them first")]
+    SharedData(String),
+    /// Reason.
+    #[error("The library's directory cannot be used: {0}")]
+    LibraryUnusable(String),
+    #[error("The rename ended early, and what it did is in the history: {0}")]
+    Broken(String),
+    #[error(transparent)]
+    Jobs(#[from] JobsError),
     #[error(transparent)]
     Base(BaseError),
     #[error(transparent)]
@@ -54,8 +81,15 @@ pub enum RenameError {
 impl RenameError {
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoSuchPreset => ErrorKind::NotFound,
-            Self::NameTaken(_) | Self::TooMany => ErrorKind::Conflict,
+            Self::NoSuchPreset | Self::NothingToUndo => ErrorKind::NotFound,
+            Self::NameTaken(_)
+            | Self::TooMany
+            | Self::Running(_)
+            | Self::NoSuchPlan
+            | Self::OtherMode(_)
+            | Self::SharedData(_) => ErrorKind::Conflict,
+            Self::Broken(_) => ErrorKind::Unavailable,
+            Self::Jobs(error) => error.kind(),
             Self::Template(..)
             | Self::NoLibraryPath
             | Self::LibraryPath(_)
@@ -63,6 +97,9 @@ impl RenameError {
             | Self::NoSuchTorrent
             | Self::NoSuchPath
             | Self::Outside
+            | Self::NoRunId
+            | Self::NoSuchLibrary
+            | Self::LibraryUnusable(_)
             | Self::Base(_)
             | Self::TooManyFiles => ErrorKind::BadRequest,
             Self::Path(error) => error.kind(),
@@ -80,6 +117,16 @@ impl RenameError {
             Self::NameTaken(_) => "conflict.preset_name",
             Self::TooMany => "conflict.too_many_presets",
             Self::Template(..) => "bad_request.template",
+            Self::NoRunId => "bad_request.run_id",
+            Self::NothingToUndo => "not_found.rename_run",
+            Self::Running(_) => "conflict.rename_running",
+            Self::NoSuchPlan => "conflict.plan_gone",
+            Self::OtherMode(_) => "conflict.plan_mode",
+            Self::NoSuchLibrary => "bad_request.library",
+            Self::SharedData(_) => "conflict.shared_data",
+            Self::LibraryUnusable(_) => "bad_request.library_unusable",
+            Self::Broken(_) => "unavailable.rename",
+            Self::Jobs(error) => error.code(),
             Self::NoLibraryPath | Self::LibraryPath(_) => "bad_request.library_path",
             Self::NothingGiven => "bad_request.nothing_to_name",
             Self::NoSuchTorrent => "bad_request.torrent",

@@ -454,6 +454,14 @@ pub const TABLE: &[Row] = &[
     row("DELETE /api/media/presets/{id}"),
     row("GET /api/media/presets/{id}/explain").unknown(400, "without a name nobody looks for the preset"),
     row("POST /api/media/preview").body(r#"{"names":["The.Wire.S01E02.mkv"]}"#).loose(RENAME_LOOSE),
+    row("POST /api/media/apply").body(r#"{"libraryPath":"/films","path":"/films/a.mkv"}"#).loose(RENAME_LOOSE),
+    row("GET /api/media/rename/undoable"),
+    row("GET /api/media/rename/undoable/{runId}").unknown(200, "a run that nobody knows has no steps, which is what the answer says"),
+    row("POST /api/media/rename/undo")
+        .body(r#"{"runId":"00000000-0000-4000-8000-000000000000"}"#)
+        .loose(RENAME_LOOSE),
+    row("GET /api/media/history"),
+    row("POST /api/media/libraries/{id}/organize").unknown(400, "clients expect a bad request for an unknown library here"),
     row("GET /api/media/settings/cleanup"),
     row("PATCH /api/media/settings/cleanup").body(r#"{"enabled":false}"#).loose(RENAME_LOOSE),
     row("GET /api/media/settings/seeding-torrent"),

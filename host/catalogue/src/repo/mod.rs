@@ -1,4 +1,5 @@
 //! Tables that this crate reads.
 
 pub mod catalog;
+pub mod episodes;
 pub mod owned;

@@ -6,6 +6,7 @@ use qm_db::Tx;
 use qm_kernel::event::{Cause, DomainEvent, Event, EventSpec};
 use qm_kernel::{Requester, Timestamp};
 use qm_platform::{AuditEntry, AuditResult};
+use qm_ports::file_events::{FileDeleted, FileMoved};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -13,20 +14,6 @@ use super::Files;
 use super::operations::emit;
 use crate::dto::reviews::CleanupResult;
 use crate::error::FilesError;
-
-qm_kernel::events! {
-    pub struct FileMoved: "file.moved" about "file" {
-        /// Absolute.
-        from: String,
-        /// Absolute.
-        to: String,
-    }
-
-    pub struct FileDeleted: "file.deleted" about "file" {
-        /// Absolute.
-        path: String,
-    }
-}
 
 /// The events of this area.
 pub const EVENTS: &[EventSpec] = &[

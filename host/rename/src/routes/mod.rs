@@ -1,5 +1,6 @@
 //! `/api/media`: presets of names, previews of renames, and their settings.
 
+mod runs;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +20,7 @@ use crate::dto::{
     PresetsView, RenameInput, SeedingInput, SeedingView,
 };
 use crate::error::RenameError as E;
-use crate::service::{NEEDED, Rename, Request};
+use crate::service::{NEEDED, Rename};
 
 type App = State<Arc<Rename>>;
 
@@ -75,6 +76,7 @@ pub fn routes() -> Routes<Arc<Rename>> {
         .add(routes!(change_cleanup).need(NEEDED))
         .add(routes!(show_seeding).need(P::MediaManagerView))
         .add(routes!(change_seeding).need(NEEDED))
+        .merge(runs::routes())
 }
 
 /// Lists the presets that come with the server, with their templates.
@@ -156,20 +158,13 @@ async fn explain_name(
     post, path = "/api/media/preview", tag = "media", request_body = Body<RenameInput>,
     responses((status = 201, body = PlanView), Preview)
 )]
-async fn preview_rename(State(app): App, Body(input): Body<RenameInput>) -> ApiResult<Created<PlanView>> {
-    let request = Request {
-        library: input.library_path,
-        hash: input.hash,
-        engine_id: input.engine_id,
-        path: input.path,
-        names: input.names,
-        preset: input.preset,
-        mode: input.mode,
-        template: input.template,
-        kind: input.kind,
-        source_name: input.source_name,
-    };
-    Ok(Created(app.preview(request).await?.into()))
+async fn preview_rename(
+    State(app): App,
+    By(requester): By,
+    Body(input): Body<RenameInput>,
+) -> ApiResult<Created<PlanView>> {
+    let (prepared, plan_id) = app.preview(&requester, input.into_wanted().request).await?;
+    Ok(Created(PlanView::new(&prepared.planned, plan_id)))
 }
 
 /// Shows the rules for other files, where a rename moves media files.

@@ -1,125 +1,43 @@
 //! Tests of the routes, on both databases.
 
 use std::fs;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::ops::Deref;
+use std::sync::Arc;
 
-use async_trait::async_trait;
-use qm_confined::Roots;
 use qm_db::{Db, db_test};
 use qm_kernel::Ctx;
 use qm_platform::AuditTrail;
-use qm_platform::testing::{self, Claims};
 use qm_ports::engine::Torrent;
-use qm_ports::list::{Listed, TorrentList, TorrentLists};
-use qm_ports::shelves::{MediaShelves, Shelf, ShelfShow, ShelvesUnread};
 use qm_test_base::Visitor;
 use serde_json::{Value, json};
 
 use super::routes;
 use crate::model::MAX_PRESETS;
-use crate::service::{Rename, RenameDeps};
+use crate::testing::{House, One};
 
-/// One engine with one torrent.
-struct One(Torrent);
-
-impl TorrentList for One {
-    fn engine_id(&self) -> &'static str {
-        "e"
-    }
-
-    fn version(&self) -> u64 {
-        1
-    }
-
-    fn len(&self) -> usize {
-        1
-    }
-
-    fn entry_at(&self, position: usize) -> Option<Listed<'_>> {
-        (position == 0).then_some(Listed {
-            torrent: &self.0,
-            json: b"{}",
-        })
-    }
-
-    fn find(&self, hash: &str) -> Option<Listed<'_>> {
-        (hash == &*self.0.hash).then_some(Listed {
-            torrent: &self.0,
-            json: b"{}",
-        })
-    }
-}
-
-#[derive(Default)]
-struct Lists(Mutex<Vec<Arc<dyn TorrentList>>>);
-
-impl TorrentLists for Lists {
-    fn lists(&self) -> Vec<Arc<dyn TorrentList>> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-/// One library of series, with one show.
-struct Shelves(String);
-
-#[async_trait]
-impl MediaShelves for Shelves {
-    async fn find_shelf(&self, path: &str) -> Result<Option<Shelf>, ShelvesUnread> {
-        Ok((path == self.0).then(|| Shelf {
-            id: "tv".to_owned(),
-            kind: "tv".to_owned(),
-            path: self.0.clone(),
-        }))
-    }
-
-    async fn list_shows(&self, library_id: &str) -> Result<Vec<ShelfShow>, ShelvesUnread> {
-        assert_eq!(library_id, "tv");
-        Ok(vec![ShelfShow {
-            title: "The Wire".to_owned(),
-            year: Some(2002),
-            folder: "The Wire (2002)".to_owned(),
-        }])
-    }
-}
+mod runs;
 
 struct Site {
     visitor: Visitor,
-    lists: Arc<Lists>,
-    /// The storage root.
-    root: PathBuf,
-    _folder: tempfile::TempDir,
+    house: House,
+}
+
+impl Deref for Site {
+    type Target = House;
+
+    fn deref(&self) -> &House {
+        &self.house
+    }
 }
 
 impl Site {
     fn new(db: &Db) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap().join("data");
-        fs::create_dir(&root).unwrap();
-        let lists = Arc::new(Lists::default());
-        let ctx = Ctx::system();
-        let app = Rename::new(RenameDeps {
-            ground: testing::ground(db, &ctx, Arc::new(Claims)),
-            roots: Roots::open(&[root.to_str().unwrap()]),
-            torrents: lists.clone(),
-            shelves: Arc::new(Shelves(root.join("tv").to_str().unwrap().to_owned())),
-        });
+        let house = House::new(db);
+        let routes = routes().with_state(house.app.clone());
         Self {
-            visitor: Visitor::new("/api/media", routes().with_state(app), ctx),
-            lists,
-            root,
-            _folder: folder,
+            visitor: Visitor::new("/api/media", routes, Ctx::system()),
+            house,
         }
-    }
-
-    fn write(&self, below: &str) {
-        let path = self.root.join(below);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, "x").unwrap();
-    }
-
-    fn place_of(&self, below: &str) -> String {
-        self.root.join(below).to_str().unwrap().to_owned()
     }
 
     async fn send(&self, role: &str, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
@@ -251,9 +169,9 @@ db_test! {
     async fn files_of_folders_and_torrents_are_planned(db: Db) {
         let site = Site::new(&db);
         for name in ["Show.S01.1080p/Show.S01E01.mkv", "Show.S01.1080p/Show.S01E01.en.srt", "Show.S01.1080p/a.txt"] {
-            site.write(&format!("dl/{name}"));
+            site.write(&format!("dl/{name}"), "x");
         }
-        site.write("tv/the.wire/the.wire.s01e02.mkv");
+        site.write("tv/the.wire/the.wire.s01e02.mkv", "x");
         fs::create_dir(site.root.join("empty")).unwrap();
         let tv = site.place_of("tv");
         let plan = site.preview(json!({ "libraryPath": tv, "path": site.place_of("dl/Show.S01.1080p"), "mode": "copy" })).await;
@@ -272,7 +190,7 @@ db_test! {
 
         let torrent = Torrent { name: "Show S01 1080p".into(), content_path: site.place_of("dl/Show.S01.1080p"), ..qm_test_base::blank::torrent(1) };
         let hash = torrent.hash.to_string();
-        site.lists.0.lock().unwrap().push(Arc::new(One(torrent)));
+        site.around.lists.lock().unwrap().push(Arc::new(One(torrent)));
         let plan = site.preview(json!({ "libraryPath": tv, "hash": hash.to_uppercase(), "engineId": "e" })).await;
         assert_eq!(outcomes(&plan)[0], show("Show - S01E01.mkv"));
         assert_eq!(plan["parsed"]["title"], "Show");

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{NEEDED, Rename};
 use crate::error::RenameError;
 use crate::model::{MAX_PRESETS, OwnTemplates, StoredPreset};
-use crate::repo;
+use crate::repo::presets as repo;
 
 const OBJECT: &str = "media_name_preset";
 

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use qm_file_operations::Control;
 use qm_media_names::Kind;
 use qm_ports::payload::data_path;
-use qm_rename_plan::{Content, Explanation, KnownShow, Mode, Source, Templates, Wish, explain, plan};
+use qm_rename_plan::{Content, Explanation, KnownShow, Source, Templates, Wish, explain, plan};
 use tokio_util::sync::CancellationToken;
 
 use super::Rename;
@@ -13,26 +13,12 @@ use super::sources::{Found, find_files};
 use crate::error::RenameError;
 use crate::lanes::{PLANS, WALKS};
 use crate::model::Planned;
-
-/// Request of a plan.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
-    pub library: Option<String>,
-    pub hash: Option<String>,
-    pub engine_id: Option<String>,
-    pub path: Option<String>,
-    pub names: Vec<String>,
-    /// Word of a preset, or the id of a stored one.
-    pub preset: String,
-    pub mode: Mode,
-    pub template: Option<String>,
-    pub kind: Option<Kind>,
-    pub source_name: Option<String>,
-}
+use crate::model::request::Request;
+use crate::model::run::KnownFiles;
 
 impl Rename {
-    /// Plans a rename; nothing is changed.
-    pub async fn preview(&self, request: Request) -> Result<Planned, RenameError> {
+    /// Plans a rename; nothing is changed. The files are as the plan saw them.
+    pub async fn plan(&self, request: Request) -> Result<(Planned, KnownFiles), RenameError> {
         let mut wish = self
             .new_wish(&request.preset, request.template.as_deref())
             .await?;
@@ -58,7 +44,20 @@ impl Rename {
             .filter(|name| !name.trim().is_empty());
         let cleanup = self.find_cleanup().await?;
         wish.cleanup = cleanup.to_plan();
-        let named = wish.source_name.clone().unwrap_or(found.name);
+        let (planned, known) = self.plan_found(wish, found, request.preset).await?;
+        let library = planned.library.filter(|_| written.is_some());
+        Ok((Planned { library, ..planned }, known))
+    }
+
+    /// Plans names for files that were found.
+    pub(super) async fn plan_found(
+        &self,
+        wish: Wish,
+        found: Found,
+        preset: String,
+    ) -> Result<(Planned, KnownFiles), RenameError> {
+        let (named, known) = (wish.source_name.clone().unwrap_or(found.name), found.known);
+        let mode = wish.mode;
         let planning = PLANS.run(move |_| {
             let made = plan(&wish, &found.sources);
             (made, qm_release::parse(&named), wish.library)
@@ -66,14 +65,24 @@ impl Rename {
         let (plan, parsed, library) = planning.await?;
         let first = plan.items.iter().find(|item| item.destination.is_some());
         let kind = first.map_or(Content::General, |item| item.kind);
-        Ok(Planned {
-            mode: request.mode,
-            preset: request.preset,
-            library: written.map(|_| library),
+        let planned = Planned {
+            mode,
+            preset,
+            library: Some(library),
             kind,
             parsed,
             plan,
-        })
+        };
+        Ok((planned, known))
+    }
+
+    /// Files at a path, for a library.
+    pub(super) async fn find_at(&self, path: String, library: String) -> Result<Found, RenameError> {
+        let (roots, token) = (self.roots.clone(), CancellationToken::new());
+        // The request that goes away ends the walk.
+        let _guard = token.clone().drop_guard();
+        let walking = WALKS.run(move |_| find_files(&roots, &path, &library, &Control::quiet(token)));
+        walking.await?
     }
 
     /// Explains the name that one file would get.
@@ -89,7 +98,7 @@ impl Rename {
     }
 
     /// Wish for a preset, or for a template in place of its own ones.
-    async fn new_wish(&self, preset: &str, template: Option<&str>) -> Result<Wish, RenameError> {
+    pub(super) async fn new_wish(&self, preset: &str, template: Option<&str>) -> Result<Wish, RenameError> {
         let (preset, templates) = self.find_templates(preset).await?;
         let own = template.filter(|text| !text.trim().is_empty());
         let templates = own.map_or(templates, Templates::of_all);
@@ -112,6 +121,7 @@ impl Rename {
             let found = Found {
                 library: library.unwrap_or_default().to_owned(),
                 sources: sources.collect(),
+                known: KnownFiles::new(),
                 name: request.names.first().cloned().unwrap_or_default(),
             };
             return Ok((found, None));
@@ -128,22 +138,22 @@ impl Rename {
             .filter(|path| !path.is_empty());
         let (path, name) = match (hash, path) {
             (Some(hash), _) => {
-                let (path, name) = self.find_torrent(hash, request.engine_id.as_deref())?;
+                let (_, path, name) = self.find_torrent(hash, request.engine_id.as_deref())?;
                 (path, Some(name))
             }
             (None, Some(path)) => (path.to_owned(), None),
             (None, None) => return Err(RenameError::NothingGiven),
         };
-        let (roots, library) = (self.roots.clone(), library.unwrap_or_default().to_owned());
-        let token = CancellationToken::new();
-        // The request that goes away ends the walk.
-        let _guard = token.clone().drop_guard();
-        let walking = WALKS.run(move |_| find_files(&roots, &path, &library, &Control::quiet(token)));
-        Ok((walking.await??, name))
+        let library = library.unwrap_or_default().to_owned();
+        Ok((self.find_at(path, library).await?, name))
     }
 
-    /// Path of a torrent's data, and its name.
-    fn find_torrent(&self, hash: &str, engine_id: Option<&str>) -> Result<(String, String), RenameError> {
+    /// Engine of a torrent, path of its data, and its name.
+    pub(super) fn find_torrent(
+        &self,
+        hash: &str,
+        engine_id: Option<&str>,
+    ) -> Result<(String, String, String), RenameError> {
         let hash = hash.to_ascii_lowercase();
         let lists = self.torrents.lists();
         let wanted = lists
@@ -151,7 +161,8 @@ impl Rename {
             .filter(|list| engine_id.is_none_or(|id| id == list.engine_id()));
         let found = wanted.into_iter().find_map(|list| {
             let torrent = list.find(&hash)?.torrent;
-            Some((data_path(torrent)?.into_owned(), torrent.name.clone()))
+            let path = data_path(torrent)?.into_owned();
+            Some((list.engine_id().to_owned(), path, torrent.name.clone()))
         });
         found.ok_or(RenameError::NoSuchTorrent)
     }
@@ -187,7 +198,7 @@ impl Rename {
 }
 
 /// Refuses a directory that is no absolute path.
-fn check_library(path: &str) -> Result<(), RenameError> {
+pub(super) fn check_library(path: &str) -> Result<(), RenameError> {
     let whole = Path::new(path);
     let climbs = whole
         .components()

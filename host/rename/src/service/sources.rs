@@ -3,19 +3,26 @@
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use qm_confined::{BaseError, Component, ConfinedPath, FsError, Intent, Kind, RelPath, Roots};
+use qm_confined::{BaseError, Component, ConfinedPath, FsError, Intent, Kind, Meta, RelPath, Roots};
 use qm_file_operations::{Control, Visit, visit};
+use qm_media_names::name::is_video;
 use qm_rename_plan::Source;
 
 use crate::error::RenameError;
 use crate::model::MAX_FILES;
+use crate::model::run::{Fact, Known, KnownFiles};
+
+/// Most files that travel with one video.
+const MAX_COMPANIONS: usize = 200;
 
 /// Files of a source, with the real directory of their library.
 pub(super) struct Found {
     pub library: String,
     pub sources: Vec<Source>,
+    /// The same files as they are on the disk.
+    pub known: KnownFiles,
     /// Name of the file or folder.
     pub name: String,
 }
@@ -36,19 +43,35 @@ pub(super) fn find_files(
         .to_string_lossy()
         .into_owned();
     let meta = item.meta()?;
-    let mut sources = Vec::new();
-    let mut add = |path: &Path, size: u64| {
+    let (mut sources, mut known) = (Vec::new(), KnownFiles::new());
+    let mut add = |path: &Path, meta: &Meta| {
         if sources.len() >= MAX_FILES {
             return false;
         }
-        sources.push(source(path, &absolute, &library, size));
+        let source = source(path, &absolute, &library, meta.size);
+        let file = Known {
+            path: path.to_owned(),
+            fact: Fact::from_meta(meta),
+        };
+        known
+            .entry(source.path.clone())
+            .and_modify(|other| {
+                if other.as_ref() != Some(&file) {
+                    *other = None;
+                }
+            })
+            .or_insert(Some(file.clone()));
+        sources.push(source);
         true
     };
     if !meta.is_dir() {
         if meta.kind != Kind::File {
             return Err(FsError::Special(path.to_owned()).into());
         }
-        add(&absolute, meta.size);
+        add(&absolute, &meta);
+        for (path, meta) in find_companions(roots, &absolute, control)? {
+            add(&path, &meta);
+        }
     } else {
         let (mut is_full, below) = (false, item.rel().components().len());
         visit(&item, control, &mut |visit| {
@@ -60,7 +83,7 @@ pub(super) fn find_files(
                 let path = names.fold(absolute.clone(), |path, name| path.join(name.as_os()));
                 // A file that vanished meanwhile is none.
                 if let Ok(meta) = found.meta()
-                    && !add(&path, meta.size)
+                    && !add(&path, &meta)
                 {
                     is_full = true;
                     return Err(FsError::Busy);
@@ -79,8 +102,53 @@ pub(super) fn find_files(
     Ok(Found {
         library,
         sources,
+        known,
         name,
     })
+}
+
+/// Files beside a video that travel with it: their names are its name with more behind it, and they are no videos.
+fn find_companions(
+    roots: &Roots,
+    video: &Path,
+    control: &Control,
+) -> Result<Vec<(PathBuf, Meta)>, RenameError> {
+    let mut found = Vec::new();
+    let (Some(above), Some(stem)) = (video.parent(), video.file_stem()) else {
+        return Ok(found);
+    };
+    let own = video.file_name().unwrap_or_default();
+    if !is_video(own.as_bytes()) {
+        return Ok(found);
+    }
+    let folder = match roots.item(above, Intent::Read) {
+        Ok(folder) => folder,
+        // The video itself is a root's only visible entry.
+        Err(FsError::Outside | FsError::Denied(_)) => return Ok(found),
+        Err(error) => return Err(error.into()),
+    };
+    visit(&folder, control, &mut |visited| {
+        if let Visit::Enter(_) = visited {
+            return Ok(ControlFlow::Break(()));
+        }
+        if let Visit::Item(item) = visited
+            && item.kind == Kind::File
+            && found.len() < MAX_COMPANIONS
+        {
+            let name = item.name().as_bytes();
+            let rest = name.strip_prefix(stem.as_bytes());
+            let is_more = rest.is_some_and(|rest| matches!(rest.first(), Some(b'.' | b'-')));
+            if is_more
+                && name != own.as_bytes()
+                && !is_video(name)
+                && let Ok(meta) = item.meta()
+            {
+                found.push((above.join(item.name().as_os()), meta));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
 }
 
 /// Source as a plan takes it: it is read by its path below the library, or from the named folder on.
@@ -95,13 +163,10 @@ fn source(path: &Path, named: &Path, library: &str, size: u64) -> Source {
     }
 }
 
-/// Real path of a directory in the roots; as it is written, where it is not there.
+/// Real path of a directory in the roots; as it is written, where it is in none.
 fn real_directory(roots: &Roots, path: &str) -> String {
-    let real = roots
-        .narrow(path)
-        .ok()
-        .and_then(|base| base.resolve(&RelPath::root(), Intent::Read).ok());
-    let shown = real.map(|real| real.absolute().to_string_lossy().into_owned());
+    let real = roots.directory(Path::new(path)).ok();
+    let shown = real.and_then(|real| real.absolute().to_str().map(str::to_owned));
     shown.unwrap_or_else(|| path.trim_end_matches('/').to_owned())
 }
 

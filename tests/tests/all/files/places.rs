@@ -95,6 +95,19 @@ const ROWS: &[Row] = &[
     ),
     // A file may be named too.
     row(
+        "POST /api/media/apply",
+        "path",
+        r#"{"libraryPath":"/films"}"#,
+        false,
+    ),
+    // The library comes first, whatever is to go into it.
+    row(
+        "POST /api/media/apply",
+        "libraryPath",
+        r#"{"path":"/films/a.mkv","mode":"copy"}"#,
+        false,
+    ),
+    row(
         "POST /api/media/preview",
         "path",
         r#"{"libraryPath":"/films"}"#,

@@ -1,4 +1,7 @@
-//! Stored presets and settings of renames. Pure.
+//! Stored presets, settings and runs of renames. Pure.
+
+pub mod request;
+pub mod run;
 
 use qm_kernel::Timestamp;
 use qm_release::Release;

@@ -1,5 +1,7 @@
 //! Request and response types.
 
+mod runs;
+
 use qm_kernel::Timestamp;
 use qm_media_names::Kind;
 use qm_rename_plan::{Explanation, Item, MAX_TEMPLATE, Mode, Origin, Preset, Templates, Token};
@@ -8,8 +10,14 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::model::request::{Request, Wanted};
 use crate::model::{
     Cleanup, CleanupChange, MAX_GLOBS, MAX_LANGUAGES, OwnTemplates, Planned, Seeding, StoredPreset,
+};
+
+pub use runs::{
+    AppliedView, HistoryPage, HistoryQuery, OrganizeQuery, OrganizedView, RunOperationsView, UndoInput,
+    UndoView, UndoableView,
 };
 
 const MAX_PRESET_NAME: usize = 120;
@@ -257,8 +265,8 @@ impl ExplanationView {
     }
 }
 
-/// A rename to plan: of `names` alone, of a torrent's data, or of a file or folder. `sourceTorrentHash`, `label` and `dryRun` of a
-/// rename are taken, and mean nothing to a preview: it is no run that would record them.
+/// A rename: of `names` alone (a preview only), of a torrent's data, or of a file or folder. `planId`, `sourceTorrentHash`, `label`
+/// and `dryRun` mean nothing to a preview.
 #[derive(ToSchema, FromBody)]
 #[schema(rename_all = "camelCase", as = RenameRequest)]
 #[fields(open)]
@@ -296,6 +304,43 @@ pub struct RenameInput {
     /// Name that says what the source is; without one that of the torrent.
     #[field(max = MAX_TEXT)]
     pub source_name: Option<String>,
+    /// Id that a preview gave to its plan: the files are renamed as it showed, and those that changed since are skipped and
+    /// named. `mode` has to be that of the preview. Without one, the plan is made now.
+    #[field(not_empty, max = MAX_ID)]
+    pub plan_id: Option<String>,
+    /// Info-hash of the torrent that the files came from, for the history.
+    #[field(max = MAX_ID)]
+    pub source_torrent_hash: Option<String>,
+    /// Name of the run in the audit.
+    #[field(max = MAX_TEXT)]
+    pub label: Option<String>,
+    /// True to change nothing, in whatever mode.
+    #[field(default)]
+    pub dry_run: bool,
+}
+
+impl RenameInput {
+    pub fn into_wanted(self) -> Wanted {
+        let request = Request {
+            library: self.library_path,
+            hash: self.hash,
+            engine_id: self.engine_id,
+            path: self.path,
+            names: self.names,
+            preset: self.preset,
+            mode: self.mode,
+            template: self.template,
+            kind: self.kind,
+            source_name: self.source_name,
+        };
+        Wanted {
+            request,
+            plan_id: self.plan_id,
+            is_dry: self.dry_run,
+            source_torrent: self.source_torrent_hash,
+            label: self.label,
+        }
+    }
 }
 
 /// A file of a plan.
@@ -336,7 +381,7 @@ impl From<Item> for ItemView {
     }
 }
 
-/// Plan of a rename. Nothing was changed.
+/// Plan of a rename.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RenamePlan)]
@@ -352,18 +397,22 @@ pub struct PlanView {
     /// Deletions first, then media, subtitles, and other files that travel with them.
     pub items: Vec<ItemView>,
     pub warnings: Vec<String>,
+    /// Id for `POST /api/media/apply`, which then does what is shown here. Kept for a quarter of an hour. Null: the mode is
+    /// `preview`, there are no files, or the caller may not rename.
+    pub plan_id: Option<String>,
 }
 
-impl From<Planned> for PlanView {
-    fn from(planned: Planned) -> Self {
+impl PlanView {
+    pub fn new(planned: &Planned, plan_id: Option<String>) -> Self {
         Self {
+            plan_id,
             mode: planned.mode.as_str(),
-            preset: planned.preset,
-            library_path: planned.library,
+            preset: planned.preset.clone(),
+            library_path: planned.library.clone(),
             kind: planned.kind.as_str(),
             parsed: serde_json::to_value(&planned.parsed).unwrap_or_default(),
-            items: planned.plan.items.into_iter().map(ItemView::from).collect(),
-            warnings: planned.plan.warnings,
+            items: planned.plan.items.iter().cloned().map(ItemView::from).collect(),
+            warnings: planned.plan.warnings.clone(),
         }
     }
 }

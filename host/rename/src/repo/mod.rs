@@ -1,0 +1,5 @@
+//! Tables of this area.
+
+pub mod history;
+pub mod presets;
+pub mod runs;
