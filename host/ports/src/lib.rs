@@ -21,6 +21,7 @@
 //! | [`preferences`] | torrents | client preferences |
 //! | [`list`] | torrents | automation, the renaming of media |
 //! | [`shelves`] | the media library | the renaming of media |
+//! | [`subjects`] | the media library | artwork |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
 //! | [`titledb`] | titledb | whoever asks what a title is |
@@ -53,6 +54,7 @@ pub mod settling;
 pub mod shelves;
 pub mod shows;
 pub mod sight;
+pub mod subjects;
 pub mod titledb;
 
 pub use holder::Holders;
