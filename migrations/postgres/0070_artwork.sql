@@ -1,4 +1,4 @@
--- Pictures, subtitles and notes of films, episodes and shows.
+-- Pictures of films, episodes and shows, and subtitles beside them.
 
 -- A picture of an item or of a show: a file beside the media, one that people or a provider gave, or one elsewhere.
 CREATE TABLE media_artwork (
@@ -56,15 +56,3 @@ CREATE TABLE media_subtitles (
     created_at BIGINT NOT NULL,
     UNIQUE (item_id, place_key)
 );
-
--- A note (NFO) that was written beside a film or an episode.
-CREATE TABLE media_nfo_files (
-    id           TEXT    NOT NULL PRIMARY KEY,
-    item_id      TEXT    NOT NULL REFERENCES media_items (id) ON DELETE CASCADE,
-    -- movie, tvshow, season, episode
-    type         TEXT    NOT NULL,
-    -- Path below the directory of the library, as that of an item.
-    place        TEXT    NOT NULL,
-    generated_at BIGINT NOT NULL
-);
-CREATE INDEX media_nfo_files_item ON media_nfo_files (item_id);

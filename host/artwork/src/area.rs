@@ -40,7 +40,5 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     });
     let sweeping = artwork.clone();
     let area = Area::new(&AREA, routes().with_state(artwork));
-    Ok(area.looping(ArtworkArea::SWEEP, move |stop| {
-        sweeping.clone().sweep_loop(stop)
-    }))
+    Ok(area.looping(ArtworkArea::SWEEP, move |stop| sweeping.clone().sweep_loop(stop)))
 }

@@ -7,6 +7,7 @@ use qm_web::{FromBody, FromQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::model::subtitle::Subtitle;
 use crate::model::{ArtKind, Artwork, MAX_SEASON, Owner, WIDTHS};
 
 const MAX_ID: usize = 100;
@@ -25,7 +26,12 @@ pub struct SeasonQuery {
 impl SeasonQuery {
     /// The season; `Err` for what is none.
     pub fn read(&self) -> Result<Option<i64>, ()> {
-        let Some(text) = self.season.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
+        let Some(text) = self
+            .season
+            .as_deref()
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+        else {
             return Ok(None);
         };
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -181,7 +187,9 @@ impl Pictures {
     pub fn new(artwork: Vec<(Artwork, Option<String>)>) -> Self {
         let mut selected = BTreeMap::new();
         for (art, _) in artwork.iter().filter(|(art, _)| art.is_selected) {
-            selected.entry(art.kind.as_str()).or_insert_with(|| art.id.clone());
+            selected
+                .entry(art.kind.as_str())
+                .or_insert_with(|| art.id.clone());
         }
         let views = artwork.into_iter().map(|(art, path)| ArtworkView::new(art, path));
         Self {
@@ -295,6 +303,94 @@ pub struct ShowImportedView {
     /// Pictures that were not taken.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedView>,
+}
+
+/// Languages that are wanted.
+#[derive(ToSchema, FromQuery)]
+#[schema(rename_all = "camelCase")]
+pub struct PreferredQuery {
+    /// Languages with commas between them, of two letters each.
+    #[field(max = MAX_TEXT)]
+    #[schema(example = "en,fr")]
+    pub preferred: Option<String>,
+}
+
+impl PreferredQuery {
+    /// The languages, each once; English if none is named.
+    pub fn list(&self) -> Vec<String> {
+        let mut languages: Vec<String> = Vec::new();
+        for language in self.preferred.as_deref().unwrap_or_default().split(',') {
+            let language = language.trim().to_owned();
+            if !language.is_empty() && !languages.contains(&language) {
+                languages.push(language);
+            }
+        }
+        if languages.is_empty() {
+            languages.push("en".to_owned());
+        }
+        languages
+    }
+}
+
+/// A file of subtitles.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MediaSubtitle)]
+pub struct SubtitleView {
+    pub id: String,
+    pub item_id: String,
+    pub path: String,
+    /// Two letters, or `und`.
+    pub language: String,
+    /// For what is said in other languages only.
+    pub forced: bool,
+    /// For the deaf and hard of hearing.
+    pub sdh: bool,
+    /// Shown unless somebody chooses another one.
+    pub default: bool,
+    /// `sidecar`: a file beside the video.
+    pub source: &'static str,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+}
+
+impl SubtitleView {
+    pub fn new(subtitle: Subtitle, path: String) -> Self {
+        Self {
+            id: subtitle.id,
+            item_id: subtitle.item_id,
+            path,
+            language: subtitle.tag.language,
+            forced: subtitle.tag.forced,
+            sdh: subtitle.tag.sdh,
+            default: subtitle.tag.by_default,
+            source: "sidecar",
+            created_at: subtitle.created_at,
+        }
+    }
+}
+
+/// Result of a look for subtitles.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = SubtitleScan)]
+pub struct ScanView {
+    pub item_id: String,
+    /// Files that are there.
+    pub found: usize,
+    /// Files that were not known before.
+    pub created: usize,
+}
+
+/// Languages of an item's subtitles, and wanted ones that are missing.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MissingSubtitles)]
+pub struct MissingSubtitlesView {
+    pub item_id: String,
+    pub present: Vec<String>,
+    pub missing: Vec<String>,
+    pub has_any: bool,
 }
 
 /// A picture that was not taken.

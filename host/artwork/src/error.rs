@@ -27,9 +27,9 @@ pub enum ArtworkError {
     #[error("dataBase64 is not valid base64")]
     NotBase64,
     /// Type that was given, and the format of the bytes.
-    #[error("The picture is said to be {0}, and is a {} picture", .1.label())]
+    #[error("The picture is said to be {0}, and is a {found} picture", found = .1.label())]
     OtherMime(String, Format),
-    #[error("The name {0} is not that of a {} picture, which it is: rename it", .1.label())]
+    #[error("The name {0} is not that of a {found} picture, which it is: rename it", found = .1.label())]
     OtherName(String, Format),
     #[error(transparent)]
     Refused(#[from] Refused),

@@ -5,6 +5,8 @@
 //! type at most one is selected. Pictures are served from a cache in the data directory, without texts and camera data, in
 //! their own size or a smaller one.
 //!
+//! Subtitles beside the files of items are rows too; their language and flags are read from their names.
+//!
 //! Invariants: nothing is decoded before its header was read and its memory was judged (`model::picture`); every path is
 //! walked by `qm_confined`; a file beside media is never written, renamed or removed; a file of the store is noted before it is
 //! written, and removed only if it was noted here; nothing is fetched but from the provider's host of pictures, without its key.

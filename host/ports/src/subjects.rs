@@ -1,32 +1,18 @@
-//! Items and shows of media libraries, as an area sees them that keeps pictures, subtitles and notes of them and does not know
-//! the library's rows.
+//! Items and shows of media libraries, as an area sees them that keeps pictures and subtitles of them and does not know the
+//! library's rows.
 
 use async_trait::async_trait;
-
-/// Library of an item or a show.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SubjectLibrary {
-    pub id: String,
-    /// `tv`, `anime`, `movie`, `music`, `audiobook` or `general`.
-    pub kind: String,
-    /// Absolute.
-    pub path: String,
-    /// Files of notes (NFO) may be written there.
-    pub nfo_enabled: bool,
-}
 
 /// An item: a film or an episode, and its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubjectItem {
     pub id: String,
-    pub library: SubjectLibrary,
+    /// Directory of its library, absolute.
+    pub library: String,
     /// `movie`, `tv`, `anime`, `music_video`, `documentary` or `other_video`.
     pub media_type: String,
-    pub title: String,
-    pub year: Option<i64>,
     pub season: Option<i64>,
     pub episode: Option<i64>,
-    pub locked: bool,
     /// Paths of its files below the library's directory, the first file first. A path that is not UTF-8 is percent-encoded
     /// behind a slash.
     pub places: Vec<String>,
@@ -38,8 +24,8 @@ pub struct SubjectItem {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubjectShow {
     pub id: String,
-    pub library: SubjectLibrary,
-    pub title: String,
+    /// Directory of its library, absolute.
+    pub library: String,
     /// Path of its folder, as those of an item's files.
     pub place: String,
     pub provider_a_id: Option<String>,

@@ -458,6 +458,9 @@ pub const TABLE: &[Row] = &[
     row("POST /api/media/shows/{id}/artwork/upload").body(PICTURE).loose(ARTWORK_LOOSE),
     row("POST /api/media/shows/{id}/artwork/import").body("{}").loose(ARTWORK_LOOSE),
     row("GET /api/media/artwork/{artworkId}/image"),
+    row("GET /api/media/items/{id}/subtitles"),
+    row("GET /api/media/items/{id}/subtitles/missing"),
+    row("POST /api/media/items/{id}/subtitles/scan"),
     // Media servers
     row("GET /api/media/presets"),
     row("GET /api/media/presets/stored"),

@@ -31,7 +31,14 @@ const WORDS: [(&str, ArtKind); 18] = [
 ];
 /// Words for a folder of episodes, with a number behind them.
 const SEASONS: [&str; 8] = [
-    "season", "series", "saison", "staffel", "temporada", "stagione", "sæson", "sezon",
+    "season",
+    "series",
+    "saison",
+    "staffel",
+    "temporada",
+    "stagione",
+    "sæson",
+    "sezon",
 ];
 
 /// A picture beside media.
@@ -76,10 +83,16 @@ pub fn read_name(name: &str, stems: &[String], is_episode: bool) -> Option<Meani
 /// Meaning of a name that begins with that of a video.
 pub fn read_own(stem: &str, ending: &str, stems: &[String], is_episode: bool) -> Option<Meaning> {
     for video in stems {
-        let Some(rest) = stem.strip_prefix(video.as_str()) else { continue };
+        let Some(rest) = stem.strip_prefix(video.as_str()) else {
+            continue;
+        };
         let slot = format!("*{rest}{ending}");
         if rest.is_empty() {
-            let kind = if is_episode { ArtKind::Thumbnail } else { ArtKind::Poster };
+            let kind = if is_episode {
+                ArtKind::Thumbnail
+            } else {
+                ArtKind::Poster
+            };
             return Some((kind, None, slot));
         }
         let word = rest.strip_prefix(['-', '.', '_', ' ']);
@@ -102,7 +115,11 @@ pub fn read_general(stem: &str, ending: &str) -> Option<Meaning> {
         "" => ArtKind::Poster,
         word => kind_of(word)?,
     };
-    let kind = if kind == ArtKind::Poster { ArtKind::SeasonPoster } else { kind };
+    let kind = if kind == ArtKind::Poster {
+        ArtKind::SeasonPoster
+    } else {
+        kind
+    };
     Some((kind, season, slot))
 }
 
@@ -137,13 +154,23 @@ pub fn season_of_folder(name: &str) -> Option<i64> {
 /// Type of a word, with a number behind it for the second and further ones: `fanart2`, `poster-1`.
 fn kind_of(word: &str) -> Option<ArtKind> {
     let plain = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let plain = if plain.len() < word.len() { plain.trim_end_matches(['-', '_', ' ']) } else { plain };
-    WORDS.iter().find(|(known, _)| *known == plain).map(|(_, kind)| *kind)
+    let plain = if plain.len() < word.len() {
+        plain.trim_end_matches(['-', '_', ' '])
+    } else {
+        plain
+    };
+    WORDS
+        .iter()
+        .find(|(known, _)| *known == plain)
+        .map(|(_, kind)| *kind)
 }
 
 /// Season at the beginning of a name, and what follows. No season: all of them.
 fn read_season(stem: &str) -> Option<(Option<i64>, &str)> {
-    if let Some(rest) = stem.strip_prefix("season").map(|rest| rest.trim_start_matches(['-', '.', '_', ' '])) {
+    if let Some(rest) = stem
+        .strip_prefix("season")
+        .map(|rest| rest.trim_start_matches(['-', '.', '_', ' ']))
+    {
         for (word, season) in [("specials", Some(0)), ("special", Some(0)), ("all", None)] {
             if let Some(rest) = rest.strip_prefix(word)
                 && rest.chars().next().is_none_or(|next| !next.is_alphanumeric())
@@ -154,7 +181,9 @@ fn read_season(stem: &str) -> Option<(Option<i64>, &str)> {
     }
     let rest = SEASONS.iter().find_map(|word| stem.strip_prefix(word))?;
     let rest = rest.trim_start_matches(['-', '.', '_', ' ']);
-    let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    let end = rest
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(rest.len());
     let number = rest[..end].parse().ok().filter(|_| (1..=5).contains(&end))?;
     let follows = &rest[end..];
     let ends = follows.chars().next().is_none_or(|next| !next.is_alphanumeric());

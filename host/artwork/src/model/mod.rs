@@ -2,6 +2,7 @@
 
 pub mod local;
 pub mod picture;
+pub mod subtitle;
 
 use qm_kernel::Timestamp;
 
@@ -9,7 +10,7 @@ use qm_kernel::Timestamp;
 /// selected.
 pub const MAX_GIVEN_OF_TYPE: usize = 20;
 /// Widths that pictures are served in, beside their own.
-pub const WIDTHS: [u32; 5] = [160, 320, 400, 780, 1280];
+pub const WIDTHS: [i64; 5] = [160, 320, 400, 780, 1280];
 /// Width of a thumbnail.
 pub const THUMB: u32 = 400;
 /// Largest number of a season.
@@ -208,7 +209,9 @@ impl Difference {
         let there: std::collections::BTreeSet<&str> =
             look.found.iter().map(|found| found.place.as_str()).collect();
         for row in rows {
-            let Lies::Beside { place, slot } = &row.lies else { continue };
+            let Lies::Beside { place, slot } = &row.lies else {
+                continue;
+            };
             if there.contains(place.as_str()) || !look.saw(place) {
                 continue;
             }

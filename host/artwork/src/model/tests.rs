@@ -114,9 +114,15 @@ fn found(place: &str, slot: &str) -> Found {
 
 #[test]
 fn rows_follow_files_and_stay_where_nothing_is_known() {
-    let rows = [row("1", "Tide/poster.jpg", "poster.jpg"), row("2", "Tide/Tide-poster.jpg", "*-poster.jpg")];
+    let rows = [
+        row("1", "Tide/poster.jpg", "poster.jpg"),
+        row("2", "Tide/Tide-poster.jpg", "*-poster.jpg"),
+    ];
     let same = Look {
-        found: vec![found("Tide/poster.jpg", "poster.jpg"), found("Tide/Tide-poster.jpg", "*-poster.jpg")],
+        found: vec![
+            found("Tide/poster.jpg", "poster.jpg"),
+            found("Tide/Tide-poster.jpg", "*-poster.jpg"),
+        ],
         ..Look::default()
     };
     assert!(Difference::between(&rows, &same).is_empty());
@@ -126,7 +132,10 @@ fn rows_follow_files_and_stay_where_nothing_is_known() {
         ..Look::default()
     };
     let change = Difference::between(&rows, &moved);
-    assert_eq!(change.moved, [("2".to_owned(), "Tide (1999)/Tide (1999)-poster.jpg".to_owned())]);
+    assert_eq!(
+        change.moved,
+        [("2".to_owned(), "Tide (1999)/Tide (1999)-poster.jpg".to_owned())]
+    );
     assert_eq!((change.gone, change.found.len()), (vec!["1".to_owned()], 0));
     // A directory that cannot be read takes nothing away.
     let unread = Look {
@@ -171,7 +180,9 @@ fn jpeg(marker: u8, width: u16, height: u16, factors: [u8; 3]) -> Vec<u8> {
     for (number, factor) in factors.into_iter().enumerate() {
         bytes.extend_from_slice(&[number as u8 + 1, factor, 0]);
     }
-    bytes.extend_from_slice(&[0xff, 0xda, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 63, 0, 1, 2, 3, 0xff, 0, 4, 0xff, 0xd9]);
+    bytes.extend_from_slice(&[
+        0xff, 0xda, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 63, 0, 1, 2, 3, 0xff, 0, 4, 0xff, 0xd9,
+    ]);
     bytes
 }
 
@@ -231,14 +242,30 @@ fn what_is_no_plain_picture_has_its_reason() {
         (b"<html><script>".to_vec(), "neither a PNG"),
         (b" <?xml version='1.0'?><svg xmlns='x'/>".to_vec(), "SVG"),
         (b"\x89PNG\r\n\x1a\n".to_vec(), "cut off"),
-        (with(&[chunk(b"acTL", &[0; 8]), chunk(b"IDAT", b"x"), chunk(b"IEND", b"")]), "animated"),
-        (with(&[chunk(b"IDAT", b"x"), chunk(b"fdAT", b"x"), chunk(b"IEND", b"")]), "animated"),
+        (
+            with(&[chunk(b"acTL", &[0; 8]), chunk(b"IDAT", b"x"), chunk(b"IEND", b"")]),
+            "animated",
+        ),
+        (
+            with(&[chunk(b"IDAT", b"x"), chunk(b"fdAT", b"x"), chunk(b"IEND", b"")]),
+            "animated",
+        ),
         (with(&[chunk(b"IEND", b"")]), "no pixels"),
         (with(&[chunk(b"IHDR", header)]), "two headers"),
         (with(&[chunk(b"QuUX", b"")]), "extension"),
         (with(&[chunk(b"\0\0\0\0", b"")]), "no name"),
-        ([with(&[chunk(b"IDAT", b"x"), chunk(b"IEND", b"")]), b"PK\x03\x04".to_vec()].concat(), "4 bytes follow"),
-        ([jpeg(0xc0, 5, 5, [0x11; 3]), b"<?php".to_vec()].concat(), "5 bytes follow"),
+        (
+            [
+                with(&[chunk(b"IDAT", b"x"), chunk(b"IEND", b"")]),
+                b"PK\x03\x04".to_vec(),
+            ]
+            .concat(),
+            "4 bytes follow",
+        ),
+        (
+            [jpeg(0xc0, 5, 5, [0x11; 3]), b"<?php".to_vec()].concat(),
+            "5 bytes follow",
+        ),
         (jpeg(0xc3, 5, 5, [0x11; 3]), "not read"),
         (jpeg(0xc9, 5, 5, [0x11; 3]), "not read"),
         (b"\xff\xd8\xff\xd9".to_vec(), "no pixels"),
@@ -246,12 +273,24 @@ fn what_is_no_plain_picture_has_its_reason() {
         (riff(&[(b"VP8X", &moving(2))]), "animated"),
         (riff(&[(b"VP8X", &moving(0)), (b"ANMF", b"xx")]), "animated"),
         (riff(&[(b"VP8X", &moving(0))]), "no pixels"),
-        (riff(&[(b"VP8X", &moving(0)), (b"VP8L", &lossless(5, 5))]), "contradict"),
-        (riff(&[(b"VP8L", &lossless(5, 5)), (b"VP8L", &lossless(5, 5))]), "two pictures"),
+        (
+            riff(&[(b"VP8X", &moving(0)), (b"VP8L", &lossless(5, 5))]),
+            "contradict",
+        ),
+        (
+            riff(&[(b"VP8L", &lossless(5, 5)), (b"VP8L", &lossless(5, 5))]),
+            "two pictures",
+        ),
         (riff(&[(b"junk", b"xx")]), "begins with no picture"),
-        ([riff(&[(b"VP8L", &lossless(5, 5))]), b"%PDF".to_vec()].concat(), "4 bytes follow"),
+        (
+            [riff(&[(b"VP8L", &lossless(5, 5))]), b"%PDF".to_vec()].concat(),
+            "4 bytes follow",
+        ),
     ] {
-        let refused = Picture::read(&bytes).map(|picture| picture.format).unwrap_err().to_string();
+        let refused = Picture::read(&bytes)
+            .map(|picture| picture.format)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(reason), "{refused}, not {reason}");
     }
     // A block that is filled up with zeros is nothing behind a picture.
@@ -265,7 +304,11 @@ fn texts_and_camera_data_are_left_out_and_the_orientation_stays() {
     let segment = |marker: u8, data: &[u8]| {
         [&[0xff, marker], &(data.len() as u16 + 2).to_be_bytes()[..], data].concat()
     };
-    let camera = [b"Exif\0\0II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0".as_slice(), b"52.5N 13.4E"].concat();
+    let camera = [
+        b"Exif\0\0II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0".as_slice(),
+        b"52.5N 13.4E",
+    ]
+    .concat();
     let said = [
         &plain[..2],
         &segment(0xe0, b"JFIF\0\x01\x02\0\0\x01\0\x01\0\0"),
@@ -299,7 +342,12 @@ fn texts_and_camera_data_are_left_out_and_the_orientation_stays() {
 
     let canvas = [0x0c, 0, 0, 0, 4, 0, 0, 4, 0, 0];
     let plain = [0, 0, 0, 0, 4, 0, 0, 4, 0, 0];
-    let said = riff(&[(b"VP8X", &canvas), (b"VP8L", &lossless(5, 5)), (b"EXIF", b"somewhere"), (b"XMP ", b"<x/>")]);
+    let said = riff(&[
+        (b"VP8X", &canvas),
+        (b"VP8L", &lossless(5, 5)),
+        (b"EXIF", b"somewhere"),
+        (b"XMP ", b"<x/>"),
+    ]);
     let kept = riff(&[(b"VP8X", &plain), (b"VP8L", &lossless(5, 5))]);
     assert_eq!(Picture::read(&said).unwrap().bytes, kept);
 }

@@ -90,7 +90,10 @@ impl Cache {
 
     fn open(&self) -> Result<Dir, FsError> {
         let created = self.roots.directory(&self.directory)?.create()?;
-        created.dir().try_clone().map_err(|errno| FsError::os(errno, FOLDER))
+        created
+            .dir()
+            .try_clone()
+            .map_err(|errno| FsError::os(errno, FOLDER))
     }
 
     /// The index; what an earlier process left is read first.
@@ -107,8 +110,12 @@ impl Index {
     fn read(dir: &Dir) -> Self {
         let mut files: Vec<(i64, String, u64)> = Vec::new();
         for entry in dir.entries().into_iter().flatten().flatten() {
-            let Some(name) = std::str::from_utf8(entry.file_name().to_bytes()).ok() else { continue };
-            let Some(part) = Component::new(name.as_ref()) else { continue };
+            let Some(name) = std::str::from_utf8(entry.file_name().to_bytes()).ok() else {
+                continue;
+            };
+            let Some(part) = Component::new(name.as_ref()) else {
+                continue;
+            };
             if part.is_temporary() {
                 let _ = dir.remove_file(&part);
             } else if let Ok(stat) = dir.stat(&part) {
@@ -147,8 +154,11 @@ impl Index {
         if self.bytes <= most && self.files.len() <= Cache::FILES {
             return Vec::new();
         }
-        let mut by_use: Vec<(u64, String)> =
-            self.files.iter().map(|(name, (_, used))| (*used, name.clone())).collect();
+        let mut by_use: Vec<(u64, String)> = self
+            .files
+            .iter()
+            .map(|(name, (_, used))| (*used, name.clone()))
+            .collect();
         by_use.sort_unstable();
         let mut gone = Vec::new();
         for (_, name) in by_use {
@@ -195,6 +205,10 @@ mod tests {
         std::fs::write(&left, "x").unwrap();
         let cache = Cache::new(folder.path(), 100);
         cache.put("g", &[7; 25]).unwrap();
-        assert_eq!(names(), ["g"], "what an earlier process left counts, and its temporaries go");
+        assert_eq!(
+            names(),
+            ["g"],
+            "what an earlier process left counts, and its temporaries go"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Looks at the directories of items and shows, for pictures beside media. Through handles alone; nothing is opened but
+//! Looks at the directories of items and shows, for pictures and subtitles beside media. Through handles alone; nothing is opened but
 //! directories.
 //!
 //! Bounds: [`MAX_DIRECTORIES`] directories a look, [`MAX_NAMES`] names a directory, [`MAX_FOUND`] pictures.
@@ -14,6 +14,7 @@ use qm_media_names::place;
 
 use crate::model::ArtKind;
 use crate::model::local::{self, Found, Look};
+use crate::model::subtitle::{self, Tag};
 
 /// Most directories of one look.
 const MAX_DIRECTORIES: usize = 128;
@@ -58,7 +59,9 @@ pub fn look_for_item(
         // The longest first: one may begin with another.
         stems.sort_by_key(|stem| std::cmp::Reverse(stem.len()));
         let names = looking.read(directory);
-        looking.take(directory, &names, |name| local::read_name(name, stems, is_episode));
+        looking.take(directory, &names, |name| {
+            local::read_name(name, stems, is_episode)
+        });
         looking.take_folder(directory, &names, MORE_FANART, |name| {
             let (stem, ending) = local::split(name)?;
             Some((ArtKind::Fanart, None, format!("{MORE_FANART}/{stem}{ending}")))
@@ -97,16 +100,69 @@ pub fn look_for_show(roots: &Roots, library: &str, folder: &str, cancel: &Cancel
     });
     for name in &names {
         let shown = String::from_utf8_lossy(name).into_owned();
-        let Some(season) = local::season_of_folder(&shown) else { continue };
+        let Some(season) = local::season_of_folder(&shown) else {
+            continue;
+        };
         let directory = join(folder, name);
         let inner = looking.read(&directory);
         looking.take(&directory, &inner, |name| {
             let (kind, own, slot) = general(name)?;
-            let kind = if kind == ArtKind::Poster { ArtKind::SeasonPoster } else { kind };
+            let kind = if kind == ArtKind::Poster {
+                ArtKind::SeasonPoster
+            } else {
+                kind
+            };
             Some((kind, own.or(Some(season)), format!("{season}/{slot}")))
         });
     }
     looking.look
+}
+
+/// Looks for the subtitles of an item in the directories of its files: places with what their names say, and the directories
+/// that could not be read.
+pub fn look_for_subtitles(
+    roots: &Roots,
+    library: &str,
+    places: &[String],
+    cancel: &Cancel,
+) -> (Vec<(String, Tag)>, BTreeSet<String>) {
+    let mut looking = Looking::new(roots, library, cancel);
+    let directories: BTreeSet<String> = places
+        .iter()
+        .map(|at| place::parent(at).unwrap_or_default())
+        .collect();
+    let mut found = Vec::new();
+    for directory in &directories {
+        let names = looking.read(directory);
+        let shown: Vec<String> = names
+            .iter()
+            .map(|name| String::from_utf8_lossy(name).to_lowercase())
+            .collect();
+        let mut videos: Vec<String> = shown
+            .iter()
+            .filter(|name| subtitle::is_video(name))
+            .map(|name| local::stem_of(name))
+            .collect();
+        let is_here = |at: &&String| place::parent(at).unwrap_or_default() == *directory;
+        let own: BTreeSet<String> = places
+            .iter()
+            .filter(is_here)
+            .map(|at| local::stem_of(&name_of(at)))
+            .collect();
+        videos.extend(own.iter().cloned());
+        // The longest first: one may begin with another.
+        videos.sort_by_key(|stem| std::cmp::Reverse(stem.len()));
+        videos.dedup();
+        for (name, shown) in names.iter().zip(&shown) {
+            let Some((stem, tag)) = subtitle::read_name(shown, &videos) else {
+                continue;
+            };
+            if own.contains(stem) && found.len() < MAX_FOUND {
+                found.push((join(directory, name), tag));
+            }
+        }
+    }
+    (found, looking.look.unread)
 }
 
 /// Meaning of a name that needs no video.
@@ -151,7 +207,8 @@ impl<'a> Looking<'a> {
     /// Names in a directory, in the order of their bytes.
     fn read(&mut self, directory: &str) -> Vec<Vec<u8>> {
         self.read += 1;
-        if self.read <= MAX_DIRECTORIES && !self.cancel.is_set()
+        if self.read <= MAX_DIRECTORIES
+            && !self.cancel.is_set()
             && let Ok((names, is_whole)) = read_names(self.roots, &path_of(self.library, directory))
         {
             if !is_whole {
@@ -169,7 +226,9 @@ impl<'a> Looking<'a> {
         let mut found = Vec::new();
         for name in names {
             let shown = String::from_utf8_lossy(name);
-            let Some((kind, season, slot)) = read(&shown) else { continue };
+            let Some((kind, season, slot)) = read(&shown) else {
+                continue;
+            };
             let at = join(directory, name);
             if self.seen.insert(at.clone()) {
                 found.push(Found {

@@ -30,7 +30,11 @@ pub fn resize(picture: &Picture, width: u32) -> Result<Option<(Format, Vec<u8>)>
     let scaled = u64::from(shown_height) * u64::from(width) / u64::from(shown_width);
     let height = u32::try_from(scaled).unwrap_or(u32::MAX).max(1);
     let is_turned = picture.orientation >= 5;
-    let (stored_width, stored_height) = if is_turned { (height, width) } else { (width, height) };
+    let (stored_width, stored_height) = if is_turned {
+        (height, width)
+    } else {
+        (width, height)
+    };
     let small = whole.thumbnail_exact(stored_width, stored_height);
     drop(whole);
     let small = turn(small, picture.orientation);

@@ -14,7 +14,10 @@ const FOLDER: &str = ".quartermaster/media-artwork";
 /// Path of a file in the store: `directory` is its owner's. None without a root.
 pub fn path_in_store(roots: &Roots, directory: &str, name: &str) -> Option<String> {
     let root = roots.paths().into_iter().next()?;
-    Some(format!("{}/{FOLDER}/{directory}/{name}", root.trim_end_matches('/')))
+    Some(format!(
+        "{}/{FOLDER}/{directory}/{name}",
+        root.trim_end_matches('/')
+    ))
 }
 
 /// Writes a new file of the store.
@@ -49,7 +52,11 @@ pub fn remove(roots: &Roots, path: &str) -> Result<(), FsError> {
     };
     let dir = item.open_dir()?;
     for name in [&temporary, &name] {
-        if dir.find(name).map_err(|errno| FsError::os(errno, path))?.is_some() {
+        if dir
+            .find(name)
+            .map_err(|errno| FsError::os(errno, path))?
+            .is_some()
+        {
             dir.remove_file(name).map_err(|errno| FsError::os(errno, path))?;
         }
     }

@@ -11,15 +11,16 @@ use crate::error::ArtworkError as E;
 use crate::model::picture::{Format, Refused};
 
 faults! {
-    pub ItemList => with_library(vec![E::NoSuchItem]);
-    pub ShowList => with_library(vec![E::NoSuchShow, E::BadSeason]);
-    pub ItemSelect => with_user(vec![E::NoSuchItem, E::NoSuchArtwork]);
-    pub ShowSelect => with_user(vec![E::NoSuchShow, E::NoSuchArtwork]);
-    pub ItemUpload => upload(E::NoSuchItem);
-    pub ShowUpload => upload(E::NoSuchShow);
-    pub ItemImport => import(vec![E::NoSuchItem, E::Cancelled]);
-    pub ShowImport => import(vec![E::NoSuchShow, E::BadSeason]);
-    pub Image => image();
+    ItemList => with_library(vec![E::NoSuchItem]);
+    Scan => with_user(vec![E::NoSuchItem]);
+    ShowList => with_library(vec![E::NoSuchShow, E::BadSeason]);
+    ItemSelect => with_user(vec![E::NoSuchItem, E::NoSuchArtwork]);
+    ShowSelect => with_user(vec![E::NoSuchShow, E::NoSuchArtwork]);
+    ItemUpload => upload(E::NoSuchItem);
+    ShowUpload => upload(E::NoSuchShow);
+    ItemImport => import(vec![E::NoSuchItem, E::Cancelled]);
+    ShowImport => import(vec![E::NoSuchShow, E::BadSeason]);
+    Image => image();
 }
 
 /// Placeholder for a part of a message that is known only at run time.

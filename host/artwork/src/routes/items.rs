@@ -5,8 +5,8 @@ use qm_web::{ApiResult, Body, By, Created, Json, Path};
 
 use super::{App, faults};
 use crate::dto::{
-    ArtworkView, FailedView, ItemChoice, ItemImported, ItemImportedView, ItemPictures, ItemUpload, MissingView,
-    OwnedPictures, OwnerView, Pictures, words,
+    ArtworkView, FailedView, ItemChoice, ItemImported, ItemImportedView, ItemPictures, ItemUpload,
+    MissingView, OwnedPictures, OwnerView, Pictures, words,
 };
 use crate::service::{PROVIDER, Upload};
 

@@ -1,8 +1,9 @@
-//! `/api/media`: pictures of items and shows.
+//! `/api/media`: pictures of items and shows, and subtitles of items.
 
 mod faults;
 mod items;
 mod shows;
+mod subtitles;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,7 @@ use qm_web::{ApiResult, Params, Path, Routes, routes};
 
 use crate::dto::ImageQuery;
 use crate::model::THUMB;
-use crate::service::{ArtworkArea, NEEDED};
+use crate::service::{ArtworkArea, NEEDED, NEEDED_FOR_SUBTITLES};
 
 type App = State<Arc<ArtworkArea>>;
 
@@ -43,6 +44,9 @@ pub fn routes() -> Routes<Arc<ArtworkArea>> {
         .add(routes!(shows::select_show_artwork).need(NEEDED))
         .add(routes!(shows::upload_show_artwork).need(NEEDED).body(UPLOAD))
         .add(routes!(shows::import_show_artwork).need(NEEDED).limit(IMPORTS))
+        .add(routes!(subtitles::list_subtitles).need(P::MediaManagerView))
+        .add(routes!(subtitles::scan_subtitles).need(NEEDED_FOR_SUBTITLES))
+        .add(routes!(subtitles::list_missing_subtitles).need(P::MediaManagerView))
         .add(routes!(show_image).need(P::MediaManagerView).limit(IMAGES))
 }
 

@@ -20,7 +20,7 @@ impl ArtworkArea {
         let item = self.find_item(id).await?;
         let owner = Owner::Item(item.id);
         let artwork = self.choose(caller, &owner, None, artwork_id).await?;
-        Ok(Listed::new(owner, &item.library.path, artwork))
+        Ok(Listed::new(owner, &item.library, artwork))
     }
 
     /// Selects a picture of a show or of a season, and returns the pictures of that.
@@ -36,7 +36,7 @@ impl ArtworkArea {
         let owner = Owner::Show(show.id);
         let mut artwork = self.choose(caller, &owner, Some(season), artwork_id).await?;
         artwork.retain(|art| art.season == season);
-        Ok(Listed::new(owner, &show.library.path, artwork))
+        Ok(Listed::new(owner, &show.library, artwork))
     }
 
     /// Selects a picture. With `season`, that of a show must be of this season, or with `Some(None)` of the whole.

@@ -4,8 +4,8 @@
 //! the sweep.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use qm_db::Tx;
 use qm_kernel::Caller;
 use serde_json::json;
@@ -75,12 +75,7 @@ impl ArtworkArea {
         self.upload(caller, Owner::Show(show.id), upload).await
     }
 
-    async fn upload(
-        &self,
-        caller: Caller<'_>,
-        owner: Owner,
-        upload: Upload,
-    ) -> Result<Shown, ArtworkError> {
+    async fn upload(&self, caller: Caller<'_>, owner: Owner, upload: Upload) -> Result<Shown, ArtworkError> {
         let word = &upload.kind;
         let kind = ArtKind::from_word(word).ok_or_else(|| ArtworkError::BadType(word.clone()))?;
         let season = upload.season;
@@ -195,7 +190,11 @@ fn read_upload(upload: Upload) -> Result<Picture, ArtworkError> {
     drop(bytes);
     for mime in mimes.into_iter().flatten() {
         let named = mime.trim().to_ascii_lowercase();
-        let named = if named == "image/jpg" { "image/jpeg" } else { &named };
+        let named = if named == "image/jpg" {
+            "image/jpeg"
+        } else {
+            &named
+        };
         if named != picture.format.mime() {
             return Err(ArtworkError::OtherMime(clip(&mime), picture.format));
         }

@@ -70,7 +70,10 @@ impl ArtworkArea {
         let outcome = self.import(caller, &owner, &wanted, &cancelled).await;
         let (warning, result) = match &outcome {
             Ok(imported) => {
-                let names = imported.iter().flat_map(|imported| &imported.kinds).map(|kind| kind.as_str());
+                let names = imported
+                    .iter()
+                    .flat_map(|imported| &imported.kinds)
+                    .map(|kind| kind.as_str());
                 let names: Vec<&str> = names.collect();
                 let failed = imported.iter().flat_map(|imported| &imported.failed);
                 let warning = failed.map(|(kind, why)| format!("{}: {why}", kind.as_str()));
@@ -78,7 +81,10 @@ impl ArtworkArea {
                 let done = Done::result(json!({ "itemId": item.id, "imported": names }));
                 (Some(warning).filter(|warning| !warning.is_empty()), Ok(done))
             }
-            Err(error) => (None, Err(JobError::new(error.code(), error.to_string()).permanent())),
+            Err(error) => (
+                None,
+                Err(JobError::new(error.code(), error.to_string()).permanent()),
+            ),
         };
         hosted.end(warning, result);
         outcome
@@ -100,7 +106,10 @@ impl ArtworkArea {
             None => (ImagesOf::Title, whole()),
             Some(season) => {
                 let number = u32::try_from(season).map_err(|_| ArtworkError::BadSeason)?;
-                (ImagesOf::Season(number), vec![(ImageKind::Poster, ArtKind::SeasonPoster)])
+                (
+                    ImagesOf::Season(number),
+                    vec![(ImageKind::Poster, ArtKind::SeasonPoster)],
+                )
             }
         };
         let wanted = Wanted {
@@ -109,7 +118,8 @@ impl ArtworkArea {
             season,
         };
         let owner = Owner::Show(show.id.clone());
-        self.import(caller, &owner, &wanted, &CancellationToken::new()).await
+        self.import(caller, &owner, &wanted, &CancellationToken::new())
+            .await
     }
 
     async fn import(
@@ -130,7 +140,9 @@ impl ArtworkArea {
                 Alone::Told(images) => images,
             };
             for (image, kind) in kinds {
-                let Some(best) = images.iter().find(|found| found.kind == *image) else { continue };
+                let Some(best) = images.iter().find(|found| found.kind == *image) else {
+                    continue;
+                };
                 let taking = self.take(caller, owner, (*kind, wanted.season), best);
                 let taken = cancelled.run_until_cancelled(taking).await;
                 match taken.ok_or(ArtworkError::Cancelled)? {
@@ -154,7 +166,9 @@ impl ArtworkArea {
     ) -> Result<bool, Untaken> {
         let url = &image.picture.url;
         if !url.starts_with(PICTURES_AT) {
-            return Err(Untaken::Picture("its address is not at the provider's host of pictures".into()));
+            return Err(Untaken::Picture(
+                "its address is not at the provider's host of pictures".into(),
+            ));
         }
         let mut tx = self.ground.db.begin_read().await?;
         let rows = repo::of_owner(&mut tx, owner.id()).await?;
@@ -212,7 +226,10 @@ impl<E: Into<ArtworkError>> From<E> for Untaken {
 }
 
 fn whole() -> Vec<(ImageKind, ArtKind)> {
-    vec![(ImageKind::Poster, ArtKind::Poster), (ImageKind::Backdrop, ArtKind::Fanart)]
+    vec![
+        (ImageKind::Poster, ArtKind::Poster),
+        (ImageKind::Backdrop, ArtKind::Fanart),
+    ]
 }
 
 fn kind_of(item: &SubjectItem) -> TitleKind {

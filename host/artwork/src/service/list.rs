@@ -48,20 +48,20 @@ impl ArtworkArea {
     pub async fn list_of_item(&self, id: &str) -> Result<Listed, ArtworkError> {
         let item = self.find_item(id).await?;
         let artwork = self.rows_of_item(&item).await?;
-        Ok(Listed::new(Owner::Item(item.id), &item.library.path, artwork))
+        Ok(Listed::new(Owner::Item(item.id), &item.library, artwork))
     }
 
     /// Pictures of a show as a whole, or of a season.
     pub async fn list_of_show(&self, id: &str, season: Option<i64>) -> Result<Listed, ArtworkError> {
         let show = self.find_show(id).await?;
-        let (roots, library, folder) = (self.roots.clone(), show.library.path.clone(), show.place.clone());
+        let (roots, library, folder) = (self.roots.clone(), show.library.clone(), show.place.clone());
         let look = LOOKS
             .run(move |cancel| look_for_show(&roots, &library, &folder, &cancel))
             .await?;
         let owner = Owner::Show(show.id);
         let mut artwork = self.bring_in_line(&owner, &look).await?;
         artwork.retain(|art| art.season == season);
-        Ok(Listed::new(owner, &show.library.path, artwork))
+        Ok(Listed::new(owner, &show.library, artwork))
     }
 
     /// Types that an item has, and required ones that it lacks.
@@ -70,17 +70,15 @@ impl ArtworkArea {
         let artwork = self.rows_of_item(&item).await?;
         let mut present: Vec<ArtKind> = artwork.iter().map(|art| art.kind).collect();
         present.dedup();
-        let missing = ArtKind::REQUIRED.into_iter().filter(|kind| !present.contains(kind));
+        let missing = ArtKind::REQUIRED
+            .into_iter()
+            .filter(|kind| !present.contains(kind));
         let missing = missing.collect();
         Ok((present, missing))
     }
 
     pub(super) async fn rows_of_item(&self, item: &SubjectItem) -> Result<Vec<Artwork>, ArtworkError> {
-        let (roots, library, places) = (
-            self.roots.clone(),
-            item.library.path.clone(),
-            item.places.clone(),
-        );
+        let (roots, library, places) = (self.roots.clone(), item.library.clone(), item.places.clone());
         let is_episode = is_episode(item);
         let look = LOOKS
             .run(move |cancel| look_for_item(&roots, &library, &places, is_episode, &cancel))

@@ -5,6 +5,7 @@ mod given;
 mod import;
 mod list;
 mod serve;
+mod subtitles;
 mod sweep;
 
 use std::path::Path;
@@ -31,8 +32,9 @@ use crate::ops::cache::Cache;
 pub use given::Upload;
 pub use import::{JOB, PROVIDER};
 pub use list::Listed;
-pub use serve::Served;
 
+/// Permission of whoever has subtitles looked for.
+pub const NEEDED_FOR_SUBTITLES: Permission = Permission::MediaManagerManageSubtitles;
 /// Permission of whoever changes pictures.
 pub const NEEDED: Permission = Permission::MediaManagerManageArtwork;
 /// Time limit for the fetching of one picture.

@@ -44,7 +44,9 @@ impl ArtworkArea {
     /// The picture with this id, `width` pixels wide at most.
     pub async fn serve(&self, id: &str, width: Option<u32>) -> Result<Served, ArtworkError> {
         let mut tx = self.ground.db.begin_read().await?;
-        let art = repo::find(&mut tx, id).await?.ok_or(ArtworkError::NoSuchArtwork)?;
+        let art = repo::find(&mut tx, id)
+            .await?
+            .ok_or(ArtworkError::NoSuchArtwork)?;
         drop(tx);
         let path = self.path_of(&art).await?;
         let (roots, cache, at, id) = (self.roots.clone(), self.cache.clone(), path.clone(), art.id);
@@ -54,7 +56,9 @@ impl ArtworkArea {
             return Ok(served);
         }
         let (roots, cache) = (self.roots.clone(), self.cache.clone());
-        PICTURES.run(move |_| make_served(&roots, &cache, &path, key, width)).await?
+        PICTURES
+            .run(move |_| make_served(&roots, &cache, &path, key, width))
+            .await?
     }
 
     /// Path of a picture's file.
@@ -68,7 +72,7 @@ impl ArtworkArea {
                     Owner::Show(id) => self.subjects.find_show(id).await?.map(|show| show.library),
                 };
                 let library = library.ok_or(ArtworkError::NoSuchArtwork)?;
-                Ok(path_of(&library.path, place))
+                Ok(path_of(&library, place))
             }
         }
     }
@@ -78,7 +82,10 @@ impl ArtworkArea {
 fn key_of(id: &str, meta: &Meta, width: Option<u32>) -> String {
     let (seconds, nanos) = meta.times.modified;
     let (device, inode) = (meta.identity.device, meta.identity.inode);
-    let text = format!("{VERSION} {id} {device} {inode} {} {seconds} {nanos} {width:?}", meta.size);
+    let text = format!(
+        "{VERSION} {id} {device} {inode} {} {seconds} {nanos} {width:?}",
+        meta.size
+    );
     hex::encode(&Sha256::digest(text)[..16])
 }
 
@@ -94,7 +101,9 @@ fn find_served(
         return Err(ArtworkError::Unusable(Refused::TooLarge(MAX_FILE)));
     }
     let key = key_of(id, &meta, width);
-    let found = cache.get(&key).and_then(|(file, size)| open_served(file, size, &key).ok());
+    let found = cache
+        .get(&key)
+        .and_then(|(file, size)| open_served(file, size, &key).ok());
     Ok((key, found))
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use qm_db::{DbError, Tx};
 use qm_media::repo;
-use qm_ports::subjects::{MediaSubjects, SubjectItem, SubjectLibrary, SubjectShow, SubjectsUnread};
+use qm_ports::subjects::{MediaSubjects, SubjectItem, SubjectShow, SubjectsUnread};
 
 use super::Catalogue;
 
@@ -34,11 +34,8 @@ async fn read_item(tx: &mut Tx, id: &str) -> Result<Option<SubjectItem>, DbError
         id: item.id,
         library,
         media_type: item.media_type,
-        title: item.title,
-        year: item.year,
         season: item.season,
         episode: item.episode,
-        locked: item.locked,
         places: places.collect(),
         ids: ids.into_iter().map(|id| (id.provider, id.value)).collect(),
     }))
@@ -52,20 +49,15 @@ async fn read_show(tx: &mut Tx, id: &str) -> Result<Option<SubjectShow>, DbError
     Ok(library.map(|library| SubjectShow {
         id: show.id,
         library,
-        title: show.title,
         place: show.place,
         provider_a_id: show.provider_a_id,
     }))
 }
 
-async fn read_library(tx: &mut Tx, id: &str) -> Result<Option<SubjectLibrary>, DbError> {
+/// Directory of a library.
+async fn read_library(tx: &mut Tx, id: &str) -> Result<Option<String>, DbError> {
     let library = repo::libraries::find(tx, id).await?;
-    Ok(library.map(|library| SubjectLibrary {
-        id: library.id,
-        kind: library.kind.as_str().to_owned(),
-        path: library.path,
-        nfo_enabled: library.nfo_enabled,
-    }))
+    Ok(library.map(|library| library.path))
 }
 
 fn unread(error: DbError) -> SubjectsUnread {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use qm_lanes::IgnorePoison;
 use qm_ports::metadata::{
-    EpisodeDetails, ExternalId, ImageDetails, Rated, TitleDetails, TitleHit, TitleQuery, TitleSubject, TitlesFound,
+    EpisodeDetails, ExternalId, ImageDetails, Rated, TitleDetails, TitleHit, TitleQuery, TitleSubject,
+    TitlesFound,
 };
 use tokio::time::Instant;
 

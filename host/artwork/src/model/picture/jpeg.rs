@@ -83,9 +83,10 @@ impl Found {
                 self.size = Some(read_frame(data, marker == 0xc2)?);
                 Ok(())
             }
-            0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
-                Err(Refused::Damaged(FORMAT, "it is compressed in a way that is not read"))
-            }
+            0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => Err(Refused::Damaged(
+                FORMAT,
+                "it is compressed in a way that is not read",
+            )),
             SCAN if self.size.is_none() => Err(Refused::Damaged(FORMAT, "its pixels come before its header")),
             0xe1 if self.orientation.is_none() => {
                 self.orientation = data.strip_prefix(EXIF).and_then(read_orientation);
@@ -126,7 +127,10 @@ fn end_of_scan(bytes: &[u8], from: usize) -> Result<usize, Refused> {
     let mut at = from;
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
-        let found = rest.iter().position(|byte| *byte == 0xff).ok_or(Refused::CutOff(FORMAT))?;
+        let found = rest
+            .iter()
+            .position(|byte| *byte == 0xff)
+            .ok_or(Refused::CutOff(FORMAT))?;
         at += found;
         match bytes.get(at + 1) {
             None => return Err(Refused::CutOff(FORMAT)),
@@ -148,15 +152,26 @@ fn read_frame(data: &[u8], is_progressive: bool) -> Result<(u32, u32), Refused> 
     if data[0] != 8 || !matches!(count, 1 | 3 | 4) || components.is_empty() {
         return Err(damaged);
     }
-    let factors = components.chunks_exact(3).map(|one| (u64::from(one[1] >> 4), u64::from(one[1] & 15)));
+    let factors = components
+        .chunks_exact(3)
+        .map(|one| (u64::from(one[1] >> 4), u64::from(one[1] & 15)));
     let factors: Vec<(u64, u64)> = factors.collect();
-    if factors.iter().any(|(x, y)| !(1..=4).contains(x) || !(1..=4).contains(y)) {
+    if factors
+        .iter()
+        .any(|(x, y)| !(1..=4).contains(x) || !(1..=4).contains(y))
+    {
         return Err(damaged);
     }
-    let most = factors.iter().fold((1, 1), |most, one| (most.0.max(one.0), most.1.max(one.1)));
+    let most = factors
+        .iter()
+        .fold((1, 1), |most, one| (most.0.max(one.0), most.1.max(one.1)));
     // Coefficients of two bytes, all at once, in place of rows.
     let stored: u64 = factors.iter().map(|(x, y)| x * y).sum();
-    let coefficients = if is_progressive { (2 * stored).div_ceil(most.0 * most.1) } else { 0 };
+    let coefficients = if is_progressive {
+        (2 * stored).div_ceil(most.0 * most.1)
+    } else {
+        0
+    };
     let shown = if count == 1 { 1 } else { count as u64 };
     check_size(u32::from(width), u32::from(height), shown + coefficients)?;
     Ok((u32::from(width), u32::from(height)))
@@ -169,8 +184,20 @@ fn read_orientation(data: &[u8]) -> Option<u8> {
         b"MM\0\x2a" => false,
         _ => return None,
     };
-    let two = |at| if is_little { u16_le(data, at) } else { u16_be(data, at) };
-    let four = |at| if is_little { u32_le(data, at) } else { u32_be(data, at) };
+    let two = |at| {
+        if is_little {
+            u16_le(data, at)
+        } else {
+            u16_be(data, at)
+        }
+    };
+    let four = |at| {
+        if is_little {
+            u32_le(data, at)
+        } else {
+            u32_be(data, at)
+        }
+    };
     let first = usize::try_from(four(4)?).ok()?;
     let count = two(first)?.min(MAX_ENTRIES);
     for number in 0..usize::from(count) {

@@ -79,9 +79,9 @@ pub enum Refused {
     Animated(Format),
     #[error("The {} picture is cut off: send the whole file", .0.label())]
     CutOff(Format),
-    #[error("The {} picture is damaged: {1}", .0.label())]
+    #[error("The {name} picture is damaged: {1}", name = .0.label())]
     Damaged(Format, &'static str),
-    #[error("{1} bytes follow the end of the {} picture: save it anew, so that it is nothing but a picture", .0.label())]
+    #[error("{1} bytes follow the end of the {name} picture: save it anew, so that it is nothing but a picture", name = .0.label())]
     Behind(Format, usize),
     #[error("The picture has {0} × {1} pixels, which takes too much memory: make it smaller")]
     TooManyPixels(u32, u32),

@@ -47,7 +47,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Picture, Refused> {
         if is(&KEPT) {
             kept.extend_from_slice(chunk);
         } else if name[0].is_ascii_uppercase() {
-            return Err(Refused::Damaged(FORMAT, "it needs an extension that is not known"));
+            return Err(Refused::Damaged(
+                FORMAT,
+                "it needs an extension that is not known",
+            ));
         }
         at = end;
     }

@@ -22,7 +22,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Picture, Refused> {
     let (mut at, mut size, mut canvas) = (HEADER, None, None);
     while at < bytes.len() {
         let length = u32_le(bytes, at + 4).ok_or_else(cut)? as usize;
-        let data = bytes.get(at + 8..).and_then(|rest| rest.get(..length)).ok_or_else(cut)?;
+        let data = bytes
+            .get(at + 8..)
+            .and_then(|rest| rest.get(..length))
+            .ok_or_else(cut)?;
         let end = (at + 8 + length + (length & 1)).min(bytes.len());
         let begun = kept.len();
         match &bytes[at..at + 4] {
@@ -42,7 +45,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Picture, Refused> {
                 if size.is_some() {
                     return Err(Refused::Damaged(FORMAT, "it has two pictures"));
                 }
-                size = Some(if name == b"VP8 " { lossy(data)? } else { lossless(data)? });
+                size = Some(if name == b"VP8 " {
+                    lossy(data)?
+                } else {
+                    lossless(data)?
+                });
                 kept.extend_from_slice(&bytes[at..end]);
             }
             b"ALPH" | b"ICCP" if canvas.is_some() => kept.extend_from_slice(&bytes[at..end]),

@@ -20,7 +20,14 @@ fn hostile() -> Vec<(String, Vec<u8>)> {
             let at = whole.len() * part / 60;
             all.push((format!("{format:?} cut at {at}"), whole[..at].to_vec()));
         }
-        for tail in [&b"<?php system($_GET[0]);"[..], b"PK\x03\x04zip", b"%PDF-1.7", b"GIF89a", b"\x7fELF", b"\0\0\0x"] {
+        for tail in [
+            &b"<?php system($_GET[0]);"[..],
+            b"PK\x03\x04zip",
+            b"%PDF-1.7",
+            b"GIF89a",
+            b"\x7fELF",
+            b"\0\0\0x",
+        ] {
             all.push((format!("{format:?} and {tail:?}"), [&whole, tail].concat()));
         }
         for head in [&b"GIF89a"[..], b"<svg>", b"\0", b"MZ", b"\xef\xbb\xbf"] {
@@ -28,7 +35,14 @@ fn hostile() -> Vec<(String, Vec<u8>)> {
         }
     }
     let png = picture(60, 90, ImageFormat::Png);
-    for (width, height) in [(30_000_u32, 30_000_u32), (60, 0), (0, 90), (u32::MAX, 1), (1, u32::MAX), (20_000, 20_000)] {
+    for (width, height) in [
+        (30_000_u32, 30_000_u32),
+        (60, 0),
+        (0, 90),
+        (u32::MAX, 1),
+        (1, u32::MAX),
+        (20_000, 20_000),
+    ] {
         let mut bomb = png.clone();
         bomb[16..20].copy_from_slice(&width.to_be_bytes());
         bomb[20..24].copy_from_slice(&height.to_be_bytes());
@@ -142,7 +156,11 @@ fn memory_is_bounded_whatever_a_header_says() {
         assert!(ran.status.success() && said.contains("1 passed"), "{said}");
         return;
     }
-    let pictures: Vec<Vec<u8>> = hostile().into_iter().map(|(_, bytes)| bytes).chain(altered()).collect();
+    let pictures: Vec<Vec<u8>> = hostile()
+        .into_iter()
+        .map(|(_, bytes)| bytes)
+        .chain(altered())
+        .collect();
     // The largest ones that are taken, of one colour, so that they are small as files.
     let flat = |width: u32, height: u32| DynamicImage::ImageRgb8(RgbImage::new(width, height));
     let large = encoded(&flat(3600, 4000), ImageFormat::Png);

@@ -14,7 +14,11 @@ impl Site {
     }
 
     fn offer(&self, url: &str, bytes: Vec<u8>) {
-        self.outside.pictures.lock().unwrap().push((url.to_owned(), bytes));
+        self.outside
+            .pictures
+            .lock()
+            .unwrap()
+            .push((url.to_owned(), bytes));
     }
 }
 

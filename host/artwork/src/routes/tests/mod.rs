@@ -4,6 +4,7 @@ mod hostile;
 mod import;
 mod local;
 mod served;
+mod subtitles;
 mod upload;
 
 use std::fs;
@@ -21,10 +22,10 @@ use qm_jobs::Pace;
 use qm_net::{GuardError, GuardKind};
 use qm_platform::testing::{self, Claims};
 use qm_ports::metadata::{
-    Alone, ExternalId, ImageDetails, ImageKind, ImagesOf, Lookup, LookupKind, Metadata, MetadataChain, Picture,
-    Rated, TitleKind, Told, Unsettled,
+    Alone, ExternalId, ImageDetails, ImageKind, ImagesOf, Lookup, LookupKind, Metadata, MetadataChain,
+    Picture, Rated, TitleKind, Told, Unsettled,
 };
-use qm_ports::subjects::{MediaSubjects, SubjectItem, SubjectLibrary, SubjectShow, SubjectsUnread};
+use qm_ports::subjects::{MediaSubjects, SubjectItem, SubjectShow, SubjectsUnread};
 use qm_test_base::{Answer, Hands, Visitor, frozen};
 use serde_json::{Value, json};
 
@@ -68,7 +69,10 @@ impl Fetch for Outside {
         self.fetched.lock().unwrap().push(url.to_owned());
         let pictures = self.pictures.lock().unwrap();
         let found = pictures.iter().find(|(at, _)| at == url);
-        let missing = GuardError::Status { kind: GuardKind::Url, status: 404 };
+        let missing = GuardError::Status {
+            kind: GuardKind::Url,
+            status: 404,
+        };
         found.map(|(_, bytes)| Bytes::from(bytes.clone())).ok_or(missing)
     }
 }
@@ -160,7 +164,9 @@ impl Site {
         });
         let mut tx = db.begin_write().await.unwrap();
         let library = root.join("media");
-        repo::testing::add_library(&mut tx, library.to_str().unwrap()).await.unwrap();
+        repo::testing::add_library(&mut tx, library.to_str().unwrap())
+            .await
+            .unwrap();
         tx.commit().await.unwrap();
         Self {
             visitor: Visitor::new("/api/media", routes().with_state(app.clone()), ctx),
@@ -174,13 +180,8 @@ impl Site {
         }
     }
 
-    fn library(&self) -> SubjectLibrary {
-        SubjectLibrary {
-            id: "l".to_owned(),
-            kind: "movie".to_owned(),
-            path: self.root.join("media").to_str().unwrap().to_owned(),
-            nfo_enabled: true,
-        }
+    fn library(&self) -> String {
+        self.root.join("media").to_str().unwrap().to_owned()
     }
 
     /// Adds a film with these files.
@@ -192,7 +193,6 @@ impl Site {
             id: id.to_owned(),
             library: self.library(),
             media_type: "movie".to_owned(),
-            title: "Tide".to_owned(),
             places: places.iter().map(|&place| place.to_owned()).collect(),
             ids: vec![("provider_a".to_owned(), "603".to_owned())],
             ..SubjectItem::default()
@@ -207,7 +207,6 @@ impl Site {
         self.subjects.shows.lock().unwrap().push(SubjectShow {
             id: id.to_owned(),
             library: self.library(),
-            title: "Harbor".to_owned(),
             place: place.to_owned(),
             provider_a_id: Some("81".to_owned()),
         });
@@ -243,7 +242,13 @@ impl Site {
         let rows = qm_platform::AuditTrail::newest(&mut tx, 20).await.unwrap();
         let text = |text: Option<String>| text.unwrap_or_default();
         let rows = rows.into_iter().map(|row| {
-            format!("{} {} {} {}", row.action, text(row.object_type), text(row.object_id), row.metadata.unwrap_or_default())
+            format!(
+                "{} {} {} {}",
+                row.action,
+                text(row.object_type),
+                text(row.object_id),
+                row.metadata.unwrap_or_default()
+            )
         });
         rows.collect()
     }
@@ -255,7 +260,9 @@ fn base64(bytes: &[u8]) -> String {
 
 /// A picture with a pattern, in a format.
 fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
-    let pixels = RgbImage::from_fn(width, height, |x, y| Rgb([x as u8, y as u8, (x / 7 + y / 3) as u8]));
+    let pixels = RgbImage::from_fn(width, height, |x, y| {
+        Rgb([x as u8, y as u8, (x / 7 + y / 3) as u8])
+    });
     encoded(&DynamicImage::ImageRgb8(pixels), format)
 }
 
@@ -275,5 +282,10 @@ fn encoded(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
 
 /// Members of the pictures in a list.
 fn members<'a>(list: &'a Value, member: &str) -> Vec<&'a Value> {
-    list["artwork"].as_array().unwrap().iter().map(|art| &art[member]).collect()
+    list["artwork"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|art| &art[member])
+        .collect()
 }

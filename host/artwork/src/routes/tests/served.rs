@@ -1,7 +1,7 @@
 //! Pictures as they are sent.
 
-use image::GenericImageView as _;
 use http::header;
+use image::GenericImageView as _;
 use qm_db::db_test;
 
 use super::*;
@@ -13,7 +13,9 @@ impl Site {
     }
 
     async fn image(&self, id: &str, query: &str) -> Answer {
-        let answer = self.send("GET", &format!("/artwork/{id}/image{query}"), None).await;
+        let answer = self
+            .send("GET", &format!("/artwork/{id}/image{query}"), None)
+            .await;
         assert_eq!(answer.status, 200, "{}", answer.json());
         let length = answer.headers[header::CONTENT_LENGTH].to_str().unwrap();
         assert_eq!(length, answer.bytes.len().to_string());
