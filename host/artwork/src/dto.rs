@@ -58,7 +58,7 @@ pub struct ShowChoice {
     pub artwork_id: String,
     /// Number of the season that the picture is of; absent or null: it is of the whole show.
     #[field(min = 0, max = MAX_SEASON)]
-    pub season: Option<Option<i64>>,
+    pub season: Option<i64>,
 }
 
 /// A picture of an item.
@@ -74,13 +74,13 @@ pub struct ItemUpload {
     pub data_base64: String,
     /// Name of its file, whose ending must be that of its format.
     #[field(max = MAX_TEXT)]
-    pub filename: Option<Option<String>>,
+    pub filename: Option<String>,
     /// Type of its content, which must be the one that it has.
     #[field(max = MAX_TEXT)]
-    pub mime: Option<Option<String>>,
+    pub mime: Option<String>,
     /// Number of the season that it shows.
     #[field(min = 0, max = MAX_SEASON)]
-    pub season_number: Option<Option<i64>>,
+    pub season_number: Option<i64>,
 }
 
 /// A picture of a show or of a season.
@@ -96,13 +96,13 @@ pub struct ShowUpload {
     pub data_base64: String,
     /// Name of its file, whose ending must be that of its format.
     #[field(max = MAX_TEXT)]
-    pub filename: Option<Option<String>>,
+    pub filename: Option<String>,
     /// Type of its content, which must be the one that it has.
     #[field(max = MAX_TEXT)]
-    pub mime: Option<Option<String>>,
+    pub mime: Option<String>,
     /// Number of the season that it shows.
     #[field(min = 0, max = MAX_SEASON)]
-    pub season: Option<Option<i64>>,
+    pub season: Option<i64>,
 }
 
 /// Import of pictures of a show.
@@ -112,7 +112,7 @@ pub struct ShowUpload {
 pub struct ShowImport {
     /// Number of the season whose poster is wanted; absent or null: poster and background of the whole show.
     #[field(min = 0, max = MAX_SEASON)]
-    pub season: Option<Option<i64>>,
+    pub season: Option<i64>,
 }
 
 /// Size of a picture.

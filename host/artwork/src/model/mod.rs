@@ -218,7 +218,7 @@ impl Difference {
             let is_it = |found: &&local::Found| {
                 (found.kind, found.season, &found.slot) == (row.kind, row.season, slot)
             };
-            match new.iter().position(|found| is_it(found)) {
+            match new.iter().position(is_it) {
                 Some(at) => change.moved.push((row.id.clone(), new.remove(at).place.clone())),
                 None => change.gone.push(row.id.clone()),
             }

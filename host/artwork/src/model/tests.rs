@@ -151,7 +151,7 @@ fn rows_follow_files_and_stay_where_nothing_is_known() {
 }
 
 /// Chunk of a PNG; its checksum is not looked at before the pixels are.
-fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
+fn chunk(name: &[u8], data: &[u8]) -> Vec<u8> {
     let mut chunk = (data.len() as u32).to_be_bytes().to_vec();
     chunk.extend_from_slice(name);
     chunk.extend_from_slice(data);

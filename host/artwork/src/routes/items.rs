@@ -67,9 +67,9 @@ pub async fn upload_item_artwork(
     let upload = Upload {
         kind: upload.kind,
         data: upload.data_base64,
-        filename: upload.filename.flatten(),
-        mime: upload.mime.flatten(),
-        season: upload.season_number.flatten(),
+        filename: upload.filename,
+        mime: upload.mime,
+        season: upload.season_number,
     };
     let (art, path) = app.upload_for_item(requester.caller(), &id, upload).await?;
     Ok(Created(ArtworkView::new(art, path)))

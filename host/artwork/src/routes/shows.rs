@@ -41,7 +41,7 @@ pub async fn select_show_artwork(
     Path(id): Path<String>,
     Body(choice): Body<ShowChoice>,
 ) -> ApiResult<Created<OwnedPictures>> {
-    let season = choice.season.flatten();
+    let season = choice.season;
     let listed = app
         .choose_for_show(requester.caller(), &id, season, &choice.artwork_id)
         .await?;
@@ -65,9 +65,9 @@ pub async fn upload_show_artwork(
     let upload = Upload {
         kind: upload.kind,
         data: upload.data_base64,
-        filename: upload.filename.flatten(),
-        mime: upload.mime.flatten(),
-        season: upload.season.flatten(),
+        filename: upload.filename,
+        mime: upload.mime,
+        season: upload.season,
     };
     let (art, path) = app.upload_for_show(requester.caller(), &id, upload).await?;
     Ok(Created(ArtworkView::new(art, path)))
@@ -84,7 +84,7 @@ pub async fn import_show_artwork(
     Path(id): Path<String>,
     Body(wanted): Body<ShowImport>,
 ) -> ApiResult<Created<ShowImportedView>> {
-    let season = wanted.season.flatten();
+    let season = wanted.season;
     let outcome = app.import_for_show(requester.caller(), &id, season).await?;
     let reason = outcome.is_none().then_some("no_provider_id");
     let imported = outcome.unwrap_or_default();

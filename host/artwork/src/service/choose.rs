@@ -19,7 +19,7 @@ impl ArtworkArea {
         self.check(caller).await?;
         let item = self.find_item(id).await?;
         let owner = Owner::Item(item.id);
-        let artwork = self.choose(caller, &owner, None, artwork_id).await?;
+        let artwork = self.choose(caller, &owner, artwork_id, |_| true).await?;
         Ok(Listed::new(owner, &item.library, artwork))
     }
 
@@ -34,18 +34,20 @@ impl ArtworkArea {
         self.check(caller).await?;
         let show = self.find_show(id).await?;
         let owner = Owner::Show(show.id);
-        let mut artwork = self.choose(caller, &owner, Some(season), artwork_id).await?;
+        let mut artwork = self
+            .choose(caller, &owner, artwork_id, |art| art.season == season)
+            .await?;
         artwork.retain(|art| art.season == season);
         Ok(Listed::new(owner, &show.library, artwork))
     }
 
-    /// Selects a picture. With `season`, that of a show must be of this season, or with `Some(None)` of the whole.
+    /// Selects a picture of an owner, if it may be meant.
     async fn choose(
         &self,
         caller: Caller<'_>,
         owner: &Owner,
-        season: Option<Option<i64>>,
         artwork_id: &str,
+        may_be: impl Fn(&Artwork) -> bool,
     ) -> Result<Vec<Artwork>, ArtworkError> {
         let mut tx = self.ground.db.begin_write().await?;
         let actor = self
@@ -54,7 +56,7 @@ impl ArtworkArea {
             .judge(&mut tx, caller.principal, &[NEEDED])
             .await?;
         let found = repo::find(&mut tx, artwork_id).await?;
-        let is_it = |art: &Artwork| art.owner == *owner && season.is_none_or(|season| art.season == season);
+        let is_it = |art: &Artwork| art.owner == *owner && may_be(art);
         let art = found.filter(is_it).ok_or(ArtworkError::NoSuchArtwork)?;
         repo::clear(&mut tx, owner.id(), art.kind, art.season).await?;
         if !repo::choose(&mut tx, &art.id).await? {
