@@ -56,3 +56,21 @@ CREATE TABLE media_subtitles (
     created_at BIGINT NOT NULL,
     UNIQUE (item_id, place_key)
 );
+
+-- Notes (NFO) that were written beside films and episodes, one row a file.
+CREATE TABLE media_nfo_files (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    item_id      TEXT    NOT NULL REFERENCES media_items (id) ON DELETE CASCADE,
+    -- movie, tvshow, episode
+    type         TEXT    NOT NULL,
+    -- Path below the directory of the library, as that of an item.
+    place        TEXT    NOT NULL,
+    -- Hash of the place.
+    place_key    TEXT    NOT NULL,
+    -- Hash of the content that was written last, stored before it is written.
+    hash         TEXT    NOT NULL,
+    -- Hash of the one before: after a crash the file may still have it.
+    earlier      TEXT,
+    generated_at BIGINT NOT NULL,
+    UNIQUE (item_id, place_key)
+);

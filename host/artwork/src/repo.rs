@@ -113,7 +113,7 @@ pub async fn add(tx: &mut Tx, art: &Artwork) -> Result<bool, DbError> {
         art.url.as_deref(),
         place,
         path,
-        key_of(art.distinct()),
+        key_of(&art.distinct()),
         slot,
         art.width,
         art.height,

@@ -458,6 +458,8 @@ pub const TABLE: &[Row] = &[
     row("POST /api/media/shows/{id}/artwork/upload").body(PICTURE).loose(ARTWORK_LOOSE),
     row("POST /api/media/shows/{id}/artwork/import").body("{}").loose(ARTWORK_LOOSE),
     row("GET /api/media/artwork/{artworkId}/image"),
+    row("POST /api/media/nfo/generate").body(r#"{"itemId":"nobody"}"#).loose(ARTWORK_LOOSE).names_in_body(),
+    row("POST /api/media/items/bulk/nfo").body(MEDIA_ITEMS).loose(BULK_LOOSE),
     row("GET /api/media/items/{id}/subtitles"),
     row("GET /api/media/items/{id}/subtitles/missing"),
     row("POST /api/media/items/{id}/subtitles/scan"),

@@ -165,13 +165,15 @@ pub struct Artwork {
 }
 
 impl Artwork {
-    /// Text that no other picture of the owner has.
-    pub fn distinct(&self) -> &str {
-        match &self.lies {
-            Lies::Beside { place, .. } => place,
-            Lies::Stored(path) => self.url.as_deref().unwrap_or(path),
-            Lies::Elsewhere => self.url.as_deref().unwrap_or(&self.id),
-        }
+    /// Text that no other picture of the owner has. A file beside media has one meaning; a picture of a provider may be that
+    /// of a show and of its season.
+    pub fn distinct(&self) -> String {
+        let at = match &self.lies {
+            Lies::Beside { place, .. } => return place.clone(),
+            Lies::Stored(path) => self.url.as_ref().unwrap_or(path),
+            Lies::Elsewhere => self.url.as_ref().unwrap_or(&self.id),
+        };
+        format!("{} {:?} {at}", self.kind.as_str(), self.season)
     }
 }
 

@@ -8,7 +8,8 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use qm_db::Tx;
 use qm_kernel::Caller;
-use serde_json::json;
+use qm_lanes::LaneError;
+use serde_json::{Value, json};
 
 use super::list::{Shown, gone, shown_path};
 use super::{ArtworkArea, NEEDED};
@@ -19,7 +20,7 @@ use crate::model::{ArtKind, Artwork, Lies, MAX_GIVEN_OF_TYPE, Owner, Source};
 use crate::ops::{render, store};
 use crate::repo;
 
-/// Names tried for a file, which has the time in it.
+/// Names tried for a file, which has the time in it, and transactions for its row.
 const ATTEMPTS: i64 = 100;
 
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
@@ -79,9 +80,16 @@ impl ArtworkArea {
         let word = &upload.kind;
         let kind = ArtKind::from_word(word).ok_or_else(|| ArtworkError::BadType(word.clone()))?;
         let season = upload.season;
+        // Those that wait would hold their pictures in memory.
+        let room = self.in_hand.try_acquire();
+        let _room = room.map_err(|_| LaneError::Full("artwork.uploads"))?;
         let picture = PICTURES.run(move |_| read_upload(upload)).await??;
-        let bytes = picture.bytes.len();
-        let mime = picture.format.mime();
+        let mut metadata = json!({
+            "type": kind.as_str(), "mime": picture.format.mime(), "bytes": picture.bytes.len(),
+        });
+        if let Some(season) = season {
+            metadata["seasonNumber"] = season.into();
+        }
         let given = Given {
             kind,
             season,
@@ -91,19 +99,36 @@ impl ArtworkArea {
             is_selected: true,
         };
         let art = self.write_file(&owner, given).await?;
-        let mut tx = self.ground.db.begin_write().await?;
-        let acting = &self.ground.acting;
-        let actor = acting.judge(&mut tx, caller.principal, &[NEEDED]).await?;
-        if self.add_given(&mut tx, &art).await? {
-            let mut metadata = json!({ "type": kind.as_str(), "mime": mime, "bytes": bytes });
-            if let Some(season) = season {
-                metadata["seasonNumber"] = season.into();
-            }
-            self.commit(tx, caller, &actor, ("media.artwork.upload", &owner), metadata)
-                .await?;
-        }
+        self.store_given(caller, &art, "media.artwork.upload", metadata)
+            .await?;
         let path = shown_path("", &art);
         Ok((art, path))
+    }
+
+    /// Stores the row of a picture whose file is written, with its audit; false if the owner has the picture already.
+    pub(super) async fn store_given(
+        &self,
+        caller: Caller<'_>,
+        art: &Artwork,
+        action: &'static str,
+        metadata: Value,
+    ) -> Result<bool, ArtworkError> {
+        for _ in 0..ATTEMPTS {
+            let mut tx = self.ground.db.begin_write().await?;
+            let acting = &self.ground.acting;
+            let actor = acting.judge(&mut tx, caller.principal, &[NEEDED]).await?;
+            let rows = repo::of_owner(&mut tx, art.owner.id()).await?;
+            if rows.iter().any(|row| row.distinct() == art.distinct()) {
+                return Ok(false);
+            }
+            // Another picture of the type may be selected at the same moment.
+            if self.add_given(&mut tx, &rows, art).await? {
+                self.commit(tx, caller, &actor, (action, &art.owner), metadata)
+                    .await?;
+                return Ok(true);
+            }
+        }
+        Err(LaneError::Full("artwork.rows").into())
     }
 
     /// Writes the file of a picture, and returns the row that it needs.
@@ -142,13 +167,13 @@ impl ArtworkArea {
                 return Ok(path);
             }
         }
-        Err(qm_lanes::LaneError::Full("artwork.names").into())
+        Err(LaneError::Full("artwork.names").into())
     }
 
-    /// Adds the row of a picture whose file is written; false if the owner has it already. What is too much of its type goes.
-    pub(super) async fn add_given(&self, tx: &mut Tx, art: &Artwork) -> Result<bool, ArtworkError> {
+    /// Adds the row of a picture to those of its owner; false if another one is selected at this moment. What is too much of
+    /// its type goes.
+    async fn add_given(&self, tx: &mut Tx, rows: &[Artwork], art: &Artwork) -> Result<bool, ArtworkError> {
         let owner = &art.owner;
-        let rows = repo::of_owner(tx, owner.id()).await?;
         let of_type = |row: &&Artwork| (row.kind, row.season) == (art.kind, art.season);
         let mut given: Vec<&Artwork> = rows
             .iter()

@@ -5,13 +5,14 @@
 
 use qm_jobs::{Done, JobError, NewJob, Visibility};
 use qm_kernel::Caller;
+use qm_lanes::LaneError;
 use qm_ports::metadata::{Alone, ImageDetails, ImageKind, ImagesOf, TitleKind};
 use qm_ports::subjects::SubjectItem;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::given::{Given, read_whole};
-use super::{ArtworkArea, NEEDED, is_of_show};
+use super::{ArtworkArea, is_of_show};
 use crate::error::ArtworkError;
 use crate::lanes::PICTURES;
 use crate::model::{ArtKind, Artwork, Owner, Source};
@@ -59,6 +60,7 @@ impl ArtworkArea {
             season: None,
         };
         let new = NewJob {
+            media_item_id: Some(item.id.clone()),
             input_summary: Some(json!({ "itemId": item.id })),
             created_by: Some(caller.user_id().to_owned()),
             visibility: Visibility::Module,
@@ -173,10 +175,13 @@ impl ArtworkArea {
         let mut tx = self.ground.db.begin_read().await?;
         let rows = repo::of_owner(&mut tx, owner.id()).await?;
         drop(tx);
-        let is_same = |row: &&Artwork| row.url.as_deref() == Some(url) && row.season == season;
+        let is_same =
+            |row: &&Artwork| row.url.as_deref() == Some(url) && (row.kind, row.season) == (kind, season);
         if rows.iter().any(|row| is_same(&row)) {
             return Ok(false);
         }
+        let room = self.in_hand.acquire().await;
+        let _room = room.map_err(|_| ArtworkError::Lane(LaneError::Stopped))?;
         let fetched = self.fetch.fetch(url).await;
         let bytes = fetched.map_err(|error| Untaken::Picture(error.about(url)))?;
         let reading = PICTURES.run(move |_| {
@@ -195,20 +200,12 @@ impl ArtworkArea {
             is_selected: false,
         };
         let art = self.write_file(owner, given).await?;
-        let mut tx = self.ground.db.begin_write().await?;
-        let acting = &self.ground.acting;
-        let actor = acting.judge(&mut tx, caller.principal, &[NEEDED]).await;
-        let actor = actor.map_err(ArtworkError::from)?;
-        if !self.add_given(&mut tx, &art).await? {
-            return Ok(false);
-        }
         let mut metadata = json!({ "type": kind.as_str(), "provider": PROVIDER });
         if let Some(season) = season {
             metadata["seasonNumber"] = season.into();
         }
-        self.commit(tx, caller, &actor, ("media.artwork.import", owner), metadata)
-            .await?;
-        Ok(true)
+        let stored = self.store_given(caller, &art, "media.artwork.import", metadata);
+        Ok(stored.await?)
     }
 }
 

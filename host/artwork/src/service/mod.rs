@@ -23,6 +23,7 @@ use qm_platform::{Actor, AuditEntry, Ground};
 use qm_ports::metadata::MetadataChain;
 use qm_ports::subjects::{MediaSubjects, SubjectItem, SubjectShow};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::error::ArtworkError;
 use crate::model::Owner;
@@ -39,6 +40,9 @@ pub const NEEDED_FOR_SUBTITLES: Permission = Permission::MediaManagerManageSubti
 pub const NEEDED: Permission = Permission::MediaManagerManageArtwork;
 /// Time limit for the fetching of one picture.
 const FETCHING: Duration = Duration::from_secs(15);
+
+/// Largest number of given pictures in memory.
+const IN_HAND: usize = 8;
 
 /// Fetcher of pictures from providers.
 #[async_trait]
@@ -75,6 +79,8 @@ pub struct ArtworkArea {
     providers: Arc<dyn MetadataChain>,
     fetch: Arc<dyn Fetch>,
     jobs: Jobs,
+    /// Places for given pictures, which are in memory until their file is written.
+    in_hand: Semaphore,
 }
 
 impl ArtworkArea {
@@ -93,6 +99,7 @@ impl ArtworkArea {
             providers: deps.providers,
             fetch: deps.fetch,
             jobs: deps.jobs,
+            in_hand: Semaphore::new(IN_HAND),
         })
     }
 

@@ -2,6 +2,7 @@
 
 mod export;
 mod items;
+mod notes;
 mod owned;
 mod series;
 mod shelf;

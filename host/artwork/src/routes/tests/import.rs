@@ -67,7 +67,7 @@ db_test! {
         let whole = site.ask(201, "POST", import, Some(json!({ "season": null }))).await;
         assert_eq!(whole, json!({ "showId": "show", "provider": "provider_a", "imported": ["poster"] }));
         let season = site.ask(201, "POST", import, Some(json!({ "season": 2 }))).await;
-        assert_eq!(season["seasonNumber"], 2);
+        assert_eq!((&season["seasonNumber"], &season["imported"]), (&json!(2), &json!(["season_poster"])));
         assert_eq!(site.outside.asked.lock().unwrap().last().unwrap(), "provider_a (Show, \"81\") Season(2)");
         site.subjects.shows.lock().unwrap()[0].provider_a_id = None;
         assert_eq!(site.ask(201, "POST", import, None).await["reason"], "no_provider_id");

@@ -94,6 +94,17 @@ db_test! {
         assert!(site.audited().await.is_empty());
     }
 
+    async fn uploads_at_once_leave_one_selected(db: Db) {
+        let site = Site::new(&db).await;
+        site.add_film("film", &["Tide/Tide.mkv"]).await;
+        let bytes = picture(4, 4, ImageFormat::Png);
+        let all = (0..6).map(|_| site.upload("/items/film/artwork/upload", &bytes));
+        let stored = futures_util::future::join_all(all).await;
+        let list = site.ask(200, "GET", "/items/film/artwork", None).await;
+        assert_eq!(members(&list, "id").len(), stored.len(), "every answer has its row");
+        assert_eq!(members(&list, "selected").iter().filter(|selected| ***selected == true).count(), 1);
+    }
+
     async fn files_that_nothing_needs_are_removed_and_no_others(db: Db) {
         let site = Site::new(&db).await;
         site.add_film("film", &["Tide/Tide.mkv"]).await;
