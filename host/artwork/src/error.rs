@@ -115,7 +115,7 @@ impl ArtworkError {
             Self::Cancelled => "conflict.cancelled",
             Self::Path(error) => error.code(),
             Self::Silent(..) => "upstream.metadata_provider",
-            Self::Unsettled(_) => "unavailable.settings",
+            Self::Unsettled(_) => "unavailable.metadata_providers",
             Self::Subjects(_) => "unavailable.library",
             Self::Jobs(error) => error.code(),
             Self::Lane(error) => lane_code(error),

@@ -22,7 +22,7 @@ pub enum NfoError {
     NothingGiven,
     #[error("NFO generation is disabled for this library.")]
     Disabled,
-    #[error("The item is locked: unlock it first")]
+    #[error("Item is locked: unlock it first")]
     Locked,
     #[error("No items selected.")]
     NoItems,
@@ -94,7 +94,7 @@ impl NfoError {
             Self::NoItems => "bad_request.no_items",
             Self::TooManyItems => "bad_request.too_many_items",
             Self::TooLarge => "bad_request.library_too_large",
-            Self::Locked => "conflict.media_locked",
+            Self::Locked => "conflict.media_item_locked",
             Self::Exists(_) => "conflict.nfo_exists",
             Self::Unkept(..) => "conflict.nfo_unreadable",
             Self::Shared(..) => "conflict.shared_data",

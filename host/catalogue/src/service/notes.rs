@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use qm_db::{DbError, Tx};
 use qm_media::model::item::Filter;
-use qm_media::model::library::Library;
+use qm_media::model::library::MediaLibrary;
 use qm_media::model::metadata::ItemMetadata;
 use qm_media::repo;
 use qm_ports::notes::{MediaNotes, NotedFacts, NotedItem, NotedLibrary, NotesUnread};
@@ -77,7 +77,7 @@ async fn read_item(tx: &mut Tx, id: &str) -> Result<Option<NotedItem>, DbError> 
     }))
 }
 
-fn noted(library: Library) -> NotedLibrary {
+fn noted(library: MediaLibrary) -> NotedLibrary {
     NotedLibrary {
         id: library.id,
         path: library.path,

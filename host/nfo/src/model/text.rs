@@ -5,6 +5,8 @@ use qm_ports::notes::NotedItem;
 use super::NoteKind;
 use super::keep::Kept;
 
+const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>";
+
 /// An element of a note: its name, and its text with the tags around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
@@ -26,7 +28,7 @@ pub fn list_elements(item: &NotedItem, kind: NoteKind) -> Vec<Element> {
     list.add(
         "rating",
         rating
-            .map(|rating| format!("{:.3}", rating))
+            .map(|rating| format!("{rating:.3}"))
             .map(shortened)
             .as_deref(),
     );
@@ -116,8 +118,7 @@ impl List {
 /// The whole note: the elements, and what is kept of an earlier one.
 pub fn compose(kind: NoteKind, elements: &[Element], kept: &Kept) -> String {
     let root = kind.root();
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n");
-    text.push_str(&format!("<{root}{}>\n", kept.attributes));
+    let mut text = format!("{DECLARATION}\n<{root}{}>\n", kept.attributes);
     let own = elements.iter().map(|element| element.text.as_str());
     let others = kept.elements.iter().filter(|other| !other.is_replaced(elements));
     for element in own.chain(others.map(|other| other.text.as_str())) {
@@ -125,7 +126,7 @@ pub fn compose(kind: NoteKind, elements: &[Element], kept: &Kept) -> String {
         text.push_str(element);
         text.push('\n');
     }
-    text.push_str(&format!("</{root}>\n"));
+    text.extend(["</", root, ">\n"]);
     if !kept.behind.is_empty() {
         text.push_str(&kept.behind);
         text.push('\n');

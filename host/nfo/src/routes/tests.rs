@@ -95,7 +95,7 @@ struct Site {
     db: Db,
     /// Directory of the library.
     root: PathBuf,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Site {
@@ -123,7 +123,7 @@ impl Site {
             jobs,
             db: db.clone(),
             root,
-            _folder: folder,
+            folder: folder,
         }
     }
 
@@ -235,7 +235,7 @@ db_test! {
         }
         // A link is not followed, a folder not replaced.
         fs::remove_file(&path).unwrap();
-        let secret = site._folder.path().join("secret");
+        let secret = site.folder.path().join("secret");
         fs::write(&secret, "<movie/>").unwrap();
         std::os::unix::fs::symlink(&secret, &path).unwrap();
         let (status, _) = site.send("/nfo/generate", over.clone()).await;
@@ -258,7 +258,7 @@ db_test! {
             (404, json!({ "itemId": "nobody" }), "not_found.media_item"),
             (404, json!({ "libraryId": "nowhere" }), "not_found.media_library"),
             (400, json!({}), "bad_request.nothing_to_note"),
-            (409, json!({ "itemId": "d" }), "conflict.media_locked"),
+            (409, json!({ "itemId": "d" }), "conflict.media_item_locked"),
         ] {
             assert_eq!(site.generate(status, body).await["code"], code);
         }
