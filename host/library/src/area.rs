@@ -13,7 +13,9 @@ use qm_ports::action::{HouseFirst, MediaHands, TorrentHands};
 use qm_ports::carry::DataMover;
 use qm_ports::media_server::MediaServers;
 use qm_ports::metadata::MetadataChain;
+use qm_ports::notes::MediaNotes;
 use qm_ports::shelves::MediaShelves;
+use qm_ports::subjects::MediaSubjects;
 use qm_ports::titledb::TitleData;
 use qm_ports::{Holders, TorrentPayloads};
 use qm_realtime::Hub;
@@ -157,6 +159,8 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.get::<Arc<HouseFirst>>()?.add(&library.orders);
     ports.offer::<Arc<dyn MediaHands>>(library.orders.clone());
     ports.offer::<Arc<dyn MediaShelves>>(library.catalogue.clone());
+    ports.offer::<Arc<dyn MediaNotes>>(library.catalogue.clone());
+    ports.offer::<Arc<dyn MediaSubjects>>(library.catalogue.clone());
     Ok(area(&library))
 }
 

@@ -5,7 +5,7 @@
 //! caching and pauses. Invariants: an answer is complete or absent; a provider that fails, or asks for a
 //! pause, is paused for a while and delays no other; a key is never logged, shown or put into an audit entry;
 //! a user without the permission to test keys sends none. Deliberately absent: the stored metadata of an
-//! item, which is the library's, and images.
+//! item, which is the library's, and the content of images.
 //!
 //! Bounds: a request of a provider has 8 s; four calls of one provider at a time and four a second after the first forty; answers are
 //! kept for a day, 32 MiB of them and 5,000; a provider is left alone for a day at most. OMDb, asked for ratings alone, is no

@@ -161,11 +161,29 @@ impl Providers for FakeProviders {
 
     async fn artwork(
         &self,
-        _: &str,
-        _: ProviderConfig,
-        _: TitleSubject,
+        provider: &str,
+        config: ProviderConfig,
+        subject: TitleSubject,
     ) -> Result<Vec<ImageDetails>, ProviderError> {
-        Err(ProviderError::Unsupported("no images".into()))
+        let titles = self.hear(provider, "artwork", &subject.id, &config)?;
+        let known = titles.into_iter().find(|title| title.id == subject.id);
+        let known = known.ok_or_else(|| ProviderError::NotFound("no such title".into()))?;
+        let image = |kind, name: &str| ImageDetails {
+            kind,
+            picture: Picture {
+                url: format!("https://pictures/{}/{name}", known.id),
+                preview: None,
+            },
+            width: Some(2000),
+            height: Some(3000),
+            language: None,
+            rating: None,
+            votes: None,
+        };
+        Ok(vec![
+            image(ImageKind::Poster, "first"),
+            image(ImageKind::Poster, "second"),
+        ])
     }
 
     async fn find(

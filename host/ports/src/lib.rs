@@ -22,6 +22,8 @@
 //! | [`preferences`] | torrents | client preferences |
 //! | [`list`] | torrents | automation, the renaming of media |
 //! | [`shelves`] | the media library | the renaming of media |
+//! | [`subjects`] | the media library | artwork |
+//! | [`notes`] | the media library | notes (NFO) |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
 //! | [`titledb`] | titledb | whoever asks what a title is |
@@ -44,6 +46,7 @@ pub mod list;
 pub mod mail;
 pub mod media_server;
 pub mod metadata;
+pub mod notes;
 pub mod payload;
 pub mod placeholders;
 pub mod preferences;
@@ -55,6 +58,7 @@ pub mod settling;
 pub mod shelves;
 pub mod shows;
 pub mod sight;
+pub mod subjects;
 pub mod titledb;
 
 pub use holder::Holders;

@@ -506,6 +506,17 @@ pub struct Rated {
     pub is_series: bool,
 }
 
+/// Part of a title whose images are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImagesOf {
+    /// The film or show as a whole.
+    Title,
+    /// The season with this number: its poster.
+    Season(u32),
+    /// Season and number of an episode: its still.
+    Episode(u32, u32),
+}
+
 /// The order of providers could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("the settings of providers cannot be read: {0}")]
@@ -531,6 +542,16 @@ pub trait MetadataChain: Send + Sync {
         id: &ExternalId,
         kinds: &[TitleKind],
     ) -> Result<Alone<(TitleKind, String)>, Unsettled>;
+    /// Images of a title at one provider by its own id there, the best of each kind first; `Unknown` for a title that it does
+    /// not have. Nothing is fetched.
+    async fn images(
+        &self,
+        _provider: &str,
+        _title: (TitleKind, &str),
+        _part: ImagesOf,
+    ) -> Result<Alone<Vec<ImageDetails>>, Unsettled> {
+        Ok(Alone::Nobody)
+    }
     /// The rating of the title with this id in the data set of titles, from the provider that rates titles without the
     /// data set.
     async fn rating(&self, titledb_id: &str) -> Result<Alone<Rated>, Unsettled>;

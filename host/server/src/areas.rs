@@ -38,6 +38,8 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_transfer_history::AREA,
     &qm_client_preferences::AREA,
     &qm_rename::AREA,
+    &qm_artwork::AREA,
+    &qm_nfo::AREA,
 ];
 /// Time for an area to give up its running work, or to store pending data.
 const CLOSE: Duration = Duration::from_secs(10);
@@ -237,7 +239,7 @@ mod tests {
     fn context_actions_are_told_apart_and_in_their_order() {
         let ids: Vec<&str> = context_actions().iter().map(|action| action.id).collect();
         let distinct: BTreeSet<&str> = ids.iter().copied().collect();
-        assert_eq!((distinct.len(), ids.len()), (29, 29), "{ids:?}");
+        assert_eq!((distinct.len(), ids.len()), (30, 30), "{ids:?}");
         assert_eq!(
             (ids[0], ids[5], ids[6], ids[14]),
             (

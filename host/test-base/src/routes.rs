@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, Request, header};
+use axum::http::{HeaderMap, HeaderValue, Request, header};
 use http_body_util::BodyExt as _;
 use qm_kernel::Ctx;
 use qm_web::{Docs, Routes, WebConfig};
@@ -43,7 +43,18 @@ impl Visitor {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let request = request.body(body).expect("a request");
+        self.send(request.body(body).expect("a request")).await
+    }
+
+    /// Sends a GET with the token of a role and the tag of an earlier answer.
+    pub async fn ask_again(&self, role: &str, path: &str, tag: &HeaderValue) -> Answer {
+        let request = Request::get(format!("{}{path}", self.base))
+            .header(header::AUTHORIZATION, format!("Bearer {role}"))
+            .header(header::IF_NONE_MATCH, tag);
+        self.send(request.body(Body::empty()).expect("a request")).await
+    }
+
+    async fn send(&self, request: Request<Body>) -> Answer {
         let Ok(answer) = self.router.clone().oneshot(request).await;
         let (parts, body) = answer.into_parts();
         Answer {

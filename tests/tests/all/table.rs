@@ -80,6 +80,9 @@ const RENAME_LOOSE: &str = "clients send the whole form of a rename, or of its s
 const LIBRARY_LOOSE: &str = "clients send libraries back as they got them";
 const BULK_LOOSE: &str = "clients send the form of another order";
 const MEDIA_ITEMS: &str = r#"{"itemIds":["00000000-0000-4000-8000-000000000000"]}"#;
+/// A poster of one pixel.
+const PICTURE: &str = r#"{"type":"poster","dataBase64":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNocFAAAAIkAOGrWWInAAAAAElFTkSuQmCC"}"#;
+const ARTWORK_LOOSE: &str = "clients send more about a picture than is read";
 const ITEM_LOOSE: &str = "clients send items back as they got them";
 const RSS_LOOSE: &str = "clients send members of their own, and those of another type count as not said";
 
@@ -446,6 +449,21 @@ pub const TABLE: &[Row] = &[
     row("POST /api/media/items/bulk/move")
         .body(r#"{"itemIds":["00000000-0000-4000-8000-000000000000"],"targetLibraryId":"nowhere"}"#)
         .loose(BULK_LOOSE),
+    row("GET /api/media/items/{id}/artwork"),
+    row("GET /api/media/items/{id}/artwork/missing"),
+    row("POST /api/media/items/{id}/artwork/select").body(r#"{"artworkId":"nobody"}"#).loose(ARTWORK_LOOSE),
+    row("POST /api/media/items/{id}/artwork/upload").body(PICTURE).loose(ARTWORK_LOOSE),
+    row("POST /api/media/items/{id}/artwork/import"),
+    row("GET /api/media/shows/{id}/artwork"),
+    row("POST /api/media/shows/{id}/artwork/select").body(r#"{"artworkId":"nobody"}"#).loose(ARTWORK_LOOSE),
+    row("POST /api/media/shows/{id}/artwork/upload").body(PICTURE).loose(ARTWORK_LOOSE),
+    row("POST /api/media/shows/{id}/artwork/import").body("{}").loose(ARTWORK_LOOSE),
+    row("GET /api/media/artwork/{artworkId}/image"),
+    row("POST /api/media/nfo/generate").body(r#"{"itemId":"nobody"}"#).loose(ARTWORK_LOOSE).names_in_body(),
+    row("POST /api/media/items/bulk/nfo").body(MEDIA_ITEMS).loose(BULK_LOOSE),
+    row("GET /api/media/items/{id}/subtitles"),
+    row("GET /api/media/items/{id}/subtitles/missing"),
+    row("POST /api/media/items/{id}/subtitles/scan"),
     // Media servers
     row("GET /api/media/presets"),
     row("GET /api/media/presets/stored"),

@@ -2,11 +2,13 @@
 
 mod export;
 mod items;
+mod notes;
 mod owned;
 mod series;
 mod shelf;
 mod shelves;
 mod shows;
+mod subjects;
 
 use std::sync::Arc;
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use qm_lanes::IgnorePoison;
 use qm_ports::metadata::{
-    EpisodeDetails, ExternalId, Rated, TitleDetails, TitleHit, TitleQuery, TitleSubject, TitlesFound,
+    EpisodeDetails, ExternalId, ImageDetails, Rated, TitleDetails, TitleHit, TitleQuery, TitleSubject,
+    TitlesFound,
 };
 use tokio::time::Instant;
 
@@ -28,6 +29,7 @@ pub enum Question {
         show: String,
         season: u32,
     },
+    Artwork(TitleSubject),
     /// Titles by an id of another source.
     Find(ExternalId),
     /// Rating of the title with this id in the data set of titles.
@@ -40,6 +42,7 @@ pub enum Answer {
     Found(Arc<TitlesFound>),
     Title(Arc<TitleDetails>),
     Episodes(Arc<Vec<EpisodeDetails>>),
+    Images(Arc<Vec<ImageDetails>>),
     Hits(Arc<Vec<TitleHit>>),
     Rating(Rated),
     Unknown,
@@ -89,6 +92,7 @@ impl Cache {
             Answer::Found(found) => (size(serde_json::to_vec(&**found)), KEPT),
             Answer::Title(title) => (size(serde_json::to_vec(&**title)), KEPT),
             Answer::Episodes(all) => (size(serde_json::to_vec(&**all)), KEPT),
+            Answer::Images(all) => (size(serde_json::to_vec(&**all)), KEPT),
             // No hit may soon be outdated.
             Answer::Hits(hits) if hits.is_empty() => (0, KEPT_UNKNOWN),
             Answer::Hits(hits) => (size(serde_json::to_vec(&**hits)), KEPT),

@@ -261,7 +261,7 @@ impl MetadataArea {
     }
 
     /// A cached answer, or the provider's.
-    async fn ask(&self, usable: &Usable, question: Question) -> Result<Answer, String> {
+    pub(super) async fn ask(&self, usable: &Usable, question: Question) -> Result<Answer, String> {
         let (provider, config) = (usable.kind.id.as_str(), &usable.config);
         let providers = &self.providers;
         let asking = async {
@@ -279,6 +279,10 @@ impl MetadataArea {
                         .episodes(provider, config.clone(), show, *season, None)
                         .await;
                     all.map(|all| Answer::Episodes(Arc::new(all)))
+                }
+                Question::Artwork(subject) => {
+                    let all = providers.artwork(provider, config.clone(), subject.clone()).await;
+                    all.map(|all| Answer::Images(Arc::new(all)))
                 }
                 Question::Find(id) => {
                     let hits = providers.find(provider, config.clone(), id.clone(), None).await;

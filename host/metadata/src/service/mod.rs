@@ -1,6 +1,7 @@
 //! Use cases of the area.
 
 mod cache;
+mod images;
 mod keys;
 mod lookup;
 mod pace;
@@ -17,8 +18,8 @@ use qm_kernel::Secret;
 use qm_net::Net;
 use qm_platform::{Acting, Audit, Ground, Settings};
 use qm_ports::metadata::{
-    Alone, ExternalId, Lookup, LookupKind, Metadata, MetadataChain, ProviderConfig, ProviderKind, Providers,
-    Rated, TitleKind, Told, Unsettled,
+    Alone, ExternalId, ImageDetails, ImagesOf, Lookup, LookupKind, Metadata, MetadataChain, ProviderConfig,
+    ProviderKind, Providers, Rated, TitleKind, Told, Unsettled,
 };
 
 use crate::dto::{ChainsView, ProvidersView, UniversalView};
@@ -186,6 +187,16 @@ impl MetadataChain for MetadataArea {
     ) -> Result<Alone<(TitleKind, String)>, Unsettled> {
         let all = self.arrangement().await.map_err(unsettled)?;
         Ok(self.find_at(&all, provider, id, kinds).await)
+    }
+
+    async fn images(
+        &self,
+        provider: &str,
+        title: (TitleKind, &str),
+        part: ImagesOf,
+    ) -> Result<Alone<Vec<ImageDetails>>, Unsettled> {
+        let all = self.arrangement().await.map_err(unsettled)?;
+        Ok(self.images_at(&all, provider, title, part).await)
     }
 
     async fn rating(&self, titledb_id: &str) -> Result<Alone<Rated>, Unsettled> {

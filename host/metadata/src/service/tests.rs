@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use qm_db::{Db, db_test};
 use qm_kernel::Secret;
 use qm_ports::metadata::{
-    Alone, ExternalId, Lookup, LookupKind, MetadataChain as _, ProviderError, Rated, SeasonDetails,
-    TitleDetails, TitleKind,
+    Alone, ExternalId, ImageDetails, ImagesOf, Lookup, LookupKind, MetadataChain as _, Picture,
+    ProviderError, Rated, SeasonDetails, TitleDetails, TitleKind,
 };
 use serde_json::{Map, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -71,6 +71,38 @@ db_test! {
         house.providers.knows("provider_a", film("3", "Twin", 2000));
         let told = house.app.details(&lookup(LookupKind::Movie, "Twin", 2000)).await.unwrap();
         assert_eq!((told.metadata, told.ambiguous.len()), (None, 2));
+    }
+
+    async fn images_of_a_title_a_season_and_an_episode_are_told(db: Db) {
+        let house = House::with_keys(&db);
+        let poster = |url: &str| Some(Picture { url: url.to_owned(), preview: None });
+        let season = SeasonDetails { number: 2, poster: poster("https://pictures/season"), ..SeasonDetails::default() };
+        let known = TitleDetails { seasons: vec![season], ..show("81", "Harbor", 2002) };
+        house.providers.knows("provider_a", known);
+        let urls = |told: Alone<Vec<ImageDetails>>| match told {
+            Alone::Told(images) => images.into_iter().map(|image| image.picture.url).collect::<Vec<_>>().join(" "),
+            other => format!("{other:?}"),
+        };
+        for (id, part, expected) in [
+            ("81", ImagesOf::Title, "https://pictures/81/first https://pictures/81/second"),
+            ("82", ImagesOf::Title, "Unknown"),
+            ("81", ImagesOf::Season(2), "https://pictures/season"),
+            ("81", ImagesOf::Season(3), "Unknown"),
+            // The episode has no still.
+            ("81", ImagesOf::Episode(1, 1), ""),
+            ("81", ImagesOf::Episode(1, 9), "Unknown"),
+        ] {
+            let told = house.app.images("provider_a", (TitleKind::Show, id), part).await.unwrap();
+            assert_eq!(urls(told), expected, "{id} {part:?}");
+        }
+        house.providers.asked();
+        let again = house.app.images("provider_a", (TitleKind::Show, "81"), ImagesOf::Title).await.unwrap();
+        assert_eq!((urls(again).is_empty(), house.providers.asked()), (false, Vec::<String>::new()), "they are kept");
+        let nobody = house.app.images("nobody", (TitleKind::Show, "81"), ImagesOf::Title).await.unwrap();
+        assert_eq!(urls(nobody), "Nobody");
+        house.providers.fail("provider_a", "artwork", Some(throttled()));
+        let silent = house.app.images("provider_a", (TitleKind::Show, "83"), ImagesOf::Title).await.unwrap();
+        assert!(urls(silent).contains("too many requests"));
     }
 
     async fn one_that_fails_is_left_alone_and_the_next_is_asked(db: Db) {
