@@ -11,6 +11,7 @@ use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpe
 use qm_platform::{Ground, Ports};
 use qm_ports::action::{HouseFirst, MediaHands, TorrentHands};
 use qm_ports::carry::DataMover;
+use qm_ports::inventory::MediaStock;
 use qm_ports::media_server::MediaServers;
 use qm_ports::metadata::MetadataChain;
 use qm_ports::shelves::MediaShelves;
@@ -157,6 +158,7 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.get::<Arc<HouseFirst>>()?.add(&library.orders);
     ports.offer::<Arc<dyn MediaHands>>(library.orders.clone());
     ports.offer::<Arc<dyn MediaShelves>>(library.catalogue.clone());
+    ports.offer::<Arc<dyn MediaStock>>(library.catalogue.clone());
     Ok(area(&library))
 }
 

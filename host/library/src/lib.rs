@@ -8,7 +8,8 @@
 //!
 //! Files of one film or episode are versions of one item, or its parts (`qm_media_names::naming::member`); trailers and the like are
 //! *extras* of a film or a show and no items. A `tvshow.nfo` says which series a folder holds (`qm_media_names::nfo`).
-//! Deliberately absent so far: artwork, subtitles, other NFO files, duplicates, the renaming of files.
+//! Deliberately absent so far: artwork, subtitles, other NFO files, the renaming of files. Duplicates are found by an area of their own, through a
+//! port.
 //!
 //! Realtime: `media_manager.job.*`, by the jobs; `titledb.match.completed`, `titledb.enrichment.completed`.
 

@@ -21,6 +21,8 @@
 //! | [`preferences`] | torrents | client preferences |
 //! | [`list`] | torrents | automation, the renaming of media |
 //! | [`shelves`] | the media library | the renaming of media |
+//! | [`inventory`] | the media library | duplicates |
+//! | [`trash`] | files | duplicates |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
 //! | [`titledb`] | titledb | whoever asks what a title is |
@@ -37,6 +39,7 @@ pub mod feed;
 pub mod holder;
 pub mod indexer;
 pub mod intake;
+pub mod inventory;
 pub mod library;
 pub mod list;
 pub mod mail;
@@ -54,6 +57,7 @@ pub mod shelves;
 pub mod shows;
 pub mod sight;
 pub mod titledb;
+pub mod trash;
 
 pub use holder::Holders;
 pub use payload::{Removal, TorrentPayload, TorrentPayloads};

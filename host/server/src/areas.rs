@@ -38,6 +38,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_transfer_history::AREA,
     &qm_client_preferences::AREA,
     &qm_rename::AREA,
+    &qm_duplicates::AREA,
 ];
 /// Time for an area to give up its running work, or to store pending data.
 const CLOSE: Duration = Duration::from_secs(10);

@@ -7,6 +7,7 @@ mod series;
 mod shelf;
 mod shelves;
 mod shows;
+mod stock;
 
 use std::sync::Arc;
 
