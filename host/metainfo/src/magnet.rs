@@ -32,7 +32,8 @@ pub enum MagnetError {
 /// Contents of a magnet link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Magnet {
-    /// The link to hand to a client: trimmed, and decoded once if it came wholly percent-encoded.
+    /// The link to hand to a client: decoded once if it came wholly percent-encoded, and spelt in the one way that every client
+    /// reads. Topics in lower case and first, names of parameters in lower case, trackers as `tr`; values are as they came.
     pub uri: String,
     /// The identity clients list it under: the v1 hash if there is one, else the v2 hash cut to 40 digits. Lower case.
     pub hash: String,
@@ -79,16 +80,25 @@ impl Magnet {
         Ok(link)
     }
 
-    /// Fills name and trackers, returns the info-hash. Parameters are split before they are decoded, so that an
+    /// Fills name and trackers, writes the link anew, returns the info-hash. Parameters are split before they are decoded, so that an
     /// escaped `&xt=` inside a name stays part of the name.
     fn read_parameters(&mut self) -> Result<String, MagnetError> {
         let query = self.uri["magnet:".len()..].trim_start_matches('?').to_owned();
         let (mut v1, mut v2) = (None, None);
-        for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            let value = decode(value);
-            match key.to_ascii_lowercase().as_str() {
-                "dn" => self.name = Some(value.replace('+', " ")).filter(|name| !name.is_empty()),
-                key if is_numbered(key, "tr") => self.trackers.push(value),
+        let mut others = String::new();
+        for (key, raw) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = decode(raw);
+            let key = key.to_ascii_lowercase();
+            let mut keep = |key: &str| others.extend(["&", key, "=", raw]);
+            match key.as_str() {
+                "dn" => {
+                    keep("dn");
+                    self.name = Some(value.replace('+', " ")).filter(|name| !name.is_empty());
+                }
+                key if is_numbered(key, "tr") => {
+                    keep("tr");
+                    self.trackers.push(value);
+                }
                 key if is_numbered(key, "xt") => {
                     if let Some(hash) = strip_prefix_any_case(&value, "urn:btih:") {
                         keep_first_good(&mut v1, info_hash::read_v1(hash).ok_or(MagnetError::BadHash));
@@ -96,15 +106,24 @@ impl Magnet {
                         keep_first_good(&mut v2, read_multihash(hash).ok_or(MagnetError::BadMultihash));
                     }
                 }
-                _ => {}
+                key => keep(key),
             }
         }
         self.is_v2_only = v1.is_none();
-        let hash = v1
-            .clone()
-            .or_else(|| v2.clone())
-            .unwrap_or(Err(MagnetError::NoHash))?;
-        self.alias = v2.and_then(Result::ok).filter(|alias| *alias != hash);
+        let listed = |v2: &String| v2[..40].to_owned();
+        let hash = match (&v1, &v2) {
+            (Some(v1), _) => v1.clone()?,
+            (None, Some(v2)) => v2.as_ref().map(listed).map_err(|error| *error)?,
+            (None, None) => return Err(MagnetError::NoHash),
+        };
+        let (v1, v2) = (v1.and_then(Result::ok), v2.and_then(Result::ok));
+        self.alias = v2.as_ref().map(listed).filter(|alias| *alias != hash);
+        let topics = v1.map(|v1| format!("xt=urn:btih:{v1}"));
+        let topics: Vec<String> = topics
+            .into_iter()
+            .chain(v2.map(|v2| format!("xt=urn:btmh:1220{v2}")))
+            .collect();
+        self.uri = format!("magnet:?{}{others}", topics.join("&"));
         Ok(hash)
     }
 }
@@ -138,8 +157,10 @@ fn decode(text: &str) -> String {
     }
 }
 
+/// The whole v2 hash, in lower case.
 fn read_multihash(hash: &str) -> Option<String> {
-    info_hash::read_v2(hash.strip_prefix("1220")?)
+    let hash = hash.strip_prefix("1220")?;
+    info_hash::is_v2(hash).then(|| hash.to_ascii_lowercase())
 }
 
 /// True of a text that begins as a magnet link does; [`Magnet::parse`] reads the rest.
@@ -305,7 +326,44 @@ mod tests {
         let magnet = Magnet::parse(&link).expect("valid");
         assert_eq!(magnet.name.as_deref(), Some("A name!"));
         assert_eq!(magnet.trackers, ["http://a/", "udp://b:1"]);
-        assert_eq!(magnet.uri, link);
+        assert_eq!(magnet.uri, link.replace("tr.1", "tr"));
+    }
+
+    #[test]
+    fn clients_get_a_link_in_one_spelling() {
+        let plain = format!("magnet:?xt=urn:btih:{HEX}");
+        let hybrid = format!("{plain}&xt=urn:btmh:1220{V2}");
+        for (link, uri) in [
+            (plain.clone(), plain.clone()),
+            (
+                format!("MAGNET:XT=URN:BTIH:{}", HEX.to_uppercase()),
+                plain.clone(),
+            ),
+            (
+                format!("magnet%3A%3Fxt%3Durn%253Abtih%253A{BASE32}%26dn%3Da%2526b"),
+                format!("{plain}&dn=a%26b"),
+            ),
+            (
+                format!("magnet:?dn=A%20b&xt.1=urn:btmh:1220{V2}&xt.2=urn:btih:{BASE32}&x.pe=a:1"),
+                format!("{hybrid}&dn=A%20b&x.pe=a:1"),
+            ),
+            (
+                format!("magnet:?xt=urn:btih:nonsense&TR=udp%3A%2F%2Fb&xt=urn:btih:{HEX}&ws=c&xt=urn:sha1:D"),
+                format!("{plain}&tr=udp%3A%2F%2Fb&ws=c"),
+            ),
+            (
+                format!("magnet:?xt=urn%3Abtmh%3A1220{}", V2.to_uppercase()),
+                format!("magnet:?xt=urn:btmh:1220{V2}"),
+            ),
+        ] {
+            let magnet = Magnet::parse(&link).expect("valid");
+            assert_eq!(magnet.uri, uri, "{link}");
+            assert_eq!(
+                Magnet::parse(&uri),
+                Ok(magnet),
+                "a second reading changes nothing"
+            );
+        }
     }
 
     const LISTED: &str = "abcdef0123456789abcdef0123456789abcdef01";

@@ -30,25 +30,13 @@ fn first_letter(text: &str) -> Option<char> {
     text.trim().chars().next()
 }
 
-/// Which items are wanted.
+/// Conditions that lists, counts by letter and tables have in common.
 #[derive(FromQuery)]
-pub struct ItemsQuery {
-    #[field(page(60, 200))]
-    pub page: PageQuery,
-    #[field(string, one_of = &Sort::WORDS, map = Sort::from_word, default)]
-    sort: Sort,
-    /// The whole title.
-    #[field(max = MAX_TEXT, and_then = compose_filled)]
-    title: Option<String>,
-    /// A part of the title.
-    #[field(max = MAX_TEXT, and_then = compose_filled)]
-    search: Option<String>,
+pub struct Conditions {
     #[field(words(&Issue::WORDS, Issue::from_word))]
     issue: Option<Issue>,
     #[field(flatten)]
     years: Years,
-    #[field(string, max = MAX_TEXT, and_then = first_letter)]
-    starts_at: Option<char>,
     #[field(flatten)]
     scope: Scope,
     #[field(min = 0, max = MAX_NUMBER)]
@@ -62,6 +50,41 @@ pub struct ItemsQuery {
     identified: Option<bool>,
 }
 
+impl From<Conditions> for Filter {
+    fn from(wanted: Conditions) -> Self {
+        Self {
+            issue: wanted.issue,
+            year_from: wanted.years.first(),
+            year_to: wanted.years.last(),
+            season: wanted.season,
+            resolution: wanted.resolution,
+            genre: wanted.genre,
+            external: wanted.external,
+            identified: wanted.identified,
+            ..wanted.scope.into()
+        }
+    }
+}
+
+/// Which items are wanted.
+#[derive(FromQuery)]
+pub struct ItemsQuery {
+    #[field(page(60, 200))]
+    pub page: PageQuery,
+    #[field(string, one_of = &Sort::WORDS, map = Sort::from_word, default)]
+    sort: Sort,
+    /// The whole title.
+    #[field(max = MAX_TEXT, and_then = compose_filled)]
+    title: Option<String>,
+    /// A part of the title.
+    #[field(max = MAX_TEXT, and_then = compose_filled)]
+    search: Option<String>,
+    #[field(string, max = MAX_TEXT, and_then = first_letter)]
+    starts_at: Option<char>,
+    #[field(flatten)]
+    conditions: Conditions,
+}
+
 impl From<ItemsQuery> for Filter {
     fn from(query: ItemsQuery) -> Self {
         let by_title = query.sort == Sort::Title && query.title.is_none() && query.search.is_none();
@@ -70,34 +93,27 @@ impl From<ItemsQuery> for Filter {
             title: query.title,
             search: query.search,
             starts_at: letter.filter(|_| by_title),
-            issue: query.issue,
-            year_from: query.years.first(),
-            year_to: query.years.last(),
-            season: query.season,
-            resolution: query.resolution,
-            genre: query.genre,
-            external: query.external,
-            identified: query.identified,
             sort: query.sort,
-            ..query.scope.into()
+            ..query.conditions.into()
         }
     }
 }
 
-/// Which items are counted.
+/// Which items are counted, or are lines of a table.
 #[derive(FromQuery)]
-pub struct AlphabetQuery {
-    #[field(flatten)]
-    scope: Scope,
+pub struct WantedQuery {
+    /// A part of the title.
     #[field(max = MAX_TEXT, and_then = compose_filled)]
     search: Option<String>,
+    #[field(flatten)]
+    conditions: Conditions,
 }
 
-impl From<AlphabetQuery> for Filter {
-    fn from(query: AlphabetQuery) -> Self {
+impl From<WantedQuery> for Filter {
+    fn from(query: WantedQuery) -> Self {
         Self {
             search: query.search,
-            ..query.scope.into()
+            ..query.conditions.into()
         }
     }
 }

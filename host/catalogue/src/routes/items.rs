@@ -10,8 +10,8 @@ use qm_media::dto::items::ItemView;
 use qm_web::{ApiResult, By, Json, Params, Path};
 
 use super::{App, faults};
-use crate::dto::items::{AlphabetQuery, IssuesQuery, ItemsQuery};
 use crate::dto::items::{DetailView, IssuesView, ItemPage, LetterView};
+use crate::dto::items::{IssuesQuery, ItemsQuery, WantedQuery};
 
 /// A page of items.
 #[utoipa::path(
@@ -31,12 +31,12 @@ pub async fn list_items(State(app): App, Params(query): Params<ItemsQuery>) -> A
 
 /// Number of titles for each first letter: 27 rows, `#` first.
 #[utoipa::path(
-    get, path = "/api/media/items/alphabet", tag = "media", params(Params::<AlphabetQuery>),
+    get, path = "/api/media/items/alphabet", tag = "media", params(Params::<WantedQuery>),
     responses((status = 200, body = Vec<LetterView>))
 )]
 pub async fn item_alphabet(
     State(app): App,
-    Params(query): Params<AlphabetQuery>,
+    Params(query): Params<WantedQuery>,
 ) -> ApiResult<Json<Vec<LetterView>>> {
     let letters = app.alphabet(&query.into()).await?.into_iter();
     Ok(Json(
@@ -69,13 +69,13 @@ pub async fn get_item(State(app): App, Path(id): Path<String>) -> ApiResult<Json
 
 /// All items that are wanted as a table, in the order of their ids. A cell that a spreadsheet would take for a formula has `'` before it.
 #[utoipa::path(
-    get, path = "/api/media/items/export.csv", tag = "media", params(Params::<AlphabetQuery>),
+    get, path = "/api/media/items/export.csv", tag = "media", params(Params::<WantedQuery>),
     responses((status = 200, description = "The table", content_type = "text/csv"))
 )]
 pub async fn export_items(
     State(app): App,
     By(requester): By,
-    Params(query): Params<AlphabetQuery>,
+    Params(query): Params<WantedQuery>,
 ) -> ApiResult<Response> {
     let mut export = app.export(query.into(), requester);
     // The first lines are read before the answer begins, so that an error can still be answered.

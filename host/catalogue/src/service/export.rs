@@ -66,17 +66,20 @@ impl Export {
     }
 
     async fn note(&self) {
+        let filter = &self.filter;
         let entry = AuditEntry {
             user_id: Some(self.requester.principal.user_id.to_string()),
             action: "media.export.csv",
             object_type: Some("media_library"),
-            object_id: self.filter.library_id.clone(),
+            object_id: filter.library_id.clone(),
             client: Some(&self.requester.client),
             metadata: Some(json!({
                 "rows": self.rows,
                 "filters": {
-                    "libraryId": self.filter.library_id, "mediaType": self.filter.media_type,
-                    "matchStatus": self.filter.match_status, "search": self.filter.search,
+                    "libraryId": filter.library_id, "mediaType": filter.media_type,
+                    "matchStatus": filter.match_status, "search": filter.search,
+                    "yearFrom": filter.year_from, "yearTo": filter.year_to, "season": filter.season,
+                    "resolution": filter.resolution, "genre": filter.genre, "identified": filter.identified,
                 },
             })),
             ..AuditEntry::default()

@@ -53,6 +53,11 @@ pub fn is_fetching(now: &Torrent) -> bool {
     now.state == TorrentState::Downloading && now.progress < 1.0 && now.download_rate > 0
 }
 
+/// It has all that is wanted. One that is being checked does not say so.
+pub fn is_complete(now: &Torrent) -> bool {
+    now.progress >= 1.0 && now.state != TorrentState::Checking
+}
+
 /// It is to be downloaded, and is not complete. One that waits for its turn, or is halted, does not want data now.
 pub fn wants_data(now: &Torrent) -> bool {
     matches!(now.state, TorrentState::Downloading | TorrentState::Error) && now.progress < 1.0

@@ -224,7 +224,7 @@ impl SyncLoop {
     }
 
     async fn take_in(&mut self, mut delta: Delta, at: Timestamp) {
-        if self.store.mend(&mut delta).await {
+        if self.store.mend(&mut delta, at).await {
             self.cursor = None;
         }
         let stats = delta.stats;

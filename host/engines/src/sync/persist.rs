@@ -131,14 +131,14 @@ impl Store {
 
     /// Corrects what the client told by what the rows know better. True if earlier reports went without that and have
     /// to be asked for again.
-    pub async fn mend(&mut self, delta: &mut Delta) -> bool {
+    pub async fn mend(&mut self, delta: &mut Delta, at: Timestamp) -> bool {
         let was_loaded = self.tracker.is_some();
         // Whatever is wrong with the database is told when the delta is stored.
         if self.load().await.is_err() {
             return false;
         }
         if let Some(tracker) = &self.tracker {
-            tracker.mend(&mut delta.changed);
+            tracker.mend(&mut delta.changed, at);
         }
         !was_loaded && !delta.full
     }

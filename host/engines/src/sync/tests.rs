@@ -259,6 +259,39 @@ db_test! {
         assert_eq!(bench.due(), [("torrent.failed".to_owned(), vec!["broken".to_owned()], 2.25)]);
     }
 
+    async fn a_completion_that_the_client_knows_no_instant_of_has_the_one_at_which_it_was_seen(db: Db) {
+        let mut bench = Bench::new(&db).await;
+        let shown = |bench: &Bench| {
+            let snapshot = bench.engine.snapshot().expect("a snapshot");
+            snapshot.get(&torrent(1).hash).expect("listed").torrent.completed_at
+        };
+        // Of one that was complete when it was first seen nobody knows.
+        bench.client.put(Torrent { state: TorrentState::Seeding, ..torrent_with(1.0, 1000) });
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), None);
+        bench.client.put(torrent_with(0.5, 1000));
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), None);
+        let seeding = |uploaded| Torrent { state: TorrentState::Seeding, uploaded, ..torrent_with(1.0, 1000) };
+        bench.client.put(Torrent { state: TorrentState::Checking, ..torrent_with(1.0, 1000) });
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), None);
+        bench.client.put(seeding(0));
+        bench.work.tick().await;
+        let seen = shown(&bench);
+        assert!(seen.is_some());
+        bench.client.put(seeding(7));
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), seen);
+        let mut bench = bench.restarted();
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), seen, "and it was stored");
+        // Another file is wanted, and comes.
+        bench.client.put(Torrent { download_rate: 5, state: TorrentState::Downloading, ..torrent_with(0.7, 1000) });
+        bench.work.tick().await;
+        assert_eq!(shown(&bench), None);
+    }
+
     async fn the_first_instant_of_a_completion_outlives_the_client_and_us(db: Db) {
         let whole = |instant: i64| Torrent {
             state: TorrentState::Seeding,

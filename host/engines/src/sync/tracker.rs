@@ -402,15 +402,22 @@ impl Tracker {
         }
     }
 
-    /// Puts the completion instants of the rows in the place of those that the client told: the first one counts.
-    pub fn mend(&self, told: &mut [Torrent]) {
-        for torrent in told.iter_mut().filter(|torrent| torrent.completed_at.is_some()) {
+    /// Puts the completion instants of the rows in the place of those that the client told: the first one counts. A client may
+    /// tell none, as rTorrent of a torrent of which only some files are wanted: then it is the instant `at` which it was seen.
+    pub fn mend(&self, told: &mut [Torrent], at: Timestamp) {
+        for torrent in told {
+            if torrent.completed_at.is_none() && !edges::is_complete(torrent) {
+                continue;
+            }
             let tracked = match self.torrents.get(&torrent.hash) {
                 None => self.torrents.get(&*torrent.hash.to_ascii_lowercase()),
                 tracked => tracked,
             };
-            let first = tracked.and_then(|tracked| tracked.stored?.prior.completed_at);
-            torrent.completed_at = first.or(torrent.completed_at);
+            let Some(tracked) = tracked else { continue };
+            let first = tracked.stored.and_then(|stored| stored.prior.completed_at);
+            torrent.completed_at = first
+                .or(torrent.completed_at)
+                .or_else(|| tracked.seen_completion(at));
         }
     }
 
@@ -479,6 +486,13 @@ fn next_prior(prior: Option<&Prior>, now: &Torrent) -> Prior {
 }
 
 impl Tracked {
+    /// Instant at which a torrent became complete that is complete `at` this one, if that was seen.
+    fn seen_completion(&self, at: Timestamp) -> Option<Timestamp> {
+        let shown = self.entry.as_ref().and_then(|entry| entry.torrent.completed_at);
+        let was_partial = self.stored.is_some_and(|stored| stored.prior.progress < 1.0);
+        shown.or_else(|| was_partial.then_some(at))
+    }
+
     /// A torrent as it was stored, or that has no row yet, and of which nothing else is known.
     fn new(stored: Option<Stored>, seen: Counters) -> Self {
         Self {

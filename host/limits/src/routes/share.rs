@@ -11,7 +11,7 @@ use crate::service::Limits;
 
 type Answered = ApiResult<Json<ShareLimitsView>>;
 
-const fn on_torrent(hash: String, query: EngineQuery) -> Asked {
+fn on_torrent(hash: String, query: EngineQuery) -> Asked {
     Asked::Torrent {
         engine_id: query.engine_id,
         hash,

@@ -60,6 +60,11 @@ db_test! {
                 found.sort_unstable();
                 assert_eq!((&*found, &page["total"]), (expected, &json!(expected.len())), "{query}{sort}");
             }
+            let letters = site.get(&format!("/items/alphabet?{query}")).await;
+            let letters = letters.as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap());
+            assert_eq!(letters.sum::<u64>(), expected.len() as u64, "{query}");
+            let (_, _, table) = site.text("ADMINISTRATOR", &format!("/items/export.csv?{query}")).await;
+            assert_eq!(table.matches("\r\n").count(), expected.len() + 1, "{query}");
         }
         let page = site.get("/items?matchStatus=matched&mediaType=movie").await;
         assert_eq!((titles(&page)[0], &page["items"][0]["identified"], &page["items"][1]["identified"]), ("Alder", &json!(false), &json!(false)));
