@@ -187,7 +187,10 @@ mod tests {
         let title = prop::sample::select(vec!["Alien", "Alien 2", "Heat", "heat", "!!", ""]);
         let media_type = prop::sample::select(vec!["movie", "tv", "anime", "documentary", ""]);
         let number = || prop::option::of(0..3_i64);
-        let ids = prop::collection::vec((prop::sample::select(vec!["titledb", "provider_a"]), 0..3_u8), 0..2);
+        let ids = prop::collection::vec(
+            (prop::sample::select(vec!["titledb", "provider_a"]), 0..3_u8),
+            0..2,
+        );
         (title, media_type, number(), number(), number(), ids).prop_map(
             |(title, media_type, year, season, episode, ids)| Facts {
                 media_type: media_type.to_owned(),

@@ -151,14 +151,18 @@ mod tests {
 
     fn keys(item: &Facts) -> Vec<String> {
         let keys = Keys::of(item).0.into_iter();
-        keys.map(|(reason, key)| format!("{} {key}", reason.as_str())).collect()
+        keys.map(|(reason, key)| format!("{} {key}", reason.as_str()))
+            .collect()
     }
 
     #[test]
     fn films_have_keys_of_their_ids_and_their_titles() {
         let film = Facts {
             year: Some(1999),
-            external_ids: vec![("titledb".into(), "tt1".into()), ("provider_a".into(), "603".into())],
+            external_ids: vec![
+                ("titledb".into(), "tt1".into()),
+                ("provider_a".into(), "603".into()),
+            ],
             ..item("movie", "The  Matrix: Re-loaded!")
         };
         assert_eq!(
@@ -169,7 +173,10 @@ mod tests {
                 "title_year ty:the matrix re loaded:1999",
             ]
         );
-        assert_eq!(keys(&item("", "Ocean's ’Eleven`")), ["title_year ty:oceans eleven:na"]);
+        assert_eq!(
+            keys(&item("", "Ocean's ’Eleven`")),
+            ["title_year ty:oceans eleven:na"]
+        );
         assert_eq!(keys(&item("movie", "!!!")), ["title_year ty:!!!:na"]);
         assert_eq!(keys(&item("movie", "東京物語")), ["title_year ty:東京物語:na"]);
     }
@@ -195,9 +202,16 @@ mod tests {
         episode.series_titledb_id = None;
         episode.external_ids.clear();
         episode.episode = None;
-        assert_eq!(keys(&episode), Vec::<String>::new(), "a series is no duplicate of itself");
+        assert_eq!(
+            keys(&episode),
+            Vec::<String>::new(),
+            "a series is no duplicate of itself"
+        );
         episode.title = "The Wire s01E05".into();
-        assert_eq!(keys(&episode), ["similar_filename fn:ty:the wire s01e05:na:s1:e5"]);
+        assert_eq!(
+            keys(&episode),
+            ["similar_filename fn:ty:the wire s01e05:na:s1:e5"]
+        );
         assert_eq!(
             keys(&item("documentary", "Rivers")),
             ["similar_filename fn:ty:rivers:na"]

@@ -151,7 +151,10 @@ fn warn(members: &[Facts], is_cut: bool) -> Vec<Warning> {
         .collect();
     let (shortest, longest) = (durations.iter().min(), durations.iter().max());
     let differ = |(shortest, longest): (&i64, &i64)| (longest - shortest) * 20 > *longest;
-    add(shortest.zip(longest).is_some_and(differ), Warning::RuntimeMismatch);
+    add(
+        shortest.zip(longest).is_some_and(differ),
+        Warning::RuntimeMismatch,
+    );
     let probed = members
         .iter()
         .filter(|item| largest(item, |file| file.height).is_some())
@@ -203,7 +206,11 @@ fn score(members: &[Facts], are_comparable: bool) -> Vec<(i64, Vec<String>, &Fac
             Some(_) => reasons.push("lower_resolution".to_owned()),
         }
         for (has, worth, reason) in [
-            (fastest.is_some() && bitrate(item) == fastest, 100, "highest_bitrate"),
+            (
+                fastest.is_some() && bitrate(item) == fastest,
+                100,
+                "highest_bitrate",
+            ),
             (
                 widest.is_some() && channels(item) == widest,
                 10,
@@ -239,7 +246,11 @@ pub fn quality(files: &[Evidence]) -> i64 {
 }
 
 fn quality_of(file: &Evidence) -> i64 {
-    let resolution = file.resolution.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let resolution = file
+        .resolution
+        .as_deref()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let by_resolution = match resolution.as_str() {
         "2160p" | "4k" | "uhd" => 5,
         "1080p" => 4,
@@ -248,7 +259,11 @@ fn quality_of(file: &Evidence) -> i64 {
         "480p" => 1,
         _ => 0,
     };
-    let codec = file.video_codec.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let codec = file
+        .video_codec
+        .as_deref()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let is = |words: &[&str]| words.iter().any(|word| codec.contains(word));
     let by_codec = if is(&["av1"]) {
         4
@@ -428,7 +443,11 @@ mod tests {
             ("480p", "VP9", 10),
             ("576p", "", 0),
         ] {
-            assert_eq!(quality(&[file(resolution, codec)]), expected, "{resolution} {codec}");
+            assert_eq!(
+                quality(&[file(resolution, codec)]),
+                expected,
+                "{resolution} {codec}"
+            );
         }
         assert_eq!(quality(&[file("480p", ""), file("720p", "")]), 20);
         assert_eq!(quality(&[]), 0);

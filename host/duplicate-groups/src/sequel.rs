@@ -62,10 +62,7 @@ pub fn split<T: Copy>(members: &[(T, Variant)]) -> Vec<Vec<T>> {
                 part.push(*member);
                 bases.insert(&variant.base, variant.number);
             }
-            None => parts.push((
-                vec![*member],
-                HashMap::from([(&*variant.base, variant.number)]),
-            )),
+            None => parts.push((vec![*member], HashMap::from([(&*variant.base, variant.number)]))),
         }
     }
     parts.into_iter().map(|(part, _)| part).collect()

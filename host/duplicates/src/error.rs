@@ -65,11 +65,9 @@ impl DuplicatesError {
             | Self::StalePlan
             | Self::StaleKeeper
             | Self::KeeperMissing => ErrorKind::Conflict,
-            Self::TooFew
-            | Self::NeedsReview
-            | Self::NotAMember(..)
-            | Self::Blocked(_)
-            | Self::Permanent => ErrorKind::BadRequest,
+            Self::TooFew | Self::NeedsReview | Self::NotAMember(..) | Self::Blocked(_) | Self::Permanent => {
+                ErrorKind::BadRequest
+            }
             Self::Stock(_) => ErrorKind::Unavailable,
             Self::Trash(TrashError::Failed { kind, .. }) => *kind,
             Self::Trash(TrashError::Missing | TrashError::Changed) => ErrorKind::Conflict,

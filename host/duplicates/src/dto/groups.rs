@@ -362,7 +362,10 @@ impl CandidateView {
             added_at: item.created_at,
             modified_at: (file.mtime > 0).then(|| Timestamp::from_ms(file.mtime / 1_000_000)),
             external_ids: ids
-                .map(|(provider, external_id)| ExternalIdView { provider, external_id })
+                .map(|(provider, external_id)| ExternalIdView {
+                    provider,
+                    external_id,
+                })
                 .collect(),
             total_size,
             quality_score: candidate.quality,
@@ -429,7 +432,11 @@ impl GroupDetail {
         libraries: &HashMap<String, String>,
     ) -> Self {
         let by_quality = |(candidate, _): &&(Candidate, StockItem)| {
-            (candidate.quality, candidate.size, std::cmp::Reverse(candidate.rank))
+            (
+                candidate.quality,
+                candidate.size,
+                std::cmp::Reverse(candidate.rank),
+            )
         };
         let suggested = members.iter().max_by_key(by_quality);
         Self {

@@ -17,6 +17,10 @@ const MAX_TYPE: usize = 32;
 const MAX_REASON: usize = 500;
 /// Most groups or plans of one request.
 const MOST: usize = 100;
+const STATUSES: &[&str] = &Status::WORDS;
+const TYPES: &[&str] = &["file", "show_folder"];
+const REASONS: &[&str] = &Reason::WORDS;
+const SORTS: &[&str] = &Sort::WORDS;
 const DEFAULT_PAGE: u64 = 25;
 const MAX_PAGE: u64 = 200;
 
@@ -32,13 +36,13 @@ pub struct GroupsQuery {
     pub library_id: Option<String>,
     #[field(given, max = MAX_TYPE)]
     pub media_type: Option<String>,
-    #[field(given, one_of = Status::WORDS)]
+    #[field(given, one_of = STATUSES)]
     pub status: Option<String>,
-    #[field(given, one_of = ["file", "show_folder"])]
+    #[field(given, one_of = TYPES)]
     pub group_type: Option<String>,
-    #[field(given, one_of = Reason::WORDS)]
+    #[field(given, one_of = REASONS)]
     pub reason: Option<String>,
-    #[field(given, one_of = Sort::WORDS)]
+    #[field(given, one_of = SORTS)]
     pub sort: Option<String>,
     /// `true`: groups that need review only; anything else is no filter.
     #[field(max = MAX_TYPE)]

@@ -84,6 +84,9 @@ mod tests {
             assert_eq!(Schedule::fit(hours), kept);
         }
         let odd = json!({ "enabled": "yes", "intervalHours": "6" });
-        assert_eq!(Schedule::from_object(odd.as_object().unwrap()), Schedule::default());
+        assert_eq!(
+            Schedule::from_object(odd.as_object().unwrap()),
+            Schedule::default()
+        );
     }
 }

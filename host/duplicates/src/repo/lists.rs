@@ -22,7 +22,12 @@ macro_rules! wanted {
 macro_rules! page {
     ($order:literal) => {
         concat!(
-            "SELECT ", columns!(), " FROM media_duplicate_groups g WHERE ", wanted!(), " ORDER BY ", $order,
+            "SELECT ",
+            columns!(),
+            " FROM media_duplicate_groups g WHERE ",
+            wanted!(),
+            " ORDER BY ",
+            $order,
             " LIMIT $8 OFFSET $9"
         )
     };

@@ -122,17 +122,9 @@ pub async fn end(
     now: Timestamp,
 ) -> Result<(), DbError> {
     let freed = i64::try_from(freed).unwrap_or(i64::MAX);
-    qm_db::exec!(
-        tx,
-        END,
-        id,
-        status.as_str(),
-        freed,
-        error.map(clean),
-        now.ms()
-    )
-    .await?
-    .exactly(1)
+    qm_db::exec!(tx, END, id, status.as_str(), freed, error.map(clean), now.ms())
+        .await?
+        .exactly(1)
 }
 
 /// Deletes some plans that are older than the two times: that of plans which wait, and that of plans which ended. Returns

@@ -21,13 +21,12 @@ pub async fn show_overview(State(app): App) -> ApiResult<Json<OverviewView>> {
     get, path = "/api/media/duplicates", tag = "media", params(Params::<GroupsQuery>),
     responses((status = 200, body = GroupsPage), Read)
 )]
-pub async fn list_groups(
-    State(app): App,
-    Params(query): Params<GroupsQuery>,
-) -> ApiResult<Json<GroupsPage>> {
+pub async fn list_groups(State(app): App, Params(query): Params<GroupsQuery>) -> ApiResult<Json<GroupsPage>> {
     let page = query.page;
     let (groups, total) = app.list_groups(&query.into_filter(), page).await?;
-    let items = groups.into_iter().map(|listed| Listing::new(listed.group, listed.members));
+    let items = groups
+        .into_iter()
+        .map(|listed| Listing::new(listed.group, listed.members));
     Ok(Json(GroupsPage {
         items: items.collect(),
         total,

@@ -85,7 +85,9 @@ pub async fn preview_many(
 ) -> ApiResult<Created<BulkPreview>> {
     let (groups, keep) = (input.group_ids, input.keep_by_group);
     let previews = app.preview_many(requester.caller(), groups, keep).await?;
-    let previews = previews.into_iter().map(|preview| (preview.group_id, preview.plan));
+    let previews = previews
+        .into_iter()
+        .map(|preview| (preview.group_id, preview.plan));
     Ok(Created(BulkPreview::new(previews)))
 }
 
@@ -154,18 +156,22 @@ pub async fn list_clear(State(app): App) -> ApiResult<Json<ClearView>> {
     responses((status = 200, body = Vec<RestorableView>), Trashed)
 )]
 pub async fn list_restorable(State(app): App) -> ApiResult<Json<Vec<RestorableView>>> {
-    let files = app.list_restorable().await?.into_iter().map(|file| RestorableView {
-        action_id: file.removed.step_id,
-        resolution_id: file.removed.plan_id,
-        action_type: "trash",
-        original_path: file.removed.path,
-        removed_at: file.removed.at,
-        trash_item_id: file.item.id,
-        name: file.item.name,
-        size: file.item.size,
-        deleted_at: file.item.deleted_at,
-        expires_at: file.item.expires_at,
-        restorable: true,
-    });
+    let files = app
+        .list_restorable()
+        .await?
+        .into_iter()
+        .map(|file| RestorableView {
+            action_id: file.removed.step_id,
+            resolution_id: file.removed.plan_id,
+            action_type: "trash",
+            original_path: file.removed.path,
+            removed_at: file.removed.at,
+            trash_item_id: file.item.id,
+            name: file.item.name,
+            size: file.item.size,
+            deleted_at: file.item.deleted_at,
+            expires_at: file.item.expires_at,
+            restorable: true,
+        });
     Ok(Json(files.collect()))
 }

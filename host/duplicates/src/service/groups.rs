@@ -99,12 +99,17 @@ impl Duplicates {
         reason: Option<String>,
     ) -> Result<StoredGroup, DuplicatesError> {
         let metadata = json!({ "reason": reason });
-        self.change_group(caller, id, ("media.duplicates.ignored", metadata), |group, user| {
-            group.status = Status::Ignored;
-            group.ignored_reason = reason;
-            group.ignored_by = Some(user.to_owned());
-            group.ignored_at = Some(group.updated_at);
-        })
+        self.change_group(
+            caller,
+            id,
+            ("media.duplicates.ignored", metadata),
+            |group, user| {
+                group.status = Status::Ignored;
+                group.ignored_reason = reason;
+                group.ignored_by = Some(user.to_owned());
+                group.ignored_at = Some(group.updated_at);
+            },
+        )
         .await
     }
 

@@ -89,9 +89,14 @@ impl Duplicates {
             };
             done.push(Done { plan_id, outcome });
         }
-        let is_ok = |done: &&Done| matches!(&done.outcome, Ok(outcome) if outcome.status == PlanStatus::Completed);
+        let is_ok =
+            |done: &&Done| matches!(&done.outcome, Ok(outcome) if outcome.status == PlanStatus::Completed);
         let succeeded = done.iter().filter(is_ok).count();
-        let freed: u64 = done.iter().filter_map(|done| done.outcome.as_ref().ok()).map(|outcome| outcome.freed).sum();
+        let freed: u64 = done
+            .iter()
+            .filter_map(|done| done.outcome.as_ref().ok())
+            .map(|outcome| outcome.freed)
+            .sum();
         let metadata = json!({
             "count": done.len(), "succeeded": succeeded, "failed": done.len() - succeeded, "reclaimedBytes": freed,
         });
@@ -102,8 +107,7 @@ impl Duplicates {
         };
         let mut tx = self.ground.db.begin_write().await?;
         let about = ("media.duplicates.bulk_resolved", OBJECT, None);
-        self.audit(&mut tx, by.caller(), about, result, metadata)
-            .await?;
+        self.audit(&mut tx, by.caller(), about, result, metadata).await?;
         tx.commit().await?;
         Ok(Resolutions(done))
     }
@@ -113,9 +117,12 @@ impl Duplicates {
         let mut tx = self.ground.db.begin_read().await?;
         let groups = repo::lists::clear(&mut tx, MOST_CLEAR).await?;
         drop(tx);
-        let ids = groups.iter().filter_map(|group| group.recommended_item_id.clone());
+        let ids = groups
+            .iter()
+            .filter_map(|group| group.recommended_item_id.clone());
         let items = self.stock.find_items(&ids.collect::<Vec<_>>()).await?;
-        let mut titles: HashMap<String, String> = items.into_iter().map(|item| (item.id, item.title)).collect();
+        let mut titles: HashMap<String, String> =
+            items.into_iter().map(|item| (item.id, item.title)).collect();
         // A group whose keeper is gone waits for the next detection.
         let clear = groups.into_iter().filter_map(|group| {
             let title = titles.remove(group.recommended_item_id.as_deref()?)?;
@@ -131,7 +138,8 @@ impl Duplicates {
         drop(tx);
         let ids: Vec<String> = removed.iter().map(|file| file.trash_id.clone()).collect();
         let items = self.trash.list(&ids).await?;
-        let mut items: HashMap<String, InTrash> = items.into_iter().map(|item| (item.id.clone(), item)).collect();
+        let mut items: HashMap<String, InTrash> =
+            items.into_iter().map(|item| (item.id.clone(), item)).collect();
         let restorable = removed.into_iter().filter_map(|removed| {
             let item = items.remove(&removed.trash_id)?;
             Some(Restorable { removed, item })

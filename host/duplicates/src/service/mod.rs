@@ -25,10 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::DuplicatesError;
 
-pub use groups::{Listed, Seen};
-pub use many::{Clear, Done, Previewed, Restorable, Resolutions};
-pub use preview::Shown;
-pub use resolve::Outcome;
+pub use many::Done;
 pub use upkeep::ScheduleView;
 
 /// Permission of whoever looks at groups and plans.
@@ -96,7 +93,10 @@ impl Duplicates {
     /// Checks permissions of the caller as they are now.
     async fn judge(&self, caller: Caller<'_>, needed: &[Permission]) -> Result<(), DuplicatesError> {
         let mut tx = self.ground.db.begin_write().await?;
-        self.ground.acting.judge(&mut tx, caller.principal, needed).await?;
+        self.ground
+            .acting
+            .judge(&mut tx, caller.principal, needed)
+            .await?;
         Ok(())
     }
 

@@ -81,7 +81,11 @@ impl Duplicates {
             return Err(DuplicatesError::Resolved);
         }
         let members = self.join_items(candidates).await?.remove(group_id);
-        let members: Vec<StockItem> = members.unwrap_or_default().into_iter().map(|(_, item)| item).collect();
+        let members: Vec<StockItem> = members
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(_, item)| item)
+            .collect();
         if members.len() < 2 {
             return Err(DuplicatesError::TooFew);
         }
@@ -95,7 +99,13 @@ impl Duplicates {
             return Err(DuplicatesError::NotAMember(field, chosen));
         }
         let placed = self.look_at(&members).await?;
-        let roots: BTreeSet<String> = self.stock.list_libraries().await?.into_iter().map(|library| library.path).collect();
+        let roots: BTreeSet<String> = self
+            .stock
+            .list_libraries()
+            .await?
+            .into_iter()
+            .map(|library| library.path)
+            .collect();
         let plan = make_plan(scope, &chosen, &members, &placed, &roots);
         self.store_plan(caller, &group, plan).await
     }
@@ -151,8 +161,7 @@ impl Duplicates {
             "blockers": stored.plan.blockers,
         });
         let about = ("media.duplicates.preview", OBJECT, Some(group.id.clone()));
-        self.audit(&mut tx, caller, about, result, metadata)
-            .await?;
+        self.audit(&mut tx, caller, about, result, metadata).await?;
         tx.commit().await?;
         Ok(Shown { stored })
     }
@@ -196,12 +205,19 @@ fn make_plan(
             continue;
         };
         if roots.contains(file.path.trim_end_matches('/')) {
-            draft.blockers.push(format!("{} is the directory of a library", file.path));
-        } else if staying_names.contains(real) || (staying.contains_key(&(state.device, state.inode)) && links < 2) {
+            draft
+                .blockers
+                .push(format!("{} is the directory of a library", file.path));
+        } else if staying_names.contains(real)
+            || (staying.contains_key(&(state.device, state.inode)) && links < 2)
+        {
             let what = format!("{} is the same file as one that stays, listed twice", file.path);
             refuse_same(&mut draft, scope, what);
         } else if let Some(other) = staying.get(&(state.device, state.inode)) {
-            let what = format!("{} and {other} are one file by a hard link: it takes no space twice", file.path);
+            let what = format!(
+                "{} and {other} are one file by a hard link: it takes no space twice",
+                file.path
+            );
             draft.warnings.push(what);
             if scope == Scope::DeleteOne {
                 draft.actions.push(to_action(file, state, links));
@@ -222,7 +238,9 @@ fn keep(draft: &mut Draft, scope: Scope, file: &Placed) {
             state: *state,
         }),
         Sight::Missing if scope == Scope::KeepOne => {
-            draft.blockers.push(format!("{} was to stay and no longer exists", file.path));
+            draft
+                .blockers
+                .push(format!("{} was to stay and no longer exists", file.path));
         }
         Sight::Refused(why) if scope == Scope::KeepOne => {
             draft.blockers.push(format!("{} was to stay: {why}", file.path));
@@ -284,8 +302,14 @@ fn finish(draft: Draft, scope: Scope, chosen: &str, members: &[StockItem], place
         .map(|item| &*item.id)
         .collect();
     let is_locked = |action: &Action| locked.contains(&*action.item_id);
-    let unlocked: Vec<usize> = (0..actions.len()).filter(|at| !is_locked(&actions[*at])).collect();
-    let freed = count_freed(unlocked.iter().map(|at| (&actions[*at].state, actions[*at].links)));
+    let unlocked: Vec<usize> = (0..actions.len())
+        .filter(|at| !is_locked(&actions[*at]))
+        .collect();
+    let freed = count_freed(
+        unlocked
+            .iter()
+            .map(|at| (&actions[*at].state, actions[*at].links)),
+    );
     for (at, freed) in unlocked.into_iter().zip(freed) {
         actions[at].frees = freed;
     }
@@ -296,7 +320,11 @@ fn finish(draft: Draft, scope: Scope, chosen: &str, members: &[StockItem], place
         }
         let file = by_path.get(&*action.path);
         for torrent in file.iter().flat_map(|file| &file.looked.torrents) {
-            let state = if torrent.live { torrent.state } else { "its client does not answer" };
+            let state = if torrent.live {
+                torrent.state
+            } else {
+                "its client does not answer"
+            };
             warnings.push(format!(
                 "{} belongs to the torrent {} ({state}), which would lose it",
                 action.path, torrent.name

@@ -283,7 +283,8 @@ impl Duplicates {
         let is_clean = !tally.trashed.is_empty() || tally.gone == tally.skipped;
         let user = by.principal.user_id.to_string();
         let is_resolved = plan.plan.scope == Scope::KeepOne && status != PlanStatus::Failed && is_clean;
-        self.close_group(&mut tx, plan, &tally, is_resolved.then_some(user)).await?;
+        self.close_group(&mut tx, plan, &tally, is_resolved.then_some(user))
+            .await?;
         let metadata = json!({
             "resolutionId": plan.id, "status": status.as_str(), "trashed": tally.trashed.len(), "skipped": tally.skipped,
             "failed": tally.failed, "reclaimedBytes": freed, "itemId": plan.plan.item_id, "scope": plan.plan.scope.as_str(),
@@ -294,8 +295,7 @@ impl Duplicates {
             AuditResult::Failure
         };
         let about = ("media.duplicates.resolved", OBJECT, Some(plan.group_id.clone()));
-        self.audit(&mut tx, by.caller(), about, result, metadata)
-            .await?;
+        self.audit(&mut tx, by.caller(), about, result, metadata).await?;
         tx.commit().await?;
         self.tell_end(plan, status, &tally, freed);
         Ok(Outcome {
@@ -401,11 +401,20 @@ fn judge_sight(plan: &StoredPlan, action: &Action, item: &StockItem, looked: &Lo
 fn gone_items(plan: &StoredPlan, tally: &Tally) -> BTreeSet<String> {
     let count = |id: &str| {
         let trashed = tally.trashed.iter().filter(|(item, ..)| item == id).count();
-        let planned = plan.plan.actions.iter().filter(|action| action.item_id == id).count();
+        let planned = plan
+            .plan
+            .actions
+            .iter()
+            .filter(|action| action.item_id == id)
+            .count();
         trashed == planned
     };
     let items = tally.trashed.iter().map(|(item, ..)| item.clone());
-    items.collect::<BTreeSet<_>>().into_iter().filter(|id| count(id)).collect()
+    items
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .filter(|id| count(id))
+        .collect()
 }
 
 fn freed_by(tally: &Tally) -> u64 {

@@ -161,14 +161,11 @@ impl<'a> Scan<'a> {
     }
 
     async fn report(&self, percent: f64, phase: &'static str) -> Result<(), Stop> {
-        self.job
-            .progress(Progress::percent(percent).phase(phase))
-            .await?;
+        self.job.progress(Progress::percent(percent).phase(phase)).await?;
         let message = serde_json::json!({
             "scanId": self.job.id(), "progress": percent.round(), "message": phase, "at": self.app.ground.ctx.now(),
         });
-        self.app
-            .tell("media_manager.duplicates.scan.progress", &message);
+        self.app.tell("media_manager.duplicates.scan.progress", &message);
         Ok(())
     }
 
@@ -316,7 +313,9 @@ impl<'a> Scan<'a> {
         let found = std::mem::take(&mut self.found);
         let gone = linked.keys().filter(|item| !found.contains_key(*item));
         let mut links: Vec<(String, Option<String>)> = gone.map(|item| (item.clone(), None)).collect();
-        let moved = found.into_iter().filter(|(item, group)| linked.get(item) != Some(group));
+        let moved = found
+            .into_iter()
+            .filter(|(item, group)| linked.get(item) != Some(group));
         links.extend(moved.map(|(item, group)| (item, Some(group))));
         links.sort();
         for some in links.chunks(LINKS) {

@@ -26,7 +26,10 @@ impl Duplicates {
         let steps = repo::plans::steps(&mut tx, &plan.id).await?;
         drop(tx);
         let is = |step: &repo::plans::Step, status: StepStatus| step.status == status.as_str();
-        let mut trashed = steps.iter().filter(|step| is(step, StepStatus::Completed)).count();
+        let mut trashed = steps
+            .iter()
+            .filter(|step| is(step, StepStatus::Completed))
+            .count();
         let now = self.ground.ctx.now();
         let mut ends = Vec::new();
         for step in steps.iter().filter(|step| is(step, StepStatus::Running)) {

@@ -44,12 +44,16 @@ impl Duplicates {
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             if let Err(error) = self.keep_up().await {
                 let error = as_error(&error);
-                tracing::warn!(error, "the upkeep of duplicates failed; it is tried again in an hour");
+                tracing::warn!(
+                    error,
+                    "the upkeep of duplicates failed; it is tried again in an hour"
+                );
             }
         }
     }
 
-    pub(super) async fn keep_up(&self) -> Result<(), DuplicatesError> {
+    /// One round of the loop.
+    pub async fn keep_up(&self) -> Result<(), DuplicatesError> {
         self.settle_cut_off().await?;
         let now = self.ground.ctx.now();
         let mut deleted = SOME;

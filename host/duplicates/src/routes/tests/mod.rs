@@ -1,0 +1,5 @@
+//! Tests of the routes, on both databases and real directories.
+
+mod detection;
+mod many;
+mod plans;
