@@ -264,18 +264,16 @@ fn quality_of(file: &Evidence) -> i64 {
         .as_deref()
         .unwrap_or_default()
         .to_ascii_lowercase();
-    let is = |words: &[&str]| words.iter().any(|word| codec.contains(word));
-    let by_codec = if is(&["av1"]) {
-        4
-    } else if is(&["265", "hevc"]) {
-        3
-    } else if is(&["264", "avc"]) {
-        2
-    } else if is(&["xvid", "divx"]) {
-        1
-    } else {
-        0
-    };
+    let ranks: [(&[&str], i64); 4] = [
+        (&["av1"], 4),
+        (&["265", "hevc"], 3),
+        (&["264", "avc"], 2),
+        (&["xvid", "divx"], 1),
+    ];
+    let by_codec = ranks
+        .iter()
+        .find(|(words, _)| words.iter().any(|word| codec.contains(word)))
+        .map_or(0, |(_, rank)| *rank);
     by_resolution * 10 + by_codec
 }
 

@@ -70,7 +70,7 @@ impl DuplicatesError {
             }
             Self::Stock(_) => ErrorKind::Unavailable,
             Self::Trash(TrashError::Failed { kind, .. }) => *kind,
-            Self::Trash(TrashError::Missing | TrashError::Changed) => ErrorKind::Conflict,
+            Self::Trash(TrashError::Missing | TrashError::Changed | TrashError::Taken) => ErrorKind::Conflict,
             Self::Lane(error) => lane_kind(error),
             Self::Jobs(error) => error.kind(),
             Self::Acting(error) => error.kind(),
@@ -96,7 +96,9 @@ impl DuplicatesError {
             Self::Permanent => "bad_request.permanent",
             Self::Stock(_) => "unavailable.library",
             Self::Trash(TrashError::Failed { kind, .. }) => kind.code(),
-            Self::Trash(TrashError::Missing | TrashError::Changed) => "conflict.file_changed",
+            Self::Trash(TrashError::Missing | TrashError::Changed | TrashError::Taken) => {
+                "conflict.file_changed"
+            }
             Self::Lane(error) => lane_code(error),
             Self::Jobs(error) => error.code(),
             Self::Acting(error) => error.code(),

@@ -39,11 +39,17 @@ pub struct Stock {
     pub libraries: Mutex<Vec<StockLibrary>>,
     /// Numbers of links that were stored at once.
     pub links: Mutex<Vec<usize>>,
+    /// Reads of items wait while somebody holds it.
+    pub gate: tokio::sync::Mutex<()>,
+    /// Fires when a read has begun.
+    pub begun: tokio::sync::Notify,
 }
 
 #[async_trait]
 impl MediaStock for Stock {
     async fn list_behind(&self, after: &str, most: usize) -> Result<Vec<StockItem>, StockUnread> {
+        self.begun.notify_one();
+        drop(self.gate.lock().await);
         let mut items = self.items.lock().unwrap().clone();
         items.sort_by(|one, other| one.id.cmp(&other.id));
         items.retain(|item| &*item.id > after);
@@ -55,6 +61,13 @@ impl MediaStock for Stock {
         let items = self.items.lock().unwrap();
         let find = |id: &String| items.iter().find(|item| item.id == *id).cloned();
         Ok(ids.iter().filter_map(find).collect())
+    }
+
+    async fn list_with(&self, part: &str, after: &str, most: usize) -> Result<Vec<StockItem>, StockUnread> {
+        let mut items = self.list_behind(after, usize::MAX).await?;
+        items.retain(|item| item.path().contains(part));
+        items.truncate(most);
+        Ok(items)
     }
 
     async fn list_libraries(&self) -> Result<Vec<StockLibrary>, StockUnread> {

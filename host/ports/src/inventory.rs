@@ -85,6 +85,9 @@ pub trait MediaStock: Send + Sync {
     /// Those of the items that exist, in the order of the ids that were asked for.
     async fn find_items(&self, ids: &[String]) -> Result<Vec<StockItem>, StockUnread>;
 
+    /// As [`MediaStock::list_behind`], only items the path of whose first file contains `part` below its library.
+    async fn list_with(&self, part: &str, after: &str, most: usize) -> Result<Vec<StockItem>, StockUnread>;
+
     async fn list_libraries(&self) -> Result<Vec<StockLibrary>, StockUnread>;
 
     /// Stores the groups of items; `None`: it is in no group. Items that are gone are passed over.

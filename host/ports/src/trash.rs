@@ -1,4 +1,5 @@
-//! The trash of the file manager, as an area sees it that puts files there and does not touch them itself.
+//! The trash of the file manager, and names of files, as an area sees them that puts files away and does not touch them
+//! itself.
 
 use async_trait::async_trait;
 use qm_kernel::{Caller, ErrorKind, Timestamp};
@@ -52,13 +53,15 @@ pub struct InTrash {
     pub expires_at: Option<Timestamp>,
 }
 
-/// Reason for which a file was not put into the trash.
+/// Reason for which a file was not put into the trash, or did not get its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrashError {
     #[error("the file no longer exists")]
     Missing,
     #[error("the file is not the one that was looked at: it was changed or replaced")]
     Changed,
+    #[error("another file has that name")]
+    Taken,
     /// A sentence that names the thing and the way out.
     #[error("{message}")]
     Failed { kind: ErrorKind, message: String },
@@ -73,6 +76,16 @@ pub trait FileTrash: Send + Sync {
     /// Puts a file into the trash if it is still in this state; audited and published as a delete by `caller`. Returns the
     /// id of its record there.
     async fn put(&self, path: &str, state: FileState, caller: Caller<'_>) -> Result<String, TrashError>;
+
+    /// Gives a file another name up to its extension, and with it the files beside it that are named after it: those that
+    /// go on with `.` or `-`. Nothing is replaced: a file beside it whose new name is taken keeps its own. Audited and
+    /// published as renames by `caller`. Returns old and new paths, those of the file itself first.
+    async fn rename(
+        &self,
+        path: &str,
+        stem: &str,
+        caller: Caller<'_>,
+    ) -> Result<Vec<(String, String)>, TrashError>;
 
     /// Those of the records whose files are still in the trash and have not expired.
     async fn list(&self, ids: &[String]) -> Result<Vec<InTrash>, TrashError>;

@@ -470,6 +470,7 @@ pub const TABLE: &[Row] = &[
     row("POST /api/media/duplicates/resolutions/{resolutionId}/resolve").body(r#"{"permanent":false}"#),
     row("POST /api/media/duplicates/bulk/preview").body(r#"{"groupIds":["nobody"]}"#),
     row("POST /api/media/duplicates/bulk/resolve").body(r#"{"resolutionIds":["nobody"]}"#),
+    row("POST /api/media/duplicates/restore-suffixes"),
     row("GET /api/media/duplicates/quick-clean/candidates"),
     row("GET /api/media/duplicates/trash/history"),
     row("GET /api/media/server-integrations"),

@@ -16,13 +16,22 @@ impl MediaStock for Catalogue {
     async fn list_behind(&self, after: &str, most: usize) -> Result<Vec<StockItem>, StockUnread> {
         let mut tx = self.db.begin_read().await.map_err(unread)?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let items = repo::lists::behind(&mut tx, &Filter::default(), after, most).await;
-        complete(&mut tx, items.map_err(unread)?).await.map_err(unread)
+        page_behind(&mut tx, after, most).await.map_err(unread)
     }
 
     async fn find_items(&self, ids: &[String]) -> Result<Vec<StockItem>, StockUnread> {
         let mut tx = self.db.begin_read().await.map_err(unread)?;
         let items = repo::lists::named(&mut tx, ids).await.map_err(unread)?;
+        complete(&mut tx, items).await.map_err(unread)
+    }
+
+    async fn list_with(&self, part: &str, after: &str, most: usize) -> Result<Vec<StockItem>, StockUnread> {
+        let mut tx = self.db.begin_read().await.map_err(unread)?;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let ids = repo::bulk::with(&mut tx, part, after, most)
+            .await
+            .map_err(unread)?;
+        let items = repo::lists::named(&mut tx, &ids).await.map_err(unread)?;
         complete(&mut tx, items).await.map_err(unread)
     }
 
@@ -52,10 +61,23 @@ fn unread(error: DbError) -> StockUnread {
     StockUnread(error.to_string())
 }
 
+/// Items behind `after`. All ids and further files of a page are read by two statements.
+async fn page_behind(tx: &mut Tx, after: &str, most: i64) -> Result<Vec<StockItem>, DbError> {
+    let mut items = repo::lists::behind(tx, &Filter::default(), after, most).await?;
+    repo::external::fill_page(tx, after, &mut items).await?;
+    repo::copies::fill_page(tx, after, &mut items).await?;
+    place(tx, items).await
+}
+
 /// Items with their ids, their further files and their paths.
 async fn complete(tx: &mut Tx, mut items: Vec<(Item, MediaFile)>) -> Result<Vec<StockItem>, DbError> {
     repo::external::fill(tx, &mut items).await?;
     repo::copies::fill(tx, &mut items).await?;
+    place(tx, items).await
+}
+
+/// Items with their paths.
+async fn place(tx: &mut Tx, items: Vec<(Item, MediaFile)>) -> Result<Vec<StockItem>, DbError> {
     let libraries = repo::libraries::all(tx).await?;
     let paths: HashMap<&str, &str> = libraries
         .iter()

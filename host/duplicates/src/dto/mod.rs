@@ -6,10 +6,10 @@ mod requests;
 
 pub use groups::{GroupDetail, GroupRow, GroupsPage, Listing, OverviewView};
 pub use plans::{
-    BulkPreview, BulkResolved, ClearGroup, ClearView, DeletePlanView, KeepPlanView, ResolvedView,
-    RestorableView, ResultView,
+    BulkPreview, BulkResolved, ClearGroup, ClearView, DeletePlanView, KeepPlanView, RepairDetail, RepairView,
+    ResolvedView, RestorableView, ResultView,
 };
 pub use requests::{
     BulkPreviewInput, BulkResolveInput, DeleteInput, GroupsQuery, IgnoreInput, JobView, KeepInput,
-    ResolveInput, ScheduleInput, ScheduleShown,
+    RepairQuery, ResolveInput, ScheduleInput, ScheduleShown,
 };

@@ -287,6 +287,34 @@ impl From<Vec<ClearGroup>> for ClearView {
     }
 }
 
+/// A file that was looked at to repair its name.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = DuplicateSuffixDetail)]
+pub struct RepairDetail {
+    pub item_id: String,
+    pub from: String,
+    /// Null: it keeps its name.
+    pub to: Option<String>,
+    /// Why it keeps its name; left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The result of a repair of names.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = DuplicateSuffixes)]
+pub struct RepairView {
+    /// Items whose paths contain `[dup`.
+    pub scanned: usize,
+    /// Files that got their names back, or would get them.
+    pub restored: usize,
+    pub skipped: usize,
+    /// At most 1,000.
+    pub details: Vec<RepairDetail>,
+}
+
 /// A file that a plan put into the trash. `POST /api/files/trash/restore` puts it back.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -142,6 +142,14 @@ pub struct BulkResolveInput {
     pub permanent: bool,
 }
 
+/// Manner of a repair of names.
+#[derive(FromQuery)]
+pub struct RepairQuery {
+    /// `true`: names are only told; anything else renames.
+    #[field(max = MAX_TYPE)]
+    pub dry_run: Option<String>,
+}
+
 /// Change of the schedule of detections.
 #[derive(ToSchema, FromBody)]
 #[fields(optional)]

@@ -15,7 +15,7 @@ use qm_ports::trash::TrashError;
 use qm_web::{Routes, faults, routes};
 
 use crate::error::DuplicatesError as E;
-use crate::service::{DELETE, Duplicates, MATCH, SCAN, VIEW};
+use crate::service::{DELETE, Duplicates, MATCH, RENAME, SCAN, VIEW};
 
 type App = State<Arc<Duplicates>>;
 
@@ -46,6 +46,7 @@ faults! {
         E::Stock(unread()),
         E::Trash(failing()),
     ]);
+    Repair => with_user(vec![E::Stock(unread()), E::Trash(failing())]);
     PreviewMany => with_user(Vec::new());
     ResolveMany => with_user(vec![E::Permanent]);
 }
@@ -79,6 +80,7 @@ pub fn routes() -> Routes<Arc<Duplicates>> {
         .add(routes!(groups::show_schedule).need(VIEW))
         .add(routes!(groups::change_schedule).need(SCAN))
         .add(routes!(groups::detect).need(SCAN))
+        .add(routes!(plans::restore_suffixes).need(RENAME))
         .add(routes!(plans::list_clear).need(VIEW))
         .add(routes!(plans::preview_many).need(VIEW))
         .add(routes!(plans::resolve_many).need(DELETE))

@@ -1,12 +1,13 @@
 //! Plans: previews of them, and what becomes of them.
 
 use axum::extract::State;
-use qm_web::{ApiResult, Body, By, Created, Json, Path};
+use qm_web::{ApiResult, Body, By, Created, Json, Params, Path};
 
-use super::{App, Preview, PreviewMany, Read, Resolve, ResolveMany, Trashed};
+use super::{App, Preview, PreviewMany, Read, Repair, Resolve, ResolveMany, Trashed};
 use crate::dto::{
     BulkPreview, BulkPreviewInput, BulkResolveInput, BulkResolved, ClearGroup, ClearView, DeleteInput,
-    DeletePlanView, KeepInput, KeepPlanView, ResolveInput, ResolvedView, RestorableView, ResultView,
+    DeletePlanView, KeepInput, KeepPlanView, RepairDetail, RepairQuery, RepairView, ResolveInput,
+    ResolvedView, RestorableView, ResultView,
 };
 use crate::error::DuplicatesError;
 use crate::model::PlanStatus;
@@ -23,10 +24,10 @@ pub async fn preview_keeping(
     Path(id): Path<String>,
     Body(input): Body<KeepInput>,
 ) -> ApiResult<Created<KeepPlanView>> {
-    let shown = app
+    let plan = app
         .preview_keeping(requester.caller(), &id, input.keep_item_id)
         .await?;
-    Ok(Created(shown.stored.into()))
+    Ok(Created(plan.into()))
 }
 
 /// Plans to delete one member of a group and to keep all others. The plan is stored, and nothing is deleted.
@@ -40,10 +41,10 @@ pub async fn preview_deleting(
     Path(id): Path<String>,
     Body(input): Body<DeleteInput>,
 ) -> ApiResult<Created<DeletePlanView>> {
-    let shown = app
+    let plan = app
         .preview_deleting(requester.caller(), &id, input.delete_item_id)
         .await?;
-    Ok(Created(shown.stored.into()))
+    Ok(Created(plan.into()))
 }
 
 /// Carries a plan out: its files go into the trash, those that changed since the preview are skipped.
@@ -129,6 +130,32 @@ fn result_of(done: Done) -> ResultView {
             ..ResultView::default()
         },
     }
+}
+
+/// Gives files with names such as `Film [dup2].mkv` their plain names back, where these are free.
+#[utoipa::path(
+    post, path = "/api/media/duplicates/restore-suffixes", tag = "media", params(Params::<RepairQuery>),
+    responses((status = 201, body = RepairView), Repair)
+)]
+pub async fn restore_suffixes(
+    State(app): App,
+    By(requester): By,
+    Params(query): Params<RepairQuery>,
+) -> ApiResult<Created<RepairView>> {
+    let is_dry = query.dry_run.as_deref() == Some("true");
+    let repair = app.restore_suffixes(requester.caller(), is_dry).await?;
+    let details = repair.details.into_iter().map(|repaired| RepairDetail {
+        item_id: repaired.item_id,
+        from: repaired.from,
+        to: repaired.to,
+        reason: repaired.reason,
+    });
+    Ok(Created(RepairView {
+        scanned: repair.scanned,
+        restored: repair.restored,
+        skipped: repair.skipped,
+        details: details.collect(),
+    }))
 }
 
 /// Lists open groups that need no choice.

@@ -60,8 +60,8 @@ impl Duplicates {
             let keeper = keep.remove(&group_id);
             let shown = self.preview_keeping(caller, &group_id, keeper).await;
             let plan = match shown {
-                Ok(shown) if shown.stored.plan.blockers.is_empty() => Ok(shown.stored),
-                Ok(shown) => Err(shown.stored.plan.blockers.join("; ")),
+                Ok(plan) if plan.plan.blockers.is_empty() => Ok(plan),
+                Ok(plan) => Err(plan.plan.blockers.join("; ")),
                 Err(error) => Err(error.public()),
             };
             previews.push(Previewed { group_id, plan });

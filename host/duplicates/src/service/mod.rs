@@ -8,6 +8,7 @@ mod preview;
 mod resolve;
 mod scan;
 mod settle;
+mod suffixes;
 mod upkeep;
 
 use std::sync::Arc;
@@ -37,6 +38,9 @@ pub const MATCH: Permission = Permission::MediaManagerMatch;
 /// Permission of whoever carries plans out.
 pub const DELETE: Permission = Permission::MediaManagerDelete;
 
+/// Permission of whoever has names of files repaired.
+pub const RENAME: Permission = Permission::MediaManagerRename;
+
 /// Kind of a group in the audit trail.
 const OBJECT: &str = "media_duplicate_group";
 
@@ -60,6 +64,8 @@ pub struct Duplicates {
     trash: Arc<dyn FileTrash>,
     /// Lock held while a plan is carried out: one at a time.
     turn: Mutex<()>,
+    /// Lock held while names are repaired: one at a time.
+    repairing: Mutex<()>,
     /// Cancelled when the server stops.
     stopping: CancellationToken,
 }
@@ -74,6 +80,7 @@ impl Duplicates {
             stock: deps.stock,
             trash: deps.trash,
             turn: Mutex::default(),
+            repairing: Mutex::default(),
             stopping: CancellationToken::new(),
         });
         duplicates.jobs.register(detect::job_type(&duplicates));

@@ -18,13 +18,10 @@ use crate::repo;
 
 /// Most plans of one group that wait.
 const MOST_WAITING: i64 = 5;
+/// Most blockers that the audit trail names.
+const MOST_NAMED: usize = 10;
 /// Files looked at in one go.
 const LOOKS: usize = 200;
-
-/// A plan with the group that it is for.
-pub struct Shown {
-    pub stored: StoredPlan,
-}
 
 /// A file of a member, as it is on the disk.
 struct Placed {
@@ -49,7 +46,7 @@ impl Duplicates {
         caller: Caller<'_>,
         group_id: &str,
         item_id: Option<String>,
-    ) -> Result<Shown, DuplicatesError> {
+    ) -> Result<StoredPlan, DuplicatesError> {
         self.preview(caller, group_id, Scope::KeepOne, item_id).await
     }
 
@@ -59,7 +56,7 @@ impl Duplicates {
         caller: Caller<'_>,
         group_id: &str,
         item_id: String,
-    ) -> Result<Shown, DuplicatesError> {
+    ) -> Result<StoredPlan, DuplicatesError> {
         self.preview(caller, group_id, Scope::DeleteOne, Some(item_id))
             .await
     }
@@ -70,7 +67,7 @@ impl Duplicates {
         group_id: &str,
         scope: Scope,
         item_id: Option<String>,
-    ) -> Result<Shown, DuplicatesError> {
+    ) -> Result<StoredPlan, DuplicatesError> {
         self.judge(caller, &[VIEW]).await?;
         let mut tx = self.ground.db.begin_read().await?;
         let group = repo::groups::find(&mut tx, group_id).await?;
@@ -136,7 +133,7 @@ impl Duplicates {
         caller: Caller<'_>,
         group: &StoredGroup,
         plan: Plan,
-    ) -> Result<Shown, DuplicatesError> {
+    ) -> Result<StoredPlan, DuplicatesError> {
         let mut tx = self.ground.db.begin_write().await?;
         let acting = &self.ground.acting;
         let actor = acting.judge(&mut tx, caller.principal, &[VIEW]).await?;
@@ -158,12 +155,12 @@ impl Duplicates {
         let metadata = json!({
             "resolutionId": stored.id, "scope": stored.plan.scope.as_str(), "itemId": stored.plan.item_id,
             "files": stored.plan.actions.len(), "expectedSavingsBytes": stored.plan.expected_savings,
-            "blockers": stored.plan.blockers,
+            "blockers": stored.plan.blockers.iter().take(MOST_NAMED).collect::<Vec<_>>(),
         });
         let about = ("media.duplicates.preview", OBJECT, Some(group.id.clone()));
         self.audit(&mut tx, caller, about, result, metadata).await?;
         tx.commit().await?;
-        Ok(Shown { stored })
+        Ok(stored)
     }
 }
 

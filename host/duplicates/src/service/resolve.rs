@@ -298,6 +298,9 @@ impl Duplicates {
         self.audit(&mut tx, by.caller(), about, result, metadata).await?;
         tx.commit().await?;
         self.tell_end(plan, status, &tally, freed);
+        if !tally.trashed.is_empty() {
+            self.name_survivors(by, plan).await;
+        }
         Ok(Outcome {
             plan_id: plan.id.clone(),
             status,

@@ -107,6 +107,8 @@ pub struct Scan<'a> {
     app: &'a Duplicates,
     job: &'a JobContext,
     metrics: Metrics,
+    /// Percentage that was told last.
+    told: i64,
     /// Ids of the groups that were found.
     seen: HashSet<String>,
     /// Groups of items, as found.
@@ -119,6 +121,7 @@ impl<'a> Scan<'a> {
             app,
             job,
             metrics: Metrics::default(),
+            told: 0,
             seen: HashSet::new(),
             found: HashMap::new(),
         }
@@ -160,10 +163,17 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    async fn report(&self, percent: f64, phase: &'static str) -> Result<(), Stop> {
-        self.job.progress(Progress::percent(percent).phase(phase)).await?;
+    async fn report(&mut self, percent: f64, phase: &'static str) -> Result<(), Stop> {
+        let progress = Progress::percent(percent).phase(phase);
+        self.job.progress(progress).await?;
+        let percent = percent.round() as i64;
+        // A hundred messages are enough for any number of groups.
+        if percent == self.told {
+            return Ok(());
+        }
+        self.told = percent;
         let message = serde_json::json!({
-            "scanId": self.job.id(), "progress": percent.round(), "message": phase, "at": self.app.ground.ctx.now(),
+            "scanId": self.job.id(), "progress": percent, "message": phase, "at": self.app.ground.ctx.now(),
         });
         self.app.tell("media_manager.duplicates.scan.progress", &message);
         Ok(())

@@ -1,18 +1,20 @@
-//! The trash for areas that find files by other ways than a person who browses: [`FileTrash`].
+//! The trash, and names of files, for areas that find files by other ways than a person who browses: [`FileTrash`].
 //!
 //! Paths are absolute and may be anywhere below the hard roots. A file goes only if it is still the one that was looked at.
 
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use qm_confined::{ConfinedPath, FsError, Kind, Meta, Roots};
-use qm_file_operations::{self as ops, Lane};
+use qm_confined::{Component, ConfinedPath, FsError, Intent, Kind, Meta, Roots};
+use qm_file_operations::{self as ops, Control, Lane};
 use qm_kernel::{Caller, ErrorKind};
 use qm_ports::trash::{FileState, FileTrash, InTrash, Looked, Sight, TrashError};
+use serde_json::json;
 
 use super::Files;
 use super::delete::Manner;
 use super::operations::{Outcome, Subject};
+use super::tell::Fact;
 use crate::error::FilesError;
 use crate::repo;
 
@@ -21,6 +23,7 @@ impl From<FilesError> for TrashError {
         match error {
             FilesError::NoSuchItem | FilesError::Fs(FsError::NotFound(_)) => Self::Missing,
             FilesError::Fs(FsError::Changed(_)) => Self::Changed,
+            FilesError::Fs(FsError::Exists | FsError::DestinationExists) => Self::Taken,
             other => Self::Failed {
                 kind: match &other {
                     FilesError::Fs(error) => error.kind(),
@@ -74,6 +77,46 @@ fn find(roots: &Roots, path: &str, state: FileState) -> Result<ConfinedPath, Fil
     Ok(item)
 }
 
+/// Gives a file a new stem, and then the files beside it that are named after it.
+fn rename_all(
+    roots: &Roots,
+    path: &str,
+    stem: &str,
+    control: &Control,
+) -> Result<Vec<ops::Renamed>, FilesError> {
+    let item = ops::find_told(roots, Path::new(path))?.ok_or(FilesError::NoSuchItem)?;
+    let absolute = item.absolute();
+    let old = absolute.file_stem().and_then(|stem| stem.to_str());
+    let (Some(above), Some(old)) = (absolute.parent(), old) else {
+        return Err(FsError::InvalidPath.into());
+    };
+    let new_name = |rest: &str| Component::file(&format!("{stem}{rest}"));
+    let rest = absolute.extension().and_then(|extension| extension.to_str());
+    let rest = rest.map_or_else(String::new, |extension| format!(".{extension}"));
+    let mut renamed = vec![ops::rename(&item, &new_name(&rest)?, false)?];
+    let directory = roots.item(above, Intent::Read)?;
+    for entry in ops::list(&directory, ops::Page::default(), control)?.items {
+        let name = entry.name.text();
+        let Some(rest) = name.strip_prefix(old) else {
+            continue;
+        };
+        if entry.kind != Kind::File || !rest.starts_with(['.', '-']) {
+            continue;
+        }
+        let beside = roots.item(&above.join(entry.name.as_os()), Intent::Change)?;
+        match ops::rename(&beside, &new_name(rest)?, false) {
+            Ok(done) => renamed.push(done),
+            // It keeps its name, and the file has its own.
+            Err(FsError::Exists | FsError::DestinationExists | FsError::NotFound(_)) => {}
+            Err(error) => {
+                let path = beside.absolute();
+                tracing::warn!(?path, %error, "a file beside a renamed one kept its name");
+            }
+        }
+    }
+    Ok(renamed)
+}
+
 #[async_trait]
 impl FileTrash for Files {
     async fn look(&self, paths: Vec<String>) -> Result<Vec<Looked>, TrashError> {
@@ -82,8 +125,11 @@ impl FileTrash for Files {
             let seen: Vec<_> = paths.iter().map(|path| look(&roots, path)).collect();
             Ok::<_, FilesError>(seen)
         });
-        let looked = seen.await?.into_iter().map(|(sight, path)| Looked {
-            torrents: path.map_or_else(Vec::new, |path| self.torrents_at(&path)),
+        let seen = seen.await?;
+        let places: Vec<PathBuf> = seen.iter().filter_map(|(_, path)| path.clone()).collect();
+        let mut torrents = self.torrents_of_each(&places).into_iter();
+        let looked = seen.into_iter().map(|(sight, path)| Looked {
+            torrents: path.and_then(|_| torrents.next()).unwrap_or_default(),
             sight,
         });
         Ok(looked.collect())
@@ -120,6 +166,32 @@ impl FileTrash for Files {
         let record = result?.record.unwrap_or_default();
         self.trash_changed("added", &record);
         Ok(record)
+    }
+
+    async fn rename(
+        &self,
+        path: &str,
+        stem: &str,
+        caller: Caller<'_>,
+    ) -> Result<Vec<(String, String)>, TrashError> {
+        let caller = caller.to_requester();
+        let roots = self.roots.clone();
+        let (asked, wanted) = (path.to_owned(), stem.to_owned());
+        let control = Control::quiet(self.stopping.clone());
+        let renaming = self
+            .workers
+            .run(Lane::Quick, move || rename_all(&roots, &asked, &wanted, &control));
+        let mut told = Vec::new();
+        for renamed in renaming.await? {
+            let event = self.moved(Some(&caller), &renamed.from, &renamed.to);
+            let shown = |path: &Path| path.to_string_lossy().into_owned();
+            let (from, to) = (shown(&renamed.from), shown(&renamed.to));
+            let metadata = json!({ "source": from, "destination": to, "reason": "duplicate suffix" });
+            let fact = Fact::file("file.renamed", from.clone(), metadata);
+            self.audit_alone(&caller, fact, Some(event)).await;
+            told.push((from, to));
+        }
+        Ok(told)
     }
 
     async fn list(&self, ids: &[String]) -> Result<Vec<InTrash>, TrashError> {

@@ -222,6 +222,27 @@ db_test! {
         site.jobs.shutdown().await;
     }
 
+    async fn a_detection_that_is_cancelled_writes_nothing(db: Db) {
+        let site = Site::new(&db).await;
+        put(&site, "a", "Alien", 10);
+        put(&site, "b", "Alien", 30);
+        let gate = site.stock.gate.lock().await;
+        let job = site.ask(201, "POST", "/detect", None).await;
+        let id = job["jobId"].as_str().unwrap();
+        site.stock.begun.notified().await;
+        assert_eq!(site.ask(201, "POST", "/detect", None).await, job, "there is one at a time");
+        let requester = site.requester();
+        let mut tx = db.begin_write().await.unwrap();
+        assert!(site.jobs.cancel_of(&mut tx, requester.caller(), "media_manager", id).await.unwrap());
+        tx.commit().await.unwrap();
+        drop(gate);
+        assert_eq!(site.jobs.ended(id).await.unwrap(), qm_jobs::Ending::Cancelled);
+        assert_eq!(site.get("").await["total"], 0);
+        assert_eq!(site.get("/schedule").await["lastRunAt"], Value::Null);
+        assert_eq!(site.detect().await["groupsCreated"], 1);
+        site.jobs.shutdown().await;
+    }
+
     async fn a_detection_is_not_run_for_somebody_who_lost_the_right(db: Db) {
         let site = Site::new(&db).await;
         *site.trust.0.lock().unwrap() = 1;

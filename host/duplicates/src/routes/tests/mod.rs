@@ -3,3 +3,4 @@
 mod detection;
 mod many;
 mod plans;
+mod suffixes;
