@@ -9,6 +9,7 @@ use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaError, AreaSpec, Closing, ContextAction, Make, MenuEntry, Module};
 use qm_platform::{Ground, Ports};
 use qm_ports::carry::DataMover;
+use qm_ports::trash::FileTrash;
 use qm_ports::{DefaultRoot, Holders, TorrentPayloads};
 use qm_realtime::Hub;
 
@@ -123,6 +124,7 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.offer(files.clone());
     ports.offer::<Arc<dyn DataMover>>(files.clone());
     ports.offer::<Arc<dyn DefaultRoot>>(files.clone());
+    ports.offer::<Arc<dyn FileTrash>>(files.clone());
     Ok(area(&files))
 }
 

@@ -11,6 +11,7 @@ use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpe
 use qm_platform::{Ground, Ports};
 use qm_ports::action::{HouseFirst, MediaHands, TorrentHands};
 use qm_ports::carry::DataMover;
+use qm_ports::inventory::MediaStock;
 use qm_ports::media_server::MediaServers;
 use qm_ports::metadata::MetadataChain;
 use qm_ports::notes::MediaNotes;
@@ -161,6 +162,7 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.offer::<Arc<dyn MediaShelves>>(library.catalogue.clone());
     ports.offer::<Arc<dyn MediaNotes>>(library.catalogue.clone());
     ports.offer::<Arc<dyn MediaSubjects>>(library.catalogue.clone());
+    ports.offer::<Arc<dyn MediaStock>>(library.catalogue.clone());
     Ok(area(&library))
 }
 

@@ -24,6 +24,8 @@
 //! | [`shelves`] | the media library | the renaming of media |
 //! | [`subjects`] | the media library | artwork |
 //! | [`notes`] | the media library | notes (NFO) |
+//! | [`inventory`] | the media library | duplicates |
+//! | [`trash`] | files | duplicates |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
 //! | [`titledb`] | titledb | whoever asks what a title is |
@@ -41,6 +43,7 @@ pub mod file_events;
 pub mod holder;
 pub mod indexer;
 pub mod intake;
+pub mod inventory;
 pub mod library;
 pub mod list;
 pub mod mail;
@@ -60,6 +63,7 @@ pub mod shows;
 pub mod sight;
 pub mod subjects;
 pub mod titledb;
+pub mod trash;
 
 pub use holder::Holders;
 pub use payload::{Removal, TorrentPayload, TorrentPayloads};

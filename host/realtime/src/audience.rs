@@ -32,6 +32,10 @@ pub const AUDIENCES: Audiences = &[
     ("rss.", Audience::Holders(Permission::RssView)),
     ("jobs.", Audience::OfJob),
     ("media_manager.job.", Audience::OfJob),
+    (
+        "media_manager.duplicates.",
+        Audience::Holders(Permission::MediaManagerView),
+    ),
     ("titledb.", Audience::Holders(Permission::MediaManagerTitledbView)),
 ];
 

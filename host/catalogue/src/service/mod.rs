@@ -8,6 +8,7 @@ mod series;
 mod shelf;
 mod shelves;
 mod shows;
+mod stock;
 mod subjects;
 
 use std::sync::Arc;

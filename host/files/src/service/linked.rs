@@ -102,15 +102,34 @@ impl Files {
         if places.is_empty() {
             return Vec::new();
         }
-        // A client may know a root by the link it was configured as.
-        let aliases = places.iter().flat_map(|place| {
-            self.aliases.iter().filter_map(move |(configured, canonical)| {
-                Some(configured.join(place.strip_prefix(canonical).ok()?))
-            })
-        });
-        let aliases: Vec<PathBuf> = aliases.collect();
-        let all: Vec<&Path> = places.iter().chain(&aliases).map(PathBuf::as_path).collect();
+        let all: Vec<PathBuf> = places.iter().flat_map(|place| self.names_of(place)).collect();
+        let all: Vec<&Path> = all.iter().map(PathBuf::as_path).collect();
         self.payloads.touching(&all)
+    }
+
+    /// Torrents of each place, found by one look through all torrents.
+    pub(super) fn torrents_of_each(&self, places: &[PathBuf]) -> Vec<Vec<TorrentPayload>> {
+        let all = self.torrents_touching(places);
+        let of = |place: &PathBuf| {
+            let names = self.names_of(place);
+            let touches = |torrent: &&TorrentPayload| {
+                let data = Path::new(&torrent.path);
+                names
+                    .iter()
+                    .any(|name| data.starts_with(name) || name.starts_with(data))
+            };
+            all.iter().filter(touches).cloned().collect()
+        };
+        places.iter().map(of).collect()
+    }
+
+    /// The path, and the paths by which a client may know it: a root may be known by the link it was configured as.
+    fn names_of(&self, place: &Path) -> Vec<PathBuf> {
+        let aliases = self
+            .aliases
+            .iter()
+            .filter_map(|(configured, canonical)| Some(configured.join(place.strip_prefix(canonical).ok()?)));
+        std::iter::once(place.to_owned()).chain(aliases).collect()
     }
 
     async fn find(&self, rel: RelPath) -> Result<Found, FilesError> {

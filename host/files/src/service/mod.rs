@@ -10,6 +10,7 @@ mod cleanup;
 mod conflicts;
 mod data;
 mod delete;
+mod discard;
 mod linked;
 mod notes;
 mod operations;

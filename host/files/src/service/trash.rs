@@ -27,7 +27,7 @@ const DAY_MS: f64 = 24.0 * 3600.0 * 1000.0;
 
 /// Time for which items stay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Retention {
+pub(super) struct Retention {
     /// `None`: for ever.
     days: Option<f64>,
 }
@@ -39,7 +39,7 @@ impl Retention {
         }
     }
 
-    fn expiry(self, deleted_at: Timestamp) -> Option<Timestamp> {
+    pub(super) fn expiry(self, deleted_at: Timestamp) -> Option<Timestamp> {
         // The cast saturates: what lies beyond the calendar never comes.
         let stay = (self.days? * DAY_MS) as i64;
         Some(Timestamp::from_ms(deleted_at.ms().saturating_add(stay)))
@@ -331,7 +331,7 @@ impl Files {
         Ok(())
     }
 
-    async fn retention(&self, tx: &mut qm_db::Tx) -> Result<Retention, FilesError> {
+    pub(super) async fn retention(&self, tx: &mut qm_db::Tx) -> Result<Retention, FilesError> {
         let days = self.settings.get(tx, &TRASH_RETENTION_DAYS).await?;
         Ok(Retention::from_days(days))
     }

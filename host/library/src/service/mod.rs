@@ -26,6 +26,8 @@ mod said_by_nfo;
 #[cfg(test)]
 mod shelved;
 #[cfg(test)]
+mod stocked;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod titled;

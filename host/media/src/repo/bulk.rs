@@ -18,6 +18,8 @@ sql! {
         UNION SELECT id, place FROM media_items WHERE library_id = $1 \
             AND substr(place, 1, 200) >= '/' AND substr(place, 1, 200) < '0' AND place >= '/' AND place < '0'";
     OF_LIBRARY = "SELECT id, place FROM media_items WHERE library_id = $1";
+    WITH = "SELECT id FROM media_items WHERE place LIKE $1 ESCAPE '\\' AND id > $2 ORDER BY id LIMIT $3";
+    SET_GROUP = "UPDATE media_items SET duplicate_group_id = $2 WHERE id = $1";
     DIRECTORY = "SELECT id FROM media_directories WHERE library_id = $1 \
         AND substr(place, 1, 200) = substr($2, 1, 200) AND place = $2";
     NEW_DIRECTORY = "INSERT INTO media_directories (id, library_id, place, device, inode, mtime, read_at, moves) \
@@ -49,6 +51,18 @@ pub async fn lying(tx: &mut Tx, ids: &[String]) -> Result<HashMap<String, Lying>
     let ids: Vec<&String> = ids.iter().filter(|id| !id.contains('\0')).collect();
     let rows = qm_db::each!(tx, Lying, LYING, ids, |id| *id).await?;
     Ok(rows.into_iter().map(|row| (row.id.clone(), row)).collect())
+}
+
+/// Ids behind `after` of items whose places contain a text, in their order.
+pub async fn with(tx: &mut Tx, part: &str, after: &str, most: i64) -> Result<Vec<String>, DbError> {
+    let rows = qm_db::all!(tx, (String,), WITH, super::part(part), after, most).await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+/// Stores the group of duplicates that an item is in.
+pub async fn set_group(tx: &mut Tx, id: &str, group_id: Option<&str>) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, SET_GROUP, id, group_id).await?;
+    Ok(())
 }
 
 pub async fn exists(tx: &mut Tx, id: &str) -> Result<bool, DbError> {

@@ -65,6 +65,8 @@ sql! {
         UNION SELECT id, item_id, place FROM media_copies WHERE library_id = $1 \
             AND substr(place, 1, 200) >= '/' AND substr(place, 1, 200) < '0' AND place >= '/' AND place < '0'";
     OF_LIBRARY = "SELECT id, item_id, place FROM media_copies WHERE library_id = $1";
+    BETWEEN = concat!("SELECT f.item_id, f.place, ", file_columns!(), " FROM media_copies f \
+        WHERE f.item_id > $1 AND f.item_id <= $2 ORDER BY f.item_id, COALESCE(f.part, 0), f.place");
     OF_ITEM = "SELECT id, item_id, place FROM media_copies WHERE item_id = $1 AND library_id = $2 ORDER BY id";
     MOVE = "UPDATE media_copies SET library_id = $2, directory_id = $3, place = $4 WHERE id = $1";
     DELETE_AT = "DELETE FROM media_copies WHERE library_id = $1 AND substr(place, 1, 200) = substr($2, 1, 200) AND place = $2 \
@@ -323,6 +325,19 @@ pub async fn fill(tx: &mut Tx, items: &mut [(Item, MediaFile)]) -> Result<(), Db
     Ok(())
 }
 
+/// Fills in the further files of all items behind `after`, up to the last one of these, which are in the order of their ids.
+pub async fn fill_page(tx: &mut Tx, after: &str, items: &mut [(Item, MediaFile)]) -> Result<(), DbError> {
+    let Some(last) = items.last().map(|(item, _)| item.id.clone()) else {
+        return Ok(());
+    };
+    let rows = qm_db::all!(tx, CopyRow, BETWEEN, after, last).await?;
+    let mut found = by_item(rows);
+    for (item, _) in items {
+        item.copies = found.remove(&item.id).unwrap_or_default();
+    }
+    Ok(())
+}
+
 /// Further files of items, each with its place, by the items.
 async fn of_items<'a>(
     tx: &mut Tx,
@@ -330,6 +345,10 @@ async fn of_items<'a>(
 ) -> Result<BTreeMap<String, Vec<(String, MediaFile)>>, DbError> {
     let keys = filled(ids);
     let rows = qm_db::each!(tx, CopyRow, OF_ITEMS, keys, |id| *id).await?;
+    Ok(by_item(rows))
+}
+
+fn by_item(rows: Vec<CopyRow>) -> BTreeMap<String, Vec<(String, MediaFile)>> {
     let mut found: BTreeMap<String, Vec<(String, MediaFile)>> = BTreeMap::new();
     for row in rows {
         found
@@ -337,5 +356,5 @@ async fn of_items<'a>(
             .or_default()
             .push((row.place, row.file.into()));
     }
-    Ok(found)
+    found
 }

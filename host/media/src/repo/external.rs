@@ -12,6 +12,8 @@ sql! {
     PUT = "INSERT INTO media_external_ids (id, item_id, provider, external_id, url, is_derived) \
         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (item_id, provider) DO UPDATE SET \
         external_id = excluded.external_id, url = excluded.url, is_derived = excluded.is_derived";
+    BETWEEN = "SELECT id, item_id, provider, external_id, url, is_derived FROM media_external_ids \
+        WHERE item_id > $1 AND item_id <= $2 ORDER BY item_id, provider";
     FORGET = "DELETE FROM media_external_ids WHERE item_id = $1 AND is_derived";
 }
 
@@ -66,6 +68,21 @@ pub async fn of_item(tx: &mut Tx, item: &str) -> Result<Vec<ExternalId>, DbError
 pub async fn fill(tx: &mut Tx, items: &mut [(Item, MediaFile)]) -> Result<(), DbError> {
     let ids: Vec<&str> = items.iter().map(|(item, _)| &*item.id).collect();
     let mut found = of_items(tx, &ids).await?;
+    for (item, _) in items {
+        item.external_ids = found.remove(&item.id).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Adds their ids to all items behind `after`, up to the last one of these, which are in the order of their ids.
+pub async fn fill_page(tx: &mut Tx, after: &str, items: &mut [(Item, MediaFile)]) -> Result<(), DbError> {
+    let Some(last) = items.last().map(|(item, _)| item.id.clone()) else {
+        return Ok(());
+    };
+    let mut found: HashMap<String, Vec<ExternalId>> = HashMap::new();
+    for row in qm_db::all!(tx, Row, BETWEEN, after, last).await? {
+        found.entry(row.item_id.clone()).or_default().push(row.into());
+    }
     for (item, _) in items {
         item.external_ids = found.remove(&item.id).unwrap_or_default();
     }

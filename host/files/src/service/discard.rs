@@ -1,0 +1,218 @@
+//! The trash, and names of files, for areas that find files by other ways than a person who browses: [`FileTrash`].
+//!
+//! Paths are absolute and may be anywhere below the hard roots. A file goes only if it is still the one that was looked at.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use qm_confined::{Component, ConfinedPath, FsError, Intent, Kind, Meta, Roots};
+use qm_file_operations::{self as ops, Control, Lane};
+use qm_kernel::{Caller, ErrorKind};
+use qm_ports::trash::{FileState, FileTrash, InTrash, Looked, Sight, TrashError};
+use serde_json::json;
+
+use super::Files;
+use super::delete::Manner;
+use super::operations::{Outcome, Subject};
+use super::tell::Fact;
+use crate::error::FilesError;
+use crate::repo;
+
+impl From<FilesError> for TrashError {
+    fn from(error: FilesError) -> Self {
+        match error {
+            FilesError::NoSuchItem | FilesError::Fs(FsError::NotFound(_)) => Self::Missing,
+            FilesError::Fs(FsError::Changed(_)) => Self::Changed,
+            FilesError::Fs(FsError::Exists | FsError::DestinationExists) => Self::Taken,
+            other => Self::Failed {
+                kind: match &other {
+                    FilesError::Fs(error) => error.kind(),
+                    FilesError::TooManyOperations => ErrorKind::Unavailable,
+                    _ => ErrorKind::Internal,
+                },
+                message: other.public(),
+            },
+        }
+    }
+}
+
+fn state_of(meta: &Meta) -> FileState {
+    FileState {
+        device: meta.identity.device,
+        inode: meta.identity.inode,
+        size: meta.size,
+        modified: meta.times.modified,
+    }
+}
+
+/// Looks at one path; with a file, the path by which the file system knows it.
+fn look(roots: &Roots, path: &str) -> (Sight, Option<PathBuf>) {
+    let found = match ops::find_told(roots, Path::new(path)) {
+        Ok(None) | Err(FsError::NotFound(_)) => return (Sight::Missing, None),
+        Err(error) => return (Sight::Refused(error.to_string()), None),
+        Ok(Some(item)) => item.meta().map(|meta| (item.absolute(), meta)),
+    };
+    match found {
+        Err(FsError::NotFound(_)) => (Sight::Missing, None),
+        Err(error) => (Sight::Refused(error.to_string()), None),
+        Ok((_, meta)) if meta.kind != Kind::File => (Sight::Refused("it is no file".to_owned()), None),
+        Ok((absolute, meta)) => (
+            Sight::File {
+                state: state_of(&meta),
+                links: meta.links,
+                real: absolute.to_string_lossy().into_owned(),
+            },
+            Some(absolute),
+        ),
+    }
+}
+
+/// The item at a path, if it is a file in this state.
+fn find(roots: &Roots, path: &str, state: FileState) -> Result<ConfinedPath, FilesError> {
+    let item = ops::find_told(roots, Path::new(path))?.ok_or(FilesError::NoSuchItem)?;
+    let meta = item.meta()?;
+    if meta.kind != Kind::File || state_of(&meta) != state {
+        return Err(FsError::Changed(path.to_owned()).into());
+    }
+    Ok(item)
+}
+
+/// Gives a file a new stem, and then the files beside it that are named after it.
+fn rename_all(
+    roots: &Roots,
+    path: &str,
+    stem: &str,
+    control: &Control,
+) -> Result<Vec<ops::Renamed>, FilesError> {
+    let item = ops::find_told(roots, Path::new(path))?.ok_or(FilesError::NoSuchItem)?;
+    let absolute = item.absolute();
+    let old = absolute.file_stem().and_then(|stem| stem.to_str());
+    let (Some(above), Some(old)) = (absolute.parent(), old) else {
+        return Err(FsError::InvalidPath.into());
+    };
+    let new_name = |rest: &str| Component::file(&format!("{stem}{rest}"));
+    let rest = absolute.extension().and_then(|extension| extension.to_str());
+    let rest = rest.map_or_else(String::new, |extension| format!(".{extension}"));
+    let mut renamed = vec![ops::rename(&item, &new_name(&rest)?, false)?];
+    let directory = roots.item(above, Intent::Read)?;
+    for entry in ops::list(&directory, ops::Page::default(), control)?.items {
+        let name = entry.name.text();
+        let Some(rest) = name.strip_prefix(old) else {
+            continue;
+        };
+        if entry.kind != Kind::File || !rest.starts_with(['.', '-']) {
+            continue;
+        }
+        let beside = roots.item(&above.join(entry.name.as_os()), Intent::Change)?;
+        match ops::rename(&beside, &new_name(rest)?, false) {
+            Ok(done) => renamed.push(done),
+            // It keeps its name, and the file has its own.
+            Err(FsError::Exists | FsError::DestinationExists | FsError::NotFound(_)) => {}
+            Err(error) => {
+                let path = beside.absolute();
+                tracing::warn!(?path, %error, "a file beside a renamed one kept its name");
+            }
+        }
+    }
+    Ok(renamed)
+}
+
+#[async_trait]
+impl FileTrash for Files {
+    async fn look(&self, paths: Vec<String>) -> Result<Vec<Looked>, TrashError> {
+        let roots = self.roots.clone();
+        let seen = self.workers.run(Lane::Look, move || {
+            let seen: Vec<_> = paths.iter().map(|path| look(&roots, path)).collect();
+            Ok::<_, FilesError>(seen)
+        });
+        let seen = seen.await?;
+        let places: Vec<PathBuf> = seen.iter().filter_map(|(_, path)| path.clone()).collect();
+        let mut torrents = self.torrents_of_each(&places).into_iter();
+        let looked = seen.into_iter().map(|(sight, path)| Looked {
+            torrents: path.and_then(|_| torrents.next()).unwrap_or_default(),
+            sight,
+        });
+        Ok(looked.collect())
+    }
+
+    async fn put(&self, path: &str, state: FileState, caller: Caller<'_>) -> Result<String, TrashError> {
+        let caller = caller.to_requester();
+        let roots = self.roots.clone();
+        let asked = path.to_owned();
+        let item = self
+            .workers
+            .run(Lane::Quick, move || find(&roots, &asked, state))
+            .await?;
+        let subject = Subject {
+            operation: "delete",
+            source: Some(path.to_owned()),
+            destination: None,
+        };
+        // Whoever hangs up stops no plan in its middle.
+        let operation = self
+            .operations
+            .begin_apart(None, Some(&caller), subject)
+            .await
+            .map_err(TrashError::from)?;
+        let manner = Manner {
+            reason: Some("duplicate"),
+            ..Manner::default()
+        };
+        let result = self.delete_resolved(&caller, item, manner, &operation).await;
+        operation.end(&Outcome::from_result(&result, |deleted| Outcome {
+            bytes: Some(deleted.bytes),
+            ..Outcome::default()
+        }));
+        let record = result?.record.unwrap_or_default();
+        self.trash_changed("added", &record);
+        Ok(record)
+    }
+
+    async fn rename(
+        &self,
+        path: &str,
+        stem: &str,
+        caller: Caller<'_>,
+    ) -> Result<Vec<(String, String)>, TrashError> {
+        let caller = caller.to_requester();
+        let roots = self.roots.clone();
+        let (asked, wanted) = (path.to_owned(), stem.to_owned());
+        let control = Control::quiet(self.stopping.clone());
+        let renaming = self
+            .workers
+            .run(Lane::Quick, move || rename_all(&roots, &asked, &wanted, &control));
+        let mut told = Vec::new();
+        for renamed in renaming.await? {
+            let event = self.moved(Some(&caller), &renamed.from, &renamed.to);
+            let shown = |path: &Path| path.to_string_lossy().into_owned();
+            let (from, to) = (shown(&renamed.from), shown(&renamed.to));
+            let metadata = json!({ "source": from, "destination": to, "reason": "duplicate suffix" });
+            let fact = Fact::file("file.renamed", from.clone(), metadata);
+            self.audit_alone(&caller, fact, Some(event)).await;
+            told.push((from, to));
+        }
+        Ok(told)
+    }
+
+    async fn list(&self, ids: &[String]) -> Result<Vec<InTrash>, TrashError> {
+        let mut tx = self.db.begin_read().await.map_err(FilesError::from)?;
+        let retention = self.retention(&mut tx).await?;
+        let now = self.ctx.now();
+        let mut found = Vec::new();
+        for id in ids {
+            let record = repo::trash::find(&mut tx, id).await.map_err(FilesError::from)?;
+            let Some(record) = record else { continue };
+            let expires_at = retention.expiry(record.deleted_at);
+            if expires_at.is_none_or(|at| at > now) {
+                found.push(InTrash {
+                    id: record.id,
+                    name: record.name,
+                    size: record.size,
+                    deleted_at: record.deleted_at,
+                    expires_at,
+                });
+            }
+        }
+        Ok(found)
+    }
+}
