@@ -123,7 +123,7 @@ impl Site {
             jobs,
             db: db.clone(),
             root,
-            folder: folder,
+            folder,
         }
     }
 
