@@ -252,7 +252,7 @@ pub struct OwnedPictures {
 pub struct MissingView {
     pub item_id: String,
     pub present: Vec<&'static str>,
-    /// Of `poster` and `fanart`.
+    /// Types among `poster` and `fanart`.
     pub missing: Vec<&'static str>,
 }
 

@@ -30,7 +30,7 @@ impl Written {
     }
 }
 
-/// What was written of an item to this place.
+/// Note about an item that was written to this place.
 pub async fn find(tx: &mut Tx, item_id: &str, place: &str) -> Result<Option<Written>, DbError> {
     qm_db::opt!(tx, Written, HASHES, item_id, key_of(place)).await
 }

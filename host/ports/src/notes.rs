@@ -44,7 +44,7 @@ pub struct NotedItem {
     pub library: NotedLibrary,
     /// `movie`, `tv`, `anime`, `music_video`, `documentary` or `other_video`.
     pub media_type: String,
-    /// Of an episode, the title of its show.
+    /// Title; of an episode, that of its show.
     pub title: String,
     pub year: Option<i64>,
     pub season: Option<i64>,

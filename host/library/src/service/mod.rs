@@ -32,6 +32,8 @@ mod tests;
 #[cfg(test)]
 mod titled;
 #[cfg(test)]
+mod told_tests;
+#[cfg(test)]
 mod watched;
 
 use std::path::PathBuf;

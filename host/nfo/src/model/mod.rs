@@ -21,7 +21,7 @@ pub enum NoteKind {
 
 impl NoteKind {
     /// Kind of the note about an item.
-    pub fn of(item: &NotedItem) -> Self {
+    pub fn for_item(item: &NotedItem) -> Self {
         if item.media_type == "movie" {
             Self::Movie
         } else if item.episode.is_some() {

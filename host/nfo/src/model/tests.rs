@@ -38,7 +38,7 @@ fn film() -> NotedItem {
 }
 
 fn note(item: &NotedItem, kept: &Kept) -> String {
-    let kind = NoteKind::of(item);
+    let kind = NoteKind::for_item(item);
     compose(kind, &list_elements(item, kind), kept)
 }
 

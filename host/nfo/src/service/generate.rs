@@ -76,7 +76,7 @@ impl Nfo {
         if item.locked {
             return Err(NfoError::Locked);
         }
-        let kind = NoteKind::of(&item);
+        let kind = NoteKind::for_item(&item);
         let target = Target::new(&item.library.path, &item.place, kind);
         let shown = target.shown();
         let (roots, at) = (self.roots.clone(), target.clone());
