@@ -123,10 +123,16 @@ mod tests {
         }
     }
 
-    fn group(items: &[Facts]) -> Vec<String> {
+    fn added(items: &[Facts]) -> Grouping {
         let mut grouping = Grouping::default();
-        items.iter().for_each(|item| grouping.add(item));
-        let (ids, groups) = grouping.finish();
+        for item in items {
+            grouping.add(item);
+        }
+        grouping
+    }
+
+    fn group(items: &[Facts]) -> Vec<String> {
+        let (ids, groups) = added(items).finish();
         let shown = |group: Group| {
             let members = group.members.iter().map(|number| &*ids[*number as usize]);
             format!("{}: {}", group.key, members.collect::<Vec<_>>().join(" "))
@@ -175,8 +181,7 @@ mod tests {
         let items: Vec<Facts> = (0..MOST_MEMBERS + 5)
             .map(|number| film(&format!("{number:05}"), "Video", None, &[]))
             .collect();
-        let mut grouping = Grouping::default();
-        items.iter().for_each(|item| grouping.add(item));
+        let grouping = added(&items);
         assert_eq!((grouping.len(), grouping.is_empty()), (MOST_MEMBERS + 5, false));
         let (_, groups) = grouping.finish();
         assert_eq!((groups.len(), groups[0].members.len()), (1, MOST_MEMBERS));
@@ -214,11 +219,7 @@ mod tests {
             for (at, item) in items.iter_mut().enumerate() {
                 item.id = format!("{at:03}");
             }
-            let form = || {
-                let mut grouping = Grouping::default();
-                items.iter().for_each(|item| grouping.add(item));
-                grouping.finish().1
-            };
+            let form = || added(&items).finish().1;
             let groups = form();
             let mut seen = std::collections::BTreeSet::new();
             let mut keys = std::collections::BTreeSet::new();
