@@ -34,11 +34,11 @@ impl Grouping {
     pub fn add(&mut self, item: &Facts) {
         let number = self.ids.len() as u32;
         self.ids.push(item.id.as_str().into());
-        for (reason, key) in Keys::of(item).0 {
+        for (reason, key) in Keys::from_facts(item).0 {
             if reason == Reason::ExternalId && item.is_film() {
                 self.variants
                     .entry(number)
-                    .or_insert_with(|| Variant::of(&item.title));
+                    .or_insert_with(|| Variant::from_title(&item.title));
             }
             let bucket = self.buckets.entry((reason, key.into())).or_default();
             if bucket.last() != Some(&number) {
@@ -66,7 +66,7 @@ impl Grouping {
                 continue;
             }
             let parts = if reason == Reason::ExternalId {
-                let none = Variant::of("");
+                let none = Variant::from_title("");
                 let told: Vec<(u32, Variant)> = members
                     .into_iter()
                     .map(|number| {
@@ -231,7 +231,7 @@ mod tests {
                 }
                 let has_key = |number: &u32| {
                     let key = group.key.split('#').next().unwrap_or_default();
-                    Keys::of(&items[*number as usize]).0.iter().any(|(_, own)| own == key)
+                    Keys::from_facts(&items[*number as usize]).0.iter().any(|(_, own)| own == key)
                 };
                 prop_assert!(group.members.iter().all(has_key));
             }
