@@ -34,11 +34,11 @@ impl Grouping {
     pub fn add(&mut self, item: &Facts) {
         let number = self.ids.len() as u32;
         self.ids.push(item.id.as_str().into());
-        for (reason, key) in Keys::of(item).0 {
+        for (reason, key) in Keys::from_facts(item).0 {
             if reason == Reason::ExternalId && item.is_film() {
                 self.variants
                     .entry(number)
-                    .or_insert_with(|| Variant::of(&item.title));
+                    .or_insert_with(|| Variant::from_title(&item.title));
             }
             let bucket = self.buckets.entry((reason, key.into())).or_default();
             if bucket.last() != Some(&number) {
@@ -66,7 +66,7 @@ impl Grouping {
                 continue;
             }
             let parts = if reason == Reason::ExternalId {
-                let none = Variant::of("");
+                let none = Variant::from_title("");
                 let told: Vec<(u32, Variant)> = members
                     .into_iter()
                     .map(|number| {
@@ -123,10 +123,16 @@ mod tests {
         }
     }
 
-    fn group(items: &[Facts]) -> Vec<String> {
+    fn added(items: &[Facts]) -> Grouping {
         let mut grouping = Grouping::default();
-        items.iter().for_each(|item| grouping.add(item));
-        let (ids, groups) = grouping.finish();
+        for item in items {
+            grouping.add(item);
+        }
+        grouping
+    }
+
+    fn group(items: &[Facts]) -> Vec<String> {
+        let (ids, groups) = added(items).finish();
         let shown = |group: Group| {
             let members = group.members.iter().map(|number| &*ids[*number as usize]);
             format!("{}: {}", group.key, members.collect::<Vec<_>>().join(" "))
@@ -175,8 +181,7 @@ mod tests {
         let items: Vec<Facts> = (0..MOST_MEMBERS + 5)
             .map(|number| film(&format!("{number:05}"), "Video", None, &[]))
             .collect();
-        let mut grouping = Grouping::default();
-        items.iter().for_each(|item| grouping.add(item));
+        let grouping = added(&items);
         assert_eq!((grouping.len(), grouping.is_empty()), (MOST_MEMBERS + 5, false));
         let (_, groups) = grouping.finish();
         assert_eq!((groups.len(), groups[0].members.len()), (1, MOST_MEMBERS));
@@ -214,11 +219,7 @@ mod tests {
             for (at, item) in items.iter_mut().enumerate() {
                 item.id = format!("{at:03}");
             }
-            let form = || {
-                let mut grouping = Grouping::default();
-                items.iter().for_each(|item| grouping.add(item));
-                grouping.finish().1
-            };
+            let form = || added(&items).finish().1;
             let groups = form();
             let mut seen = std::collections::BTreeSet::new();
             let mut keys = std::collections::BTreeSet::new();
@@ -230,7 +231,7 @@ mod tests {
                 }
                 let has_key = |number: &u32| {
                     let key = group.key.split('#').next().unwrap_or_default();
-                    Keys::of(&items[*number as usize]).0.iter().any(|(_, own)| own == key)
+                    Keys::from_facts(&items[*number as usize]).0.iter().any(|(_, own)| own == key)
                 };
                 prop_assert!(group.members.iter().all(has_key));
             }

@@ -42,7 +42,7 @@ impl Keys {
     ///
     /// An item of a series without numbers has none but those of its ids: its title is the title of the whole series. A film
     /// whose title has no letter and no digit is compared by the title as it is written.
-    pub fn of(item: &Facts) -> Self {
+    pub fn from_facts(item: &Facts) -> Self {
         let mut keys = Vec::new();
         let title = plain(&item.title);
         let year = item.year.map_or_else(|| "na".to_owned(), |year| year.to_string());
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn keys(item: &Facts) -> Vec<String> {
-        let keys = Keys::of(item).0.into_iter();
+        let keys = Keys::from_facts(item).0.into_iter();
         keys.map(|(reason, key)| format!("{} {key}", reason.as_str()))
             .collect()
     }

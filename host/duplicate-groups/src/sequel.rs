@@ -19,7 +19,7 @@ const NUMERALS: [&str; 13] = [
 const LARGEST: u32 = 99;
 
 impl Variant {
-    pub fn of(title: &str) -> Self {
+    pub fn from_title(title: &str) -> Self {
         let title = plain(title);
         let mut words: Vec<&str> = title.split(' ').collect();
         let number = words.last().and_then(|word| number(word));
@@ -86,13 +86,13 @@ mod tests {
             ("Part 2", "part", Some(2)),
             ("X", "x", None),
         ] {
-            let found = Variant::of(title);
+            let found = Variant::from_title(title);
             assert_eq!((&*found.base, found.number), (base, number), "{title}");
         }
         let members: Vec<(usize, Variant)> = ["Rocky", "Rocky II", "Rocky", "Balboa", "Rocky 2"]
             .iter()
             .enumerate()
-            .map(|(at, title)| (at, Variant::of(title)))
+            .map(|(at, title)| (at, Variant::from_title(title)))
             .collect();
         assert_eq!(split(&members), [vec![0, 2, 3], vec![1, 4]]);
     }

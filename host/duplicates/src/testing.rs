@@ -306,12 +306,13 @@ impl Site {
             .unwrap();
         tx.commit().await.unwrap();
     }
+}
 
-    pub fn requester(&self) -> Requester {
-        Requester {
-            principal: principal(Role::Administrator),
-            client: client(),
-        }
+/// An administrator.
+pub fn requester() -> Requester {
+    Requester {
+        principal: principal(Role::Administrator),
+        client: client(),
     }
 }
 

@@ -337,9 +337,9 @@ pub struct CandidateView {
     pub external_ids: Vec<ExternalIdView>,
     pub total_size: i64,
     pub quality_score: i64,
-    /// Of the first file.
+    /// Properties of the first file.
     pub parsed: Parsed,
-    /// Of the first file.
+    /// Properties of the first file.
     pub measured: MeasuredView,
 }
 
@@ -397,7 +397,7 @@ impl CandidateView {
 #[schema(as = DuplicateGroupDetail)]
 pub struct GroupDetail {
     pub id: String,
-    /// What the members have in common.
+    /// Key that the members have in common.
     pub group_key: String,
     pub group_type: String,
     pub reason: String,

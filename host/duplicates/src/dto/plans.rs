@@ -49,9 +49,9 @@ pub struct KeepPlanView {
     /// Always empty: files beside videos are not touched.
     pub orphaned_subtitles: Vec<String>,
     pub expected_savings_bytes: u64,
-    /// What keeps the plan from being carried out.
+    /// Reasons that keep the plan from being carried out.
     pub blockers: Vec<String>,
-    /// What to know before: torrents, hard links, locked items.
+    /// Things to know before: torrents, hard links, locked items.
     pub warnings: Vec<String>,
 }
 
@@ -267,7 +267,7 @@ pub struct ClearGroup {
 #[schema(as = DuplicateClearGroups)]
 pub struct ClearView {
     pub groups: Vec<ClearGroup>,
-    /// Of the groups that are listed; so are the next ones.
+    /// Number of groups that are listed; the next ones are of these groups too.
     pub total_groups: usize,
     pub total_files: i64,
     pub total_savings_bytes: i64,

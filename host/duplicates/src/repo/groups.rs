@@ -135,7 +135,7 @@ impl From<CandidateRow> for Candidate {
     }
 }
 
-/// What a detection compares a group with.
+/// Stored state that a detection compares a group with.
 #[derive(FromRow)]
 pub struct Known {
     pub key_digest: String,

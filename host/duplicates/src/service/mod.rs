@@ -124,7 +124,6 @@ impl Duplicates {
             user_id: Some(caller.principal.user_id.to_string()),
             action,
             client: Some(caller.client),
-            ..AuditEntry::default()
         };
         Ok(self.ground.audit.record(tx, entry).await?)
     }

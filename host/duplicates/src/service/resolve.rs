@@ -36,7 +36,7 @@ pub struct Outcome {
 pub(super) struct Tally {
     trashed: Vec<(String, FileState, u64)>,
     skipped: usize,
-    /// Of those that were skipped, the ones that were gone already.
+    /// Number of skipped files that were gone already.
     gone: usize,
     failed: usize,
     /// Reason for which the rest was left.

@@ -1,6 +1,6 @@
 //! A detection: one pass over all items, then the groups that changed.
 //!
-//! Of each item its id and its keys are kept in memory until the groups are formed; the items themselves are read again, for
+//! Ids and keys of all items are kept in memory until the groups are formed; the items themselves are read again, for
 //! some groups at a time. The digest of all items is stored last: a detection that is cut off begins anew, and writes
 //! nothing twice.
 

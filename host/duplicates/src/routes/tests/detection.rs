@@ -6,7 +6,7 @@ use std::time::Duration;
 use qm_db::{Db, db_test};
 use serde_json::{Value, json};
 
-use crate::testing::{Site, film};
+use crate::testing::{Site, film, requester};
 
 /// Version and members of each open group, by its key.
 async fn groups(site: &Site) -> BTreeMap<String, (i64, Vec<String>)> {
@@ -231,7 +231,7 @@ db_test! {
         let id = job["jobId"].as_str().unwrap();
         site.stock.begun.notified().await;
         assert_eq!(site.ask(201, "POST", "/detect", None).await, job, "there is one at a time");
-        let requester = site.requester();
+        let requester = requester();
         let mut tx = db.begin_write().await.unwrap();
         assert!(site.jobs.cancel_of(&mut tx, requester.caller(), "media_manager", id).await.unwrap());
         tx.commit().await.unwrap();

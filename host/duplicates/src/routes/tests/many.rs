@@ -5,7 +5,7 @@ use std::time::Duration;
 use qm_db::{Db, db_test};
 use serde_json::json;
 
-use crate::testing::{Site, film, resolving};
+use crate::testing::{Site, film, requester, resolving};
 
 db_test! {
     async fn many_groups_are_planned_and_cleaned(db: Db) {
@@ -82,8 +82,8 @@ db_test! {
         let id = |plan: &serde_json::Value| plan["resolutionId"].as_str().unwrap().to_owned();
         let (one, other) = (id(&one), id(&other));
         let (first, second) = tokio::join!(
-            site.app.resolve(site.requester(), &one),
-            site.app.resolve(site.requester(), &other)
+            site.app.resolve(requester(), &one),
+            site.app.resolve(requester(), &other)
         );
         assert_eq!([&first, &second].iter().filter(|result| result.is_ok()).count(), 1, "{first:?} {second:?}");
         let left = ["films/a.mkv", "films/b.mkv"].iter().filter(|path| site.exists(path)).count();

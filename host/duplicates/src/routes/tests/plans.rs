@@ -5,7 +5,7 @@ use std::fs;
 use qm_db::{Db, db_test};
 use serde_json::{Value, json};
 
-use crate::testing::{Site, film, resolving, torrent};
+use crate::testing::{Site, film, requester, resolving, torrent};
 
 /// Two copies of a film, of which `b` is the better one, and their group.
 async fn two_copies(db: &Db) -> (Site, String) {
@@ -252,7 +252,7 @@ db_test! {
         let plan = site.preview(&group).await;
         // One for the plan, one for its first file.
         *site.trust.0.lock().unwrap() = 2;
-        let done = site.app.resolve(site.requester(), plan["resolutionId"].as_str().unwrap()).await.unwrap();
+        let done = site.app.resolve(requester(), plan["resolutionId"].as_str().unwrap()).await.unwrap();
         assert_eq!((done.status.as_str(), done.trashed), ("partial", 1));
         let (state, steps) = site.journal(&plan).await;
         assert_eq!((&*state, steps.len()), ("partial Your account is deactivated", 1));
