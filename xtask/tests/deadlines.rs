@@ -49,7 +49,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "its caller goes away in the middle",
     ),
     (
-        "host/torrents/src/service/turns.rs",
+        "host/engines/src/model/turns.rs",
         "timeout(Duration::from_millis(50), waiting)",
         "it must not end",
     ),

@@ -211,12 +211,12 @@ pub struct ItemPictures {
 
 /// Owner of pictures.
 #[derive(Serialize, ToSchema)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(tag = "kind", rename_all = "camelCase")]
 #[schema(as = ArtworkOwner)]
 pub enum OwnerView {
-    Item {
-        item_id: String,
-    },
+    #[serde(rename_all = "camelCase")]
+    Item { item_id: String },
+    #[serde(rename_all = "camelCase")]
     Show {
         show_id: String,
         /// Null: the whole show.

@@ -12,6 +12,10 @@ use qm_lanes::IgnorePoison;
 use qm_ports::engine::*;
 use serde_json::json;
 
+mod rates;
+
+pub use rates::FakeRates;
+
 /// A torrent client under a test's control.
 #[derive(Default)]
 pub struct FakeEngine {
@@ -73,30 +77,6 @@ pub struct FakeEngine {
     pub flooded: AtomicU64,
     /// Its limits on all torrents together.
     pub rates: Mutex<FakeRates>,
-}
-
-/// Limits of speed of a [`FakeEngine`].
-#[derive(Debug, Default)]
-pub struct FakeRates {
-    pub normal: RateLimits,
-    pub alternative: RateLimits,
-    pub is_alternative: bool,
-    /// It keeps whole multiples of so many bytes; 0 keeps what it is told.
-    pub unit: u64,
-    /// Everything that it was told, oldest first.
-    pub told: Vec<String>,
-    /// Questions after limits and modes.
-    pub asked: usize,
-}
-
-impl FakeRates {
-    fn keep(&self, limits: RateLimits) -> RateLimits {
-        let round = |limit: Option<u64>| limit.map(|limit| limit / self.unit.max(1) * self.unit.max(1));
-        RateLimits {
-            download: round(limits.download),
-            upload: round(limits.upload),
-        }
-    }
 }
 
 /// Torrents, and when they changed.

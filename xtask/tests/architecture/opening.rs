@@ -190,6 +190,8 @@ const TELLING: &[&str] = &[
     ".order_one(",
     ".order_taking(",
     "driver.set_preferences(",
+    "driver.create_category(",
+    "driver.edit_category(",
 ];
 
 /// Modules that hand torrents or commands to a client. Each path in them was judged right before, by
@@ -199,6 +201,8 @@ const MAY_TELL: &[&str] = &[
     "host/torrents/src/service/commands.rs",
     "host/torrent-commands/src/service/one.rs",
     "host/torrent-commands/src/service/bulk.rs",
+    // The directories of categories are judged by `path_of`.
+    "host/torrent-data/src/service/categories.rs",
     "host/torrent-data/src/service/moves/act.rs",
     "host/torrent-data/src/service/moves/mod.rs",
     "host/torrent-data/src/service/preferences.rs",

@@ -208,6 +208,6 @@ fn metadata_of(engine: &Engine, hash: &str, order: &Order) -> Value {
 pub(super) const fn is_shown_at_once(order: &Order) -> bool {
     matches!(
         order.act,
-        Act::Tags(_) | Act::RemoveData { .. } | Act::Plain(Command::Remove { .. })
+        Act::Tags(_) | Act::RemoveData { .. } | Act::Plain(Command::Remove { .. } | Command::AutoManage(_))
     )
 }

@@ -83,7 +83,8 @@ impl TorrentData {
         hash: &str,
         command: &Command,
     ) -> Result<(), TorrentsError> {
-        let torrent = find(engine, hash)?;
+        // Of the client, for its category may have been set a moment ago.
+        let torrent = find(engine, hash).await?;
         match command {
             Command::AutoManage(false) => self.mark_auto_managed(engine, hash, false).await,
             Command::AutoManage(true) => {
@@ -168,6 +169,8 @@ impl TorrentData {
         let names: BTreeSet<String> = match command {
             Command::SetLabel { label } => BTreeSet::from([label.clone()]),
             Command::AutoManage(true) => {
+                // A category may have been set a moment ago.
+                engine.show_change(true).await;
                 let snapshot = engine.snapshot();
                 let listed = hashes.iter().filter_map(|hash| snapshot.as_ref()?.get(hash));
                 listed.filter_map(|entry| entry.torrent.label.clone()).collect()
@@ -244,10 +247,8 @@ pub fn count_auto_managed(engine: &Engine, category: &str) -> usize {
         .count()
 }
 
-fn find(engine: &Engine, hash: &str) -> Result<Torrent, TorrentsError> {
-    let snapshot = engine.snapshot();
-    let entry = snapshot.as_ref().and_then(|list| list.get(hash));
-    entry
-        .map(|entry| entry.torrent.clone())
-        .ok_or(TorrentsError::NoSuchTorrent)
+async fn find(engine: &Engine, hash: &str) -> Result<Torrent, TorrentsError> {
+    let told = engine.driver.get(hash).await;
+    let told = told.map_err(TorrentsError::blame_engine(&engine.name()))?;
+    told.ok_or(TorrentsError::NoSuchTorrent)
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use qm_test_base::engine::FakeKinds;
@@ -209,14 +209,14 @@ impl Target {
             server,
             site,
             engine,
-            hash,
             feed,
             rule,
             library,
+            hash,
         }
     }
 
-    async fn send(&self, row: &Row, place: &PathBuf) -> Reply {
+    async fn send(&self, row: &Row, place: &Path) -> Reply {
         let api = self.server.admin();
         let (method, path) = row.route.split_once(' ').expect("METHOD /path");
         let id = if path.contains("/media/") {

@@ -177,7 +177,7 @@ db_test! {
         house.client("a").delay.store(200, Ordering::SeqCst);
         let asked = (0..8).map(|_| house.post("/bulk", json!({ "items": items, "action": "pause" })));
         let answers = futures_util::future::join_all(asked).await;
-        let begun: Vec<Value> = answers.iter().filter(|answer| answer.status == 201).map(|answer| answer.json()).collect();
+        let begun: Vec<Value> = answers.iter().filter(|answer| answer.status == 201).map(qm_test_base::Answer::json).collect();
         assert_eq!(begun.len(), RUNNING_OF_ONE);
         for body in &begun {
             let id = body["jobId"].as_str().unwrap();
