@@ -240,7 +240,7 @@ mod tests {
     fn context_actions_are_told_apart_and_in_their_order() {
         let ids: Vec<&str> = context_actions().iter().map(|action| action.id).collect();
         let distinct: BTreeSet<&str> = ids.iter().copied().collect();
-        assert_eq!((distinct.len(), ids.len()), (30, 30), "{ids:?}");
+        assert_eq!((distinct.len(), ids.len()), (34, 34), "{ids:?}");
         assert_eq!(
             (ids[0], ids[5], ids[6], ids[14]),
             (
