@@ -238,7 +238,7 @@ pub const TABLE: &[Row] = &[
     row("GET /api/search"),
     row("GET /api/categories"),
     row("POST /api/categories").body(r##"{"name":"films","color":"#336699","savePath":"/films"}"##),
-    row("PATCH /api/categories/{id}").body(r##"{"color":"#336699","savePath":"/shows"}"##),
+    row("PATCH /api/categories/{id}").body(r##"{"color":"#336699"}"##),
     row("DELETE /api/categories/{id}"),
     row("GET /api/tags"),
     row("POST /api/tags").body(r##"{"name":"seen","color":"#336699"}"##),

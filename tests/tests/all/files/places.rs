@@ -175,8 +175,11 @@ fn id(made: &Value) -> String {
 impl Target {
     async fn start(db: &TestDb) -> Target {
         let site = Site::in_memory();
+        let kinds = FakeKinds::first_party();
+        // One without it refuses before it looks at the place.
+        kinds.engine("one").offer("download-path");
         let server = TestServer::builder(db)
-            .kinds(FakeKinds::first_party())
+            .kinds(kinds)
             .env("FILE_MANAGER_ROOTS", site.root.display().to_string())
             .start()
             .await;

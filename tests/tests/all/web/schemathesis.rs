@@ -43,15 +43,16 @@ async fn run(program: &Path, db: &TestDb) {
         .start_with_a_torrent()
         .await;
 
-    let settings = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where"))
-        .join("schemathesis/schemathesis.toml");
+    let directory = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where"));
+    let directory = directory.join("schemathesis");
     let child = Command::new(program)
         .arg("--config-file")
-        .arg(settings)
+        .arg(directory.join("schemathesis.toml"))
         .arg("run")
         .arg(format!("{}/api/docs/openapi.json", api.base()))
         .args(["--header", &format!("Authorization: Bearer {}", api.token())])
         .args(["--no-color", "--warnings", "off"])
+        .env("SCHEMATHESIS_HOOKS", directory.join("hooks.py"))
         .current_dir(root.path())
         .stdin(Stdio::null())
         .kill_on_drop(true)
