@@ -14,6 +14,9 @@ use crate::standings::Heard;
 use crate::values::{Flag, Num, Text};
 use engine_model::{GlobalStats, RateMode, State, Transfer};
 
+/// Answers after which a free space of 0 that never was anything else is believed.
+const BELIEVED: u8 = 10;
+
 /// Fields of `server_state`; every answer may name any part of it.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -26,6 +29,9 @@ pub(crate) struct ServerState {
     alltime_ul: Num,
     free_space_on_disk: Num,
     use_alt_speed_limits: Flag,
+    /// Answers since the first free space; [`BELIEVED`] once one told more than 0.
+    #[serde(skip)]
+    answers: u8,
 }
 
 impl ServerState {
@@ -49,6 +55,11 @@ impl ServerState {
         if news.use_alt_speed_limits.0.is_some() {
             self.use_alt_speed_limits = news.use_alt_speed_limits;
         }
+        self.answers = match self.free_space_on_disk.non_negative() {
+            None => 0,
+            Some(0) => self.answers.saturating_add(1),
+            Some(_) => BELIEVED,
+        };
         Ok(())
     }
 
@@ -59,9 +70,10 @@ impl ServerState {
         Some(Transfer { downloaded, uploaded })
     }
 
-    /// The client says -1 while it does not know.
+    /// The client says -1 while it does not know, and 0 until it has measured for the first time: that is no full disk.
     pub(crate) fn free_disk_bytes(&self) -> Option<u64> {
-        self.free_space_on_disk.non_negative()
+        let bytes = self.free_space_on_disk.non_negative()?;
+        (bytes > 0 || self.answers >= BELIEVED).then_some(bytes)
     }
 }
 
@@ -521,6 +533,25 @@ mod tests {
         );
         assert_eq!(state.free_disk_bytes(), Some(9));
         assert!(state.merge(b"[]x").is_err());
+    }
+
+    #[test]
+    fn a_first_free_space_of_zero_is_none_that_was_measured() {
+        let mut state = ServerState::default();
+        let mut told = |json: &str| {
+            state.merge(json.as_bytes()).expect("an object");
+            state.free_disk_bytes()
+        };
+        assert_eq!(told(r#"{"free_space_on_disk":0}"#), None);
+        assert_eq!(told(r#"{"dl_info_speed":1}"#), None);
+        assert_eq!(told(r#"{"free_space_on_disk":7}"#), Some(7));
+        assert_eq!(told(r#"{"free_space_on_disk":0}"#), Some(0), "it was filled");
+        // And one that is full from the beginning.
+        let mut state = ServerState::default();
+        for answer in 1..=BELIEVED {
+            state.merge(br#"{"free_space_on_disk":0}"#).expect("an object");
+            assert_eq!(state.free_disk_bytes(), (answer == BELIEVED).then_some(0));
+        }
     }
 
     /// Change in a client between two polls.

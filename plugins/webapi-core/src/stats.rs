@@ -43,13 +43,15 @@ impl<H: Http, C: Clock> Session<H, C> {
             .listen_port
             .non_negative()
             .and_then(|port| u16::try_from(port).ok());
+        // A disk that the polls found full.
+        let full = self.kept.stats().free_disk_bytes.filter(|bytes| *bytes == 0);
         Ok(SessionStats {
             engine_version,
             listen_port: port.filter(|port| *port != 0), // 0 is "any"
             dht_enabled: preferences.dht.0.unwrap_or(false),
             queueing: preferences.queueing_enabled.0,
             default_save_path: preferences.save_path.non_empty(),
-            free_disk_bytes: self.server_state()?.free_disk_bytes(),
+            free_disk_bytes: self.server_state()?.free_disk_bytes().or(full),
         })
     }
 
