@@ -105,9 +105,9 @@ pub enum FsError {
 }
 
 impl FsError {
-    /// Errors of a path that is walked and read, for the document of the answers.
-    pub fn list_for_reading() -> [Self; 14] {
-        let path = || "…".to_owned();
+    /// Errors of a path that is walked and read, for the document of the answers; `shown` stands for the path.
+    pub fn list_for_reading(shown: &str) -> [Self; 14] {
+        let path = || shown.to_owned();
         [
             FsError::InvalidPath,
             FsError::NameTooLong(path()),

@@ -74,6 +74,6 @@ fn image() -> Vec<E> {
         E::FileGone,
         E::Unusable(Refused::Unknown),
     ]);
-    errors.extend(FsError::list_for_reading().map(E::Path));
+    errors.extend(FsError::list_for_reading("…").map(E::Path));
     errors
 }

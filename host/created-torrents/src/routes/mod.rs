@@ -48,7 +48,7 @@ fn with_user(mut errors: Vec<E>) -> Vec<E> {
 
 /// Errors of a path that is walked, and of what is at its end.
 fn paths() -> Vec<E> {
-    FsError::list_for_reading().map(E::Path).into()
+    FsError::list_for_reading("…").map(E::Path).into()
 }
 
 /// All routes of this area, still without their state.

@@ -57,25 +57,8 @@ fn path() -> String {
 }
 
 fn read() -> Vec<E> {
-    [
-        FsError::InvalidPath,
-        FsError::NameTooLong(path()),
-        FsError::TooManyLinks(path()),
-        FsError::NotADirectory(path()),
-        FsError::Special(path()),
-        FsError::NoRoot,
-        FsError::Outside,
-        FsError::Escapes,
-        FsError::Reserved(path()),
-        FsError::Denied(path()),
-        FsError::NotFound(path()),
-        FsError::Changed(path()),
-        FsError::Busy,
-        FsError::Standby,
-        FsError::Disk(path()),
-    ]
-    .map(E::Fs)
-    .into()
+    let faults = FsError::list_for_reading(&path()).into_iter();
+    faults.chain([FsError::Standby]).map(E::Fs).collect()
 }
 
 fn before_change() -> Vec<E> {

@@ -51,7 +51,7 @@ fn generate() -> Vec<E> {
         E::Path(FsError::NoSpace(some())),
         E::Path(FsError::ReadOnly(some())),
     ]);
-    errors.extend(FsError::list_for_reading().map(E::Path));
+    errors.extend(FsError::list_for_reading("…").map(E::Path));
     errors
 }
 

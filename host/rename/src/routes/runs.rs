@@ -52,7 +52,7 @@ fn organize() -> Vec<E> {
         E::Shelves(ShelvesUnread(some())),
         E::Lane(LaneError::Full("…")),
     ]);
-    errors.extend(FsError::list_for_reading().map(E::Path));
+    errors.extend(FsError::list_for_reading("…").map(E::Path));
     errors
 }
 
