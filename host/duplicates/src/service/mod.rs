@@ -16,12 +16,12 @@ use std::sync::Arc;
 use qm_db::Tx;
 use qm_jobs::Jobs;
 use qm_kernel::{Caller, Permission};
-use qm_platform::{AuditEntry, AuditResult, Ground};
+use qm_platform::{AuditEntry, AuditResult, Ground, judge_alone};
 use qm_ports::inventory::MediaStock;
 use qm_ports::trash::FileTrash;
 use qm_realtime::{Hub, Room};
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::DuplicatesError;
@@ -41,6 +41,8 @@ pub const DELETE: Permission = Permission::MediaManagerDelete;
 /// Permission of whoever has names of files repaired.
 pub const RENAME: Permission = Permission::MediaManagerRename;
 
+/// Most plans that are carried out, or wait for their turn, at once.
+const MOST_PLANS: usize = 16;
 /// Kind of a group in the audit trail.
 const OBJECT: &str = "media_duplicate_group";
 
@@ -62,8 +64,10 @@ pub struct Duplicates {
     hub: Hub,
     stock: Arc<dyn MediaStock>,
     trash: Arc<dyn FileTrash>,
-    /// Lock held while a plan is carried out: one at a time.
+    /// Lock held while a plan is carried out: one at a time, at most [`MOST_PLANS`] with those that wait.
     turn: Mutex<()>,
+    /// Places of plans that are carried out or wait for that.
+    places: Arc<Semaphore>,
     /// Lock held while names are repaired: one at a time.
     repairing: Mutex<()>,
     /// Cancelled when the server stops.
@@ -80,6 +84,7 @@ impl Duplicates {
             stock: deps.stock,
             trash: deps.trash,
             turn: Mutex::default(),
+            places: Arc::new(Semaphore::new(MOST_PLANS)),
             repairing: Mutex::default(),
             stopping: CancellationToken::new(),
         });
@@ -99,12 +104,9 @@ impl Duplicates {
 
     /// Checks permissions of the caller as they are now.
     async fn judge(&self, caller: Caller<'_>, needed: &[Permission]) -> Result<(), DuplicatesError> {
-        let mut tx = self.ground.db.begin_write().await?;
-        self.ground
-            .acting
-            .judge(&mut tx, caller.principal, needed)
-            .await?;
-        Ok(())
+        let ground = &self.ground;
+        let judged = judge_alone(&*ground.acting, &ground.db, caller.principal, needed);
+        Ok(judged.await.map(drop)?)
     }
 
     /// Adds an audit row for a change by a judged caller.

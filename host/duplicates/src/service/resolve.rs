@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use qm_kernel::{Requester, as_error};
+use qm_lanes::LaneError;
 use qm_platform::{ActingError, AuditResult};
 use qm_ports::inventory::StockItem;
 use qm_ports::trash::{FileState, Looked, Sight, TrashError};
@@ -57,8 +58,13 @@ enum Turn {
 impl Duplicates {
     /// Carries a plan out. It goes on when the caller hangs up.
     pub async fn resolve(self: &Arc<Self>, by: Requester, plan_id: &str) -> Result<Outcome, DuplicatesError> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = place.map_err(|_| LaneError::Full("duplicates.plans"))?;
         let (app, id) = (Arc::clone(self), plan_id.to_owned());
-        let working = tokio::spawn(async move { app.resolve_now(&by, &id).await });
+        let working = tokio::spawn(async move {
+            let _place = place;
+            app.resolve_now(&by, &id).await
+        });
         working.await.unwrap_or_else(|error| {
             let error = as_error(&error);
             tracing::error!(error, "a plan of duplicates was cut off");
@@ -423,4 +429,31 @@ fn gone_items(plan: &StoredPlan, tally: &Tally) -> BTreeSet<String> {
 fn freed_by(tally: &Tally) -> u64 {
     let files = tally.trashed.iter().map(|(_, state, links)| (state, *links));
     count_freed(files).into_iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_db::{Db, db_test};
+    use serde_json::json;
+
+    use crate::service::MOST_PLANS;
+    use crate::testing::{Site, resolving};
+
+    db_test! {
+        async fn plans_beyond_the_bound_are_refused_and_wait_for_nothing(db: Db) {
+            let site = Site::new(&db).await;
+            site.film("a", "Alien", "films/a/Alien.mkv", 100);
+            site.film("b", "Alien", "films/b/Alien.mkv", 300);
+            site.detect().await;
+            let plan = site.preview(&site.only_group().await).await;
+            let most = u32::try_from(MOST_PLANS).unwrap();
+            let taken = site.app.places.clone().try_acquire_many_owned(most).unwrap();
+            let refused = site.refusal(&resolving(&plan), json!({})).await;
+            assert_eq!(refused, "503 unavailable.busy");
+            assert!(site.exists("films/a/Alien.mkv"));
+            drop(taken);
+            assert_eq!(site.resolve(&plan).await["status"], "completed");
+            site.jobs.shutdown().await;
+        }
+    }
 }
