@@ -19,7 +19,7 @@ use qm_db::Tx;
 use qm_jobs::{JobType, Jobs};
 use qm_kernel::{Caller, Permission};
 use qm_net::{GuardError, GuardKind, Net};
-use qm_platform::{Actor, AuditEntry, Ground};
+use qm_platform::{Actor, AuditEntry, Ground, judge_alone};
 use qm_ports::metadata::MetadataChain;
 use qm_ports::subjects::{MediaSubjects, SubjectItem, SubjectShow};
 use serde_json::Value;
@@ -115,10 +115,13 @@ impl ArtworkArea {
 
     /// Refuses a caller who lost the right, before anything is done for them.
     async fn check(&self, caller: Caller<'_>) -> Result<(), ArtworkError> {
-        let mut tx = self.ground.db.begin_write().await?;
-        let acting = &self.ground.acting;
-        acting.judge(&mut tx, caller.principal, &[NEEDED]).await?;
-        Ok(())
+        self.check_right(caller, NEEDED).await
+    }
+
+    async fn check_right(&self, caller: Caller<'_>, needed: Permission) -> Result<(), ArtworkError> {
+        let ground = &self.ground;
+        let judged = judge_alone(&*ground.acting, &ground.db, caller.principal, &[needed]).await;
+        Ok(judged.map(drop)?)
     }
 
     /// Commits a change with its audit row.

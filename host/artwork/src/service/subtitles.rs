@@ -29,11 +29,7 @@ impl ArtworkArea {
 
     /// Looks for the subtitles of an item; returns the numbers of those that are there, and that are new.
     pub async fn scan_subtitles(&self, caller: Caller<'_>, id: &str) -> Result<(usize, usize), ArtworkError> {
-        let mut tx = self.ground.db.begin_write().await?;
-        let acting = &self.ground.acting;
-        let needed = &[NEEDED_FOR_SUBTITLES];
-        acting.judge(&mut tx, caller.principal, needed).await?;
-        drop(tx);
+        self.check_right(caller, NEEDED_FOR_SUBTITLES).await?;
         let item = self.find_item(id).await?;
         let (roots, library, places) = (self.roots.clone(), item.library.clone(), item.places);
         let looking = LOOKS.run(move |cancel| look_for_subtitles(&roots, &library, &places, &cancel));

@@ -1,7 +1,7 @@
 //! Writing of notes.
 
 use qm_kernel::Caller;
-use qm_platform::AuditEntry;
+use qm_platform::{AuditEntry, judge_alone};
 use qm_ports::notes::NotedItem;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -58,10 +58,9 @@ impl Nfo {
 
     /// Refuses a caller who lost the right, before anything is done for them.
     pub(super) async fn check(&self, caller: Caller<'_>) -> Result<(), NfoError> {
-        let mut tx = self.ground.db.begin_write().await?;
-        let acting = &self.ground.acting;
-        acting.judge(&mut tx, caller.principal, &[NEEDED]).await?;
-        Ok(())
+        let ground = &self.ground;
+        let judged = judge_alone(&*ground.acting, &ground.db, caller.principal, &[NEEDED]);
+        Ok(judged.await.map(drop)?)
     }
 
     async fn write_note(
