@@ -44,6 +44,8 @@ impl Rename {
         let items = self.shelves.list_episodes(&shelf.id, MAX_ITEMS).await?;
         let (base, shows) = self.find_wish(&shelf, mode).await?;
         let (mut tasks, mut outcome) = (Vec::new(), Outcome::default());
+        // As plans have it.
+        let mut library = shelf.path.clone();
         for item in items.iter().filter(|item| !is_in_season(&shelf, &item.path)) {
             let found = match self.find_at(item.path.clone(), shelf.path.clone()).await {
                 Ok(found) => found,
@@ -61,6 +63,7 @@ impl Rename {
             };
             let mut wish = base.clone();
             wish.library.clone_from(&found.library);
+            library.clone_from(&found.library);
             wish.source_name = Some(source_name(item));
             // A file that would come to another show stays, so that no other one has to be known.
             wish.shows = top_folder(&shelf, &item.path)
@@ -102,7 +105,7 @@ impl Rename {
             return Ok(organized);
         }
         let order = Order {
-            library: real_path(&self.roots, &shelf.path),
+            library,
             mode,
             tasks,
             outcome: std::mem::take(&mut organized.outcome),
@@ -139,13 +142,6 @@ impl Rename {
         }
         Ok((wish, shows))
     }
-}
-
-/// Path of a library as plans have it.
-fn real_path(roots: &qm_confined::Roots, path: &str) -> String {
-    let real = roots.directory(Path::new(path)).ok();
-    let real = real.and_then(|real| real.absolute().to_str().map(str::to_owned));
-    real.unwrap_or_else(|| path.to_owned())
 }
 
 /// Name that says what an item is.
