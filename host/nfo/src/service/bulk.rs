@@ -91,7 +91,7 @@ impl Nfo {
                 hosted.end(None, Err(stopped.permanent()));
                 return;
             }
-            match self.generate(who.caller(), id, overwrite).await {
+            match self.generate_one(who.caller(), id, overwrite).await {
                 Ok(_) => completed += 1,
                 Err(error) if error.is_about_one() => {
                     failed += 1;

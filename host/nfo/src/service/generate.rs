@@ -22,6 +22,16 @@ impl Nfo {
     /// Writes the note about an item.
     pub async fn generate(&self, caller: Caller<'_>, id: &str, overwrite: bool) -> Result<Shown, NfoError> {
         self.check(caller).await?;
+        self.generate_one(caller, id, overwrite).await
+    }
+
+    /// Writes the note about an item for a caller who was judged, and who is judged again before each note is stored.
+    pub(super) async fn generate_one(
+        &self,
+        caller: Caller<'_>,
+        id: &str,
+        overwrite: bool,
+    ) -> Result<Shown, NfoError> {
         let item = self.notes.find_noted(id).await?;
         self.write_note(caller, item.ok_or(NfoError::NoSuchItem)?, overwrite)
             .await
@@ -45,7 +55,7 @@ impl Nfo {
         }
         let mut written = Vec::new();
         for id in ids {
-            match self.generate(caller, &id, overwrite).await {
+            match self.generate_one(caller, &id, overwrite).await {
                 Ok(shown) => written.push(shown),
                 Err(error) if error.is_about_one() => {
                     tracing::debug!(%error, item = id, "a note was not written");
