@@ -10,7 +10,7 @@
 //! keepers. A plan that a crash cut off is settled by the next start, by what is on the disk.
 //! Bounds: 500 members a group, 50 of them in lists; 5 plans of a group wait; plans are kept for 180 days, those never
 //! carried out for 7.
-//! Deliberately absent so far: folders of shows that are there twice.
+//! Deliberately absent: folders of shows that are there twice, which are the area of `qm-show-folders`.
 //!
 //! Events: none of the bus. Realtime: `media_manager.duplicates.scan.*`, `media_manager.duplicates.resolution.*`.
 

@@ -11,6 +11,7 @@ use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpe
 use qm_platform::{Ground, Ports};
 use qm_ports::action::{HouseFirst, MediaHands, TorrentHands};
 use qm_ports::carry::DataMover;
+use qm_ports::folders::ShowFolders;
 use qm_ports::inventory::MediaStock;
 use qm_ports::media_server::MediaServers;
 use qm_ports::metadata::MetadataChain;
@@ -163,6 +164,7 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.offer::<Arc<dyn MediaNotes>>(library.catalogue.clone());
     ports.offer::<Arc<dyn MediaSubjects>>(library.catalogue.clone());
     ports.offer::<Arc<dyn MediaStock>>(library.catalogue.clone());
+    ports.offer::<Arc<dyn ShowFolders>>(library.clone());
     Ok(area(&library))
 }
 

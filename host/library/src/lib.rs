@@ -8,7 +8,7 @@
 //!
 //! Files of one film or episode are versions of one item, or its parts (`qm_media_names::naming::member`); trailers and the like are
 //! *extras* of a film or a show and no items. A `tvshow.nfo` says which series a folder holds (`qm_media_names::nfo`).
-//! Pictures and subtitles are in `qm_artwork`, notes that are written in `qm_nfo`, duplicates in `qm_duplicates`, new names in `qm_rename`: areas of
+//! Pictures and subtitles are in `qm_artwork`, notes that are written in `qm_nfo`, duplicates in `qm_duplicates` and `qm_show_folders`, new names in `qm_rename`: areas of
 //! their own, which meet the library through ports.
 //!
 //! Realtime: `media_manager.job.*`, by the jobs; `titledb.match.completed`, `titledb.enrichment.completed`.

@@ -10,6 +10,7 @@ pub mod nfo;
 pub mod place;
 pub mod pointer;
 pub mod show;
+pub mod subtitle;
 
 pub use facts::{Facts, Tech};
 pub use kind::Kind;

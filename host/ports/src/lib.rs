@@ -25,7 +25,8 @@
 //! | [`subjects`] | the media library | artwork |
 //! | [`notes`] | the media library | notes (NFO) |
 //! | [`inventory`] | the media library | duplicates |
-//! | [`trash`] | files | duplicates |
+//! | [`folders`] | the media library | folders of shows |
+//! | [`trash`] | files | duplicates, folders of shows |
 //! | [`rules`] | automation | torrents |
 //! | [`mail`] | mail | the plugin host |
 //! | [`titledb`] | titledb | whoever asks what a title is |
@@ -40,6 +41,7 @@ pub mod channel;
 pub mod engine;
 pub mod feed;
 pub mod file_events;
+pub mod folders;
 pub mod holder;
 pub mod indexer;
 pub mod intake;

@@ -1,4 +1,4 @@
-//! The trash of the file manager, and names of files, as an area sees them that puts files away and does not touch them
+//! The trash of the file manager, and places of files, as an area sees them that puts files away and does not touch them
 //! itself.
 
 use async_trait::async_trait;
@@ -86,6 +86,26 @@ pub trait FileTrash: Send + Sync {
         stem: &str,
         caller: Caller<'_>,
     ) -> Result<Vec<(String, String)>, TrashError>;
+
+    /// Moves a file to another path if it is still in this state; missing folders above it are made, and nothing is replaced.
+    /// A last name that is the file's own, as people are shown it, is kept by its bytes. Audited and published as a move by
+    /// `caller`. At every moment the file is whole at its old path or at its new one; after an error it is at its old one.
+    async fn move_file(
+        &self,
+        path: &str,
+        state: FileState,
+        to: &str,
+        caller: Caller<'_>,
+    ) -> Result<(), TrashError>;
+
+    /// Puts a folder into the trash with all that is in it, if it is still the one with this device and inode; audited and
+    /// published as a delete by `caller`. Returns the id of its record there.
+    async fn put_folder(
+        &self,
+        path: &str,
+        identity: (u64, u64),
+        caller: Caller<'_>,
+    ) -> Result<String, TrashError>;
 
     /// Those of the records whose files are still in the trash and have not expired.
     async fn list(&self, ids: &[String]) -> Result<Vec<InTrash>, TrashError>;

@@ -41,6 +41,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_artwork::AREA,
     &qm_nfo::AREA,
     &qm_duplicates::AREA,
+    &qm_show_folders::AREA,
 ];
 /// Time for an area to give up its running work, or to store pending data.
 const CLOSE: Duration = Duration::from_secs(10);

@@ -500,6 +500,13 @@ pub const TABLE: &[Row] = &[
     row("POST /api/media/duplicates/restore-suffixes"),
     row("GET /api/media/duplicates/quick-clean/candidates"),
     row("GET /api/media/duplicates/trash/history"),
+    row("GET /api/media/shows/duplicates"),
+    row("POST /api/media/shows/duplicates/preview")
+        .body(r#"{"canonicalShowId":"00000000-0000-4000-8000-000000000001","duplicateShowIds":["00000000-0000-4000-8000-000000000002"]}"#)
+        .names_in_body(),
+    row("POST /api/media/shows/duplicates/merge")
+        .body(r#"{"planId":"00000000-0000-4000-8000-000000000003"}"#)
+        .names_in_body(),
     row("GET /api/media/server-integrations"),
     row("POST /api/media/server-integrations").body(r#"{"name":"attacked","kind":"plex"}"#),
     row("PATCH /api/media/server-integrations/{id}").body(r#"{"name":"attacked"}"#),

@@ -1,6 +1,7 @@
 //! Use cases of this crate.
 
 mod export;
+mod folders;
 mod items;
 mod notes;
 mod owned;

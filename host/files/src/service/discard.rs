@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use qm_confined::{Component, ConfinedPath, FsError, Intent, Kind, Meta, Roots};
 use qm_file_operations::{self as ops, Control, Lane};
-use qm_kernel::{Caller, ErrorKind};
+use qm_kernel::{Caller, ErrorKind, Requester};
 use qm_ports::trash::{FileState, FileTrash, InTrash, Looked, Sight, TrashError};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use super::Files;
 use super::delete::Manner;
-use super::operations::{Outcome, Subject};
+use super::operations::{Operation, Outcome, Subject};
 use super::tell::Fact;
+use super::{Files, lane_of};
 use crate::error::FilesError;
 use crate::repo;
 
@@ -75,6 +76,96 @@ fn find(roots: &Roots, path: &str, state: FileState) -> Result<ConfinedPath, Fil
         return Err(FsError::Changed(path.to_owned()).into());
     }
     Ok(item)
+}
+
+/// The folder at a path, if it is still this one.
+fn find_folder(roots: &Roots, path: &str, identity: (u64, u64)) -> Result<ConfinedPath, FilesError> {
+    let item = ops::find_told(roots, Path::new(path))?.ok_or(FilesError::NoSuchItem)?;
+    let meta = item.meta()?;
+    if !meta.is_dir() || (meta.identity.device, meta.identity.inode) != identity {
+        return Err(FsError::Changed(path.to_owned()).into());
+    }
+    Ok(item)
+}
+
+/// Name that a file gets at its new path: its own bytes where people see no difference.
+fn name_at(item: &ConfinedPath, to: &Path) -> Result<Component, FsError> {
+    let wanted = to.file_name().ok_or(FsError::InvalidPath)?;
+    let own = item.entry()?;
+    if wanted.to_str().is_some_and(|wanted| own.text() == wanted) {
+        return Ok(own.clone());
+    }
+    Component::file(wanted.to_str().ok_or(FsError::InvalidPath)?)
+}
+
+/// Removes what a move has copied, if it is equal to its original, which could not be removed.
+fn drop_copy(item: &ConfinedPath, roots: &Roots, to: &Path) {
+    // No more to be stopped.
+    let control = Control::quiet(CancellationToken::new());
+    let dropped = match ops::find_told(roots, to) {
+        Ok(Some(copy)) => ops::remove_copied(&copy, item, &control),
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = dropped {
+        tracing::warn!(path = %to.display(), %error, "a copy stays beside its original, which could not be removed");
+    }
+}
+
+impl Files {
+    /// Puts an item into the trash; answers its record there.
+    async fn discard(
+        &self,
+        caller: &Requester,
+        item: ConfinedPath,
+        operation: Operation,
+    ) -> Result<String, FilesError> {
+        let manner = Manner {
+            reason: Some("duplicate"),
+            ..Manner::default()
+        };
+        let result = self.delete_resolved(caller, item, manner, &operation).await;
+        operation.end(&Outcome::from_result(&result, |deleted| Outcome {
+            bytes: Some(deleted.bytes),
+            ..Outcome::default()
+        }));
+        let record = result?.record.unwrap_or_default();
+        self.trash_changed("added", &record);
+        Ok(record)
+    }
+
+    async fn carry_file(
+        &self,
+        path: &str,
+        state: FileState,
+        to: &str,
+        control: Control,
+    ) -> Result<ops::Transferred, FilesError> {
+        let (roots, asked, wanted) = (self.roots.clone(), path.to_owned(), PathBuf::from(to));
+        let preparing = self.workers.run(Lane::Quick, move || {
+            let item = find(&roots, &asked, state)?;
+            let above = wanted.parent().ok_or(FsError::InvalidPath)?;
+            let destination = roots.directory(above)?;
+            let name = name_at(&item, &wanted)?;
+            let is_quick = ops::is_one_file_system(&item.meta()?, &destination)?;
+            Ok::<_, FilesError>((item, destination, name, is_quick))
+        });
+        let (item, destination, name, is_quick) = preparing.await?;
+        let (roots, wanted) = (self.roots.clone(), PathBuf::from(to));
+        let work = move || {
+            let how = ops::Transfer {
+                name: Some(name),
+                verify: true,
+                overwrite: false,
+            };
+            let moved = ops::move_to(&item, &destination, &how, &control);
+            if let Err(FsError::SourceKept { .. }) = &moved {
+                drop_copy(&item, &roots, &wanted);
+            }
+            moved.map_err(FilesError::from)
+        };
+        self.workers.run(lane_of(!is_quick), work).await
+    }
 }
 
 /// Gives a file a new stem, and then the files beside it that are named after it.
@@ -154,18 +245,72 @@ impl FileTrash for Files {
             .begin_apart(None, Some(&caller), subject)
             .await
             .map_err(TrashError::from)?;
-        let manner = Manner {
-            reason: Some("duplicate"),
-            ..Manner::default()
+        Ok(self.discard(&caller, item, operation).await?)
+    }
+
+    async fn move_file(
+        &self,
+        path: &str,
+        state: FileState,
+        to: &str,
+        caller: Caller<'_>,
+    ) -> Result<(), TrashError> {
+        let caller = caller.to_requester();
+        let subject = Subject {
+            operation: "move",
+            source: Some(path.to_owned()),
+            destination: Some(to.to_owned()),
         };
-        let result = self.delete_resolved(&caller, item, manner, &operation).await;
-        operation.end(&Outcome::from_result(&result, |deleted| Outcome {
-            bytes: Some(deleted.bytes),
+        // Whoever hangs up stops no plan in its middle.
+        let operation = self
+            .operations
+            .begin_apart(None, Some(&caller), subject)
+            .await
+            .map_err(TrashError::from)?;
+        let moved = self.carry_file(path, state, to, operation.control()).await;
+        operation.end(&Outcome::from_result(&moved, |done| Outcome {
+            item_count: Some(done.usage.items + 1),
+            bytes: Some(done.usage.bytes),
             ..Outcome::default()
         }));
-        let record = result?.record.unwrap_or_default();
-        self.trash_changed("added", &record);
-        Ok(record)
+        let done = match moved {
+            Ok(done) => done,
+            Err(error) => {
+                let fact = Fact::failed("file.moved", path, Some(to), &error);
+                self.audit_alone(&caller, fact, None).await;
+                return Err(error.into());
+            }
+        };
+        let event = self.moved(Some(&caller), &done.from, &done.to);
+        let metadata = json!({ "source": path, "destination": to, "reason": "merge of show folders" });
+        let fact = Fact::file("file.moved", path, metadata);
+        self.audit_alone(&caller, fact, Some(event)).await;
+        Ok(())
+    }
+
+    async fn put_folder(
+        &self,
+        path: &str,
+        identity: (u64, u64),
+        caller: Caller<'_>,
+    ) -> Result<String, TrashError> {
+        let caller = caller.to_requester();
+        let (roots, asked) = (self.roots.clone(), path.to_owned());
+        let item = self
+            .workers
+            .run(Lane::Quick, move || find_folder(&roots, &asked, identity))
+            .await?;
+        let subject = Subject {
+            operation: "delete",
+            source: Some(path.to_owned()),
+            destination: None,
+        };
+        let operation = self
+            .operations
+            .begin_apart(None, Some(&caller), subject)
+            .await
+            .map_err(TrashError::from)?;
+        Ok(self.discard(&caller, item, operation).await?)
     }
 
     async fn rename(

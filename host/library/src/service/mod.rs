@@ -8,6 +8,8 @@ mod downloaded;
 mod enriched;
 mod file_events;
 #[cfg(test)]
+mod foldered;
+#[cfg(test)]
 mod follow_up_tests;
 #[cfg(test)]
 mod hands_tests;
@@ -25,6 +27,7 @@ mod recognised;
 mod said_by_nfo;
 #[cfg(test)]
 mod shelved;
+mod show_folders;
 #[cfg(test)]
 mod stocked;
 #[cfg(test)]

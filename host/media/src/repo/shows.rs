@@ -18,6 +18,13 @@ pub(super) use columns;
 
 sql! {
     OF_LIBRARY = concat!("SELECT ", columns!(), " FROM media_shows WHERE library_id = $1 ORDER BY place");
+    ALL = concat!("SELECT ", columns!(), " FROM media_shows ORDER BY library_id, place");
+    // Also those whose further files lie below, whatever folder their first file is in.
+    LOCKED = "SELECT place FROM media_items WHERE library_id = $1 AND locked \
+        AND substr(place, 1, 200) >= substr($2, 1, 200) AND substr(place, 1, 200) <= substr($3, 1, 200) \
+        AND place >= $2 AND place < $3 \
+        UNION SELECT c.place FROM media_copies c JOIN media_items i ON i.id = c.item_id WHERE c.library_id = $1 AND i.locked \
+        AND c.place >= $2 AND c.place < $3";
     OF_TITLE = concat!("SELECT ", columns!(), " FROM media_shows WHERE title = $1 \
         AND (CAST($2 AS TEXT) IS NULL OR library_id = $2) ORDER BY created_at, id");
     FIND = concat!("SELECT ", columns!(), " FROM media_shows WHERE id = $1");
@@ -93,6 +100,22 @@ impl From<Row> for Show {
 pub async fn of_library(tx: &mut Tx, library_id: &str) -> Result<Vec<Show>, DbError> {
     let rows = qm_db::all!(tx, Row, OF_LIBRARY, library_id).await?;
     Ok(rows.into_iter().map(Show::from).collect())
+}
+
+/// The shows of all libraries, by their libraries and folders.
+pub async fn all(tx: &mut Tx) -> Result<Vec<Show>, DbError> {
+    let rows = qm_db::all!(tx, Row, ALL).await?;
+    Ok(rows.into_iter().map(Show::from).collect())
+}
+
+/// Places of files of locked items below the folder of a show.
+pub async fn locked_below(tx: &mut Tx, show: &Show) -> Result<Vec<String>, DbError> {
+    let mut places = Vec::new();
+    for (from, to) in place::ranges(&show.place) {
+        let rows = qm_db::all!(tx, (String,), LOCKED, &show.library_id, from, to).await?;
+        places.extend(rows.into_iter().map(|(place,)| place));
+    }
+    Ok(places)
 }
 
 /// The shows of a title, in a library or in all, the oldest first.

@@ -201,6 +201,25 @@ impl Scanner {
         Ok(job.id().to_owned())
     }
 
+    /// Asks for a scan after folders were put together, whose order was judged elsewhere. `None`: there is no such library.
+    pub async fn scan_after_merge(&self, id: &str, by: Option<&str>) -> Result<Option<String>, LibraryError> {
+        let mut tx = self.db.begin_write().await?;
+        let Some(library) = repo::libraries::find(&mut tx, id).await? else {
+            return Ok(None);
+        };
+        let asked = ScanRequest {
+            library_id: id,
+            name: Some(&library.name),
+            reason: Reason::Asked,
+            created_by: by,
+            places: None,
+        };
+        let job = self.jobs.enqueue(&mut tx, asked.into_job()).await?;
+        tx.commit().await?;
+        self.jobs.announce(&job);
+        Ok(Some(job.id().to_owned()))
+    }
+
     /// Asks a job of this area to end; true if one was running or waiting.
     pub async fn cancel_job(&self, caller: Caller<'_>, id: &str) -> Result<bool, LibraryError> {
         let mut tx = self.db.begin_write().await?;

@@ -4,6 +4,7 @@ mod browse;
 mod carried;
 mod change;
 mod crash;
+mod discarded;
 mod jobs;
 mod media;
 mod review;

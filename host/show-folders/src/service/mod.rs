@@ -1,0 +1,168 @@
+//! Use cases of this area.
+
+mod families;
+mod merge;
+mod preview;
+mod settle;
+mod step;
+mod upkeep;
+
+use std::sync::Arc;
+
+use qm_confined::Roots;
+use qm_db::Tx;
+use qm_file_operations::Control;
+use qm_kernel::{Caller, Permission};
+use qm_lanes::Cancel;
+use qm_platform::{AuditEntry, AuditResult, Ground};
+use qm_ports::folders::{FolderShow, ShowFolders};
+use qm_ports::media_server::MediaServers;
+use qm_ports::trash::FileTrash;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::MergeError;
+use crate::lanes::WALKS;
+use crate::model::{Contents, MOST_FILES};
+use crate::ops::walk;
+
+pub use families::{Listed, Member};
+pub use preview::Wish;
+
+/// Permission of whoever looks at families and plans.
+pub const VIEW: Permission = Permission::MediaManagerView;
+/// Permissions of whoever merges folders.
+pub const MERGE: [Permission; 2] = [Permission::MediaManagerRename, Permission::MediaManagerDelete];
+
+/// Files looked at in one go.
+const LOOKS: usize = 200;
+
+/// Kind of a show in the audit trail.
+const OBJECT: &str = "media_show";
+
+/// Parts of the server that this area works with.
+pub struct FoldersDeps {
+    pub ground: Ground,
+    /// Storage roots; folders elsewhere are not looked at.
+    pub roots: Roots,
+    /// Shows of the libraries.
+    pub shows: Arc<dyn ShowFolders>,
+    /// The file manager, which moves files and has the trash.
+    pub trash: Arc<dyn FileTrash>,
+    pub servers: Arc<dyn MediaServers>,
+}
+
+/// Folders of shows.
+pub struct Folders {
+    ground: Ground,
+    roots: Roots,
+    shows: Arc<dyn ShowFolders>,
+    trash: Arc<dyn FileTrash>,
+    servers: Arc<dyn MediaServers>,
+    /// Lock held while a plan is carried out: one at a time.
+    turn: Mutex<()>,
+    /// Cancelled when the server stops.
+    stopping: CancellationToken,
+}
+
+impl Folders {
+    pub fn new(deps: FoldersDeps) -> Arc<Self> {
+        Arc::new(Self {
+            ground: deps.ground,
+            roots: deps.roots,
+            shows: deps.shows,
+            trash: deps.trash,
+            servers: deps.servers,
+            turn: Mutex::default(),
+            stopping: CancellationToken::new(),
+        })
+    }
+
+    /// Tells a merge to end after its present step.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+    }
+
+    /// Waits until no merge is being carried out.
+    pub async fn wait_for_merge(&self) {
+        drop(self.turn.lock().await);
+    }
+
+    /// Checks permissions of the caller as they are now.
+    async fn judge(&self, caller: Caller<'_>, needed: &[Permission]) -> Result<(), MergeError> {
+        let mut tx = self.ground.db.begin_write().await?;
+        let acting = &self.ground.acting;
+        acting.judge(&mut tx, caller.principal, needed).await?;
+        Ok(())
+    }
+
+    /// Adds an audit row for a change by a judged caller.
+    async fn audit(
+        &self,
+        tx: &mut Tx,
+        caller: Caller<'_>,
+        (action, show_id): (&'static str, &str),
+        result: AuditResult,
+        metadata: Value,
+    ) -> Result<(), MergeError> {
+        let entry = AuditEntry {
+            object_type: Some(OBJECT),
+            object_id: Some(show_id.to_owned()),
+            metadata: Some(metadata),
+            result,
+            user_id: Some(caller.principal.user_id.to_string()),
+            action,
+            client: Some(caller.client),
+        };
+        Ok(self.ground.audit.record(tx, entry).await?)
+    }
+
+    /// Walks the folders of shows, each with its result, off the async threads.
+    async fn walk_each(
+        &self,
+        user: &str,
+        shows: Vec<FolderShow>,
+    ) -> Result<Vec<(FolderShow, Result<Contents, MergeError>)>, MergeError> {
+        let (roots, stopping) = (self.roots.clone(), self.stopping.clone());
+        let walking = WALKS.run_for(Some(user.into()), move |_: Cancel| {
+            let control = Control::quiet(stopping);
+            let walked = shows.into_iter().map(|show| {
+                let contents = walk(&roots, &show.path, &control);
+                (show, contents)
+            });
+            walked.collect::<Vec<_>>()
+        });
+        Ok(walking.await?)
+    }
+}
+
+/// Digest of the paths and sizes of all files in folders, in their order.
+fn fingerprint<'a>(folders: impl Iterator<Item = &'a Contents>) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |text: &str, number: u64| {
+        digest.update((text.len() as u64).to_le_bytes());
+        digest.update(text.as_bytes());
+        digest.update(number.to_le_bytes());
+    };
+    for folder in folders {
+        add(&folder.path, folder.files.len() as u64);
+        for file in &folder.files {
+            add(&file.below, file.state.size);
+        }
+        for path in folder.odd.iter().chain(&folder.unread) {
+            add(path, 0);
+        }
+    }
+    hex::encode(digest.finalize())
+}
+
+/// Refuses folders that hold too many files together.
+fn check_count<'a>(folders: impl Iterator<Item = &'a Contents>) -> Result<(), MergeError> {
+    let count: usize = folders.map(|folder| folder.files.len()).sum();
+    if count > MOST_FILES {
+        return Err(MergeError::TooManyFiles);
+    }
+    Ok(())
+}
