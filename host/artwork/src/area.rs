@@ -7,6 +7,7 @@ use qm_jobs::Jobs;
 use qm_net::Net;
 use qm_platform::area::{Area, AreaError, AreaSpec, Make};
 use qm_platform::{Ground, Ports};
+use qm_ports::beside::Beside;
 use qm_ports::metadata::MetadataChain;
 use qm_ports::subjects::MediaSubjects;
 
@@ -38,7 +39,10 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         fetch: Arc::new(ports.get::<Net>()?),
         jobs: ports.get::<Jobs>()?,
     });
-    let sweeping = artwork.clone();
+    ports.get::<Arc<Beside>>()?.add_pictures(&artwork);
+    let (sweeping, looking) = (artwork.clone(), artwork.clone());
     let area = Area::new(&AREA, routes().with_state(artwork));
-    Ok(area.looping(ArtworkArea::SWEEP, move |stop| sweeping.clone().sweep_loop(stop)))
+    Ok(area
+        .looping(ArtworkArea::SWEEP, move |stop| sweeping.clone().sweep_loop(stop))
+        .looping(ArtworkArea::CHANGED, move |stop| looking.clone().looks_loop(stop)))
 }

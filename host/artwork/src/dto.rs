@@ -332,7 +332,7 @@ impl PreferredQuery {
     }
 }
 
-/// A file of subtitles.
+/// Subtitles of an item.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = MediaSubtitle)]
@@ -348,14 +348,14 @@ pub struct SubtitleView {
     pub sdh: bool,
     /// Shown unless somebody chooses another one.
     pub default: bool,
-    /// `sidecar`: a file beside the video.
+    /// `sidecar`: a file beside the video; `embedded`: a track in the file at `path`.
     pub source: &'static str,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
 }
 
 impl SubtitleView {
-    pub fn new(subtitle: Subtitle, path: String) -> Self {
+    pub fn new(subtitle: Subtitle, source: &'static str, path: String) -> Self {
         Self {
             id: subtitle.id,
             item_id: subtitle.item_id,
@@ -364,7 +364,7 @@ impl SubtitleView {
             forced: subtitle.tag.forced,
             sdh: subtitle.tag.sdh,
             default: subtitle.tag.by_default,
-            source: "sidecar",
+            source,
             created_at: subtitle.created_at,
         }
     }

@@ -7,6 +7,7 @@ use qm_jobs::Jobs;
 use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaError, AreaSpec, Closing, ContextAction, Make};
 use qm_platform::{Ground, Ports};
+use qm_ports::beside::Beside;
 use qm_ports::inventory::MediaStock;
 use qm_ports::trash::FileTrash;
 use qm_realtime::Hub;
@@ -74,6 +75,7 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         stock: ports.get::<Arc<dyn MediaStock>>()?,
         trash: ports.get::<Arc<dyn FileTrash>>()?,
     });
+    ports.get::<Arc<Beside>>()?.add_groups(&duplicates);
     let kept = duplicates.clone();
     Ok(Area::new(&AREA, routes().with_state(duplicates.clone()))
         .looping(Duplicates::UPKEEP, move |stop| kept.clone().upkeep_loop(stop))

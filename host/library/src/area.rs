@@ -10,12 +10,13 @@ use qm_platform::area::{Area, AreaError, AreaSpec, ContextAction, Make, MenuEntr
 use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpec, Severity};
 use qm_platform::{Ground, Ports};
 use qm_ports::action::{HouseFirst, MediaHands, TorrentHands};
+use qm_ports::beside::Beside;
 use qm_ports::carry::DataMover;
 use qm_ports::folders::ShowFolders;
 use qm_ports::inventory::MediaStock;
 use qm_ports::media_server::MediaServers;
 use qm_ports::metadata::MetadataChain;
-use qm_ports::notes::MediaNotes;
+use qm_ports::notes::{MediaNotes, NoteTaker};
 use qm_ports::shelves::MediaShelves;
 use qm_ports::subjects::MediaSubjects;
 use qm_ports::titledb::TitleData;
@@ -162,9 +163,11 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.offer::<Arc<dyn MediaHands>>(library.orders.clone());
     ports.offer::<Arc<dyn MediaShelves>>(library.catalogue.clone());
     ports.offer::<Arc<dyn MediaNotes>>(library.catalogue.clone());
+    ports.offer::<Arc<dyn NoteTaker>>(library.identify.clone());
     ports.offer::<Arc<dyn MediaSubjects>>(library.catalogue.clone());
     ports.offer::<Arc<dyn MediaStock>>(library.catalogue.clone());
     ports.offer::<Arc<dyn ShowFolders>>(library.clone());
+    ports.offer::<Arc<Beside>>(library.catalogue.beside());
     Ok(area(&library))
 }
 

@@ -7,6 +7,7 @@ mod kind;
 pub mod name;
 pub mod naming;
 pub mod nfo;
+pub mod note;
 pub mod place;
 pub mod pointer;
 pub mod show;

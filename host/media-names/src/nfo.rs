@@ -89,7 +89,7 @@ fn ids(text: &[u8], root: &[u8]) -> Ids {
 }
 
 /// Text in UTF-8, without a byte order mark.
-fn plain(text: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn plain(text: &[u8]) -> Cow<'_, [u8]> {
     let wide = |text: &[u8], unit: fn([u8; 2]) -> u16| {
         let units = text.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
         let letters = char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER));

@@ -100,6 +100,18 @@ pub fn is_subtitle(name: &str) -> bool {
         .is_some_and(|(_, ending)| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
+/// Language of a track as its file names it (`en`, `eng`, `pt-BR`), in two letters. A code that is not known stays, in small
+/// letters.
+pub fn language_of(named: Option<&str>) -> String {
+    let named = named.unwrap_or_default().trim().to_lowercase();
+    let code = named.split(['-', '_', ' ', '/']).next().unwrap_or_default();
+    match two_letters(code) {
+        Some(language) => language.to_owned(),
+        None if code.is_empty() => UNKNOWN.to_owned(),
+        None => code.to_owned(),
+    }
+}
+
 /// True for the name of a video, in small letters.
 pub fn is_video(name: &str) -> bool {
     name.rsplit_once('.')
@@ -200,6 +212,18 @@ mod tests {
                 .filter_map(|(is, letter)| is.then_some(*letter))
                 .collect();
             assert_eq!((own, &*tag.language, &*shown), (video, language, flags), "{name}");
+        }
+        for (named, language) in [
+            (Some("en"), "en"),
+            (Some("ENG"), "en"),
+            (Some("pt-BR"), "pt"),
+            (Some("zh-Hans"), "zh"),
+            (Some("English / German"), "en"),
+            (Some("qaa"), "qaa"),
+            (Some(" "), "und"),
+            (None, "und"),
+        ] {
+            assert_eq!(language_of(named), language, "{named:?}");
         }
         for name in ["tide.txt", "tides.en.srt", "ebb.en.srt", "tide", "srt"] {
             assert_eq!(read_name(name, &videos), None, "{name}");

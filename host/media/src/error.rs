@@ -5,6 +5,7 @@ use qm_jobs::{JobError, JobsError};
 use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
 use qm_platform::ActingError;
+use qm_ports::beside::BesideUnread;
 use qm_ports::metadata::Unsettled;
 use qm_ports::titledb::TitleDataError;
 use qm_web::{ApiError, lane_code, lane_kind};
@@ -44,6 +45,8 @@ pub enum LibraryError {
     Titles(#[from] TitleDataError),
     #[error(transparent)]
     Unsettled(#[from] Unsettled),
+    #[error(transparent)]
+    Beside(#[from] BesideUnread),
     #[error("Item is locked: unlock it first")]
     Locked,
     #[error("Item became another one while providers were asked about it: ask again")]
@@ -125,7 +128,9 @@ impl LibraryError {
             | LibraryError::ShowChanged
             | LibraryError::Unfinished(_) => ErrorKind::Conflict,
             LibraryError::Silent(_) => ErrorKind::Upstream,
-            LibraryError::Titles(_) | LibraryError::Unsettled(_) => ErrorKind::Unavailable,
+            LibraryError::Titles(_) | LibraryError::Unsettled(_) | LibraryError::Beside(_) => {
+                ErrorKind::Unavailable
+            }
             LibraryError::Acting(error) => error.kind(),
             LibraryError::Jobs(error) => error.kind(),
             LibraryError::Lane(error) => lane_kind(error),
@@ -149,6 +154,7 @@ impl LibraryError {
             LibraryError::Unfinished(_) => "conflict.media_job_unfinished",
             LibraryError::Titles(_) => "unavailable.titledb",
             LibraryError::Unsettled(_) => "unavailable.metadata_providers",
+            LibraryError::Beside(_) => "unavailable.beside_media",
             LibraryError::Locked => "conflict.media_item_locked",
             LibraryError::Changed => "conflict.media_item_changed",
             LibraryError::ShowChanged => "conflict.media_show_changed",

@@ -8,7 +8,9 @@ use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaError, AreaSpec, ContextAction, Make};
 use qm_platform::{Ground, Ports};
 use qm_ports::TorrentPayloads;
-use qm_ports::notes::MediaNotes;
+use qm_ports::beside::Beside;
+use qm_ports::notes::{MediaNotes, NoteTaker};
+use qm_ports::subjects::MediaSubjects;
 
 use crate::routes;
 use crate::service::{Nfo, NfoDeps};
@@ -42,8 +44,13 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         ground: ground.clone(),
         roots: Roots::hiding(&places.roots, &places.own),
         notes: ports.get::<Arc<dyn MediaNotes>>()?,
+        subjects: ports.get::<Arc<dyn MediaSubjects>>()?,
+        takers: ports.get::<Arc<dyn NoteTaker>>()?,
         payloads: ports.get::<Arc<dyn TorrentPayloads>>()?,
         jobs: ports.get::<Jobs>()?,
     });
-    Ok(Area::new(&AREA, routes().with_state(nfo)))
+    ports.get::<Arc<Beside>>()?.add_notes(&nfo);
+    let looking = nfo.clone();
+    let area = Area::new(&AREA, routes().with_state(nfo));
+    Ok(area.looping(Nfo::CHANGED, move |stop| looking.clone().looks_loop(stop)))
 }

@@ -7,6 +7,7 @@ use qm_kernel::ErrorKind;
 use qm_lanes::LaneError;
 use qm_platform::ActingError;
 use qm_ports::notes::NotesUnread;
+use qm_ports::subjects::SubjectsUnread;
 use qm_web::{ApiError, lane_code, lane_kind};
 
 use crate::model::keep::Unkept;
@@ -51,6 +52,8 @@ pub enum NfoError {
     Path(#[from] FsError),
     #[error("The media library cannot be read: try again in some seconds")]
     Notes(#[from] NotesUnread),
+    #[error("The media library cannot be read: try again in some seconds")]
+    Subjects(#[from] SubjectsUnread),
     #[error(transparent)]
     Jobs(#[from] JobsError),
     #[error(transparent)]
@@ -76,7 +79,7 @@ impl NfoError {
             | Self::Changed(_)
             | Self::Cancelled => ErrorKind::Conflict,
             Self::Path(error) => error.kind(),
-            Self::Notes(_) => ErrorKind::Unavailable,
+            Self::Notes(_) | Self::Subjects(_) => ErrorKind::Unavailable,
             Self::Jobs(error) => error.kind(),
             Self::Lane(error) => lane_kind(error),
             Self::Acting(error) => error.kind(),
@@ -101,7 +104,7 @@ impl NfoError {
             Self::Changed(_) => "conflict.nfo_changed",
             Self::Cancelled => "conflict.cancelled",
             Self::Path(error) => error.code(),
-            Self::Notes(_) => "unavailable.library",
+            Self::Notes(_) | Self::Subjects(_) => "unavailable.library",
             Self::Jobs(error) => error.code(),
             Self::Lane(error) => lane_code(error),
             Self::Acting(error) => error.code(),
@@ -127,6 +130,7 @@ impl NfoError {
             | Self::TooLarge
             | Self::Cancelled
             | Self::Notes(_)
+            | Self::Subjects(_)
             | Self::Jobs(_)
             | Self::Lane(_)
             | Self::Acting(_)

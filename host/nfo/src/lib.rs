@@ -1,8 +1,11 @@
-//! Notes (NFO) beside films and episodes, as Kodi and Jellyfin read them.
+//! Notes (NFO) beside films and episodes, as Kodi and Jellyfin read them, and what others wrote into such.
 //!
 //! A note is made of what the library knows of an item. What somebody else wrote is not replaced unless that is asked for, and
 //! then elements that are not known here, or for which there is no value, stay as they stand (`model::keep`). A note that was
 //! written here and not changed since is written anew.
+//!
+//! Wherever a scan saw a change, the notes there are read, those of shows too, and the library fills with their facts what nobody
+//! else said (`service::take`). Ids in notes are read by the scan itself.
 //!
 //! Invariants: paths are walked by `qm_confined`; a note is written beside its place and renamed into it, so that a hard link
 //! elsewhere keeps its content; the hash of a note is stored before it is written; a note that a torrent holds is not replaced; a

@@ -22,7 +22,8 @@
 //! | [`preferences`] | torrents | client preferences |
 //! | [`list`] | torrents | automation, the renaming of media |
 //! | [`shelves`] | the media library | the renaming of media |
-//! | [`subjects`] | the media library | artwork |
+//! | [`subjects`] | the media library | artwork, notes (NFO) |
+//! | [`beside`] | artwork, notes (NFO), duplicates | the media library |
 //! | [`notes`] | the media library | notes (NFO) |
 //! | [`inventory`] | the media library | duplicates |
 //! | [`folders`] | the media library | folders of shows |
@@ -36,6 +37,7 @@
 //! Owns no I/O, and words that are not about one area (instants, errors, the principal) are the kernel's.
 
 pub mod action;
+pub mod beside;
 pub mod carry;
 pub mod channel;
 pub mod engine;

@@ -73,6 +73,16 @@ pub trait MediaNotes: Send + Sync {
     async fn list_known(&self, ids: &[String]) -> Result<Vec<String>, NotesUnread>;
 }
 
+/// Offered by the media library too: it takes what people and other programs wrote into notes.
+#[async_trait]
+pub trait NoteTaker: Send + Sync {
+    /// Fills in what is not known of an item; false if nothing was new, it is locked, or it is gone.
+    async fn take_item_note(&self, item: &str, facts: NotedFacts) -> Result<bool, NotesUnread>;
+
+    /// Fills in what is not known of a show; false if nothing was new, or it is gone.
+    async fn take_show_note(&self, show: &str, facts: NotedFacts) -> Result<bool, NotesUnread>;
+}
+
 /// The media library could not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the media library could not be read: {0}")]

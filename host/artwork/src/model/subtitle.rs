@@ -1,7 +1,7 @@
 //! Subtitles beside videos, as they are stored.
 
 use qm_kernel::Timestamp;
-pub use qm_media_names::subtitle::{Tag, is_video, read_name};
+pub use qm_media_names::subtitle::{Tag, is_video, language_of, read_name};
 
 /// A file of subtitles beside a video.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,15 @@
 //! Looks at the directories of items and shows, for pictures and subtitles beside media. Through handles alone; nothing is opened but
 //! directories.
 //!
-//! Bounds: [`MAX_DIRECTORIES`] directories a look, [`MAX_NAMES`] names a directory, [`MAX_FOUND`] pictures.
+//! Bounds: [`MAX_DIRECTORIES`] directories a look, [`MAX_NAMES`] names a directory, [`MAX_FOUND`] pictures. Looks that share
+//! [`Listings`] read a directory once, and an item's own names are found by their beginnings: a directory of 10,000 videos costs
+//! no more for each of them than one of ten. Kept names: [`MAX_KEPT`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use qm_confined::{FsError, Intent, Roots};
 use qm_lanes::Cancel;
@@ -20,6 +23,8 @@ use crate::model::subtitle::{self, Tag};
 const MAX_DIRECTORIES: usize = 128;
 /// Most names that are read of a directory.
 const MAX_NAMES: usize = 20_000;
+/// Most names that looks share.
+const MAX_KEPT: usize = 100_000;
 /// Most pictures of one look.
 const MAX_FOUND: usize = 200;
 /// Folder of further pictures behind a film or show.
@@ -43,9 +48,10 @@ pub fn look_for_item(
     library: &str,
     places: &[String],
     is_episode: bool,
+    listings: &mut Listings,
     cancel: &Cancel,
 ) -> Look {
-    let mut looking = Looking::new(roots, library, cancel);
+    let mut looking = Looking::new(roots, library, listings, cancel);
     let mut own: Vec<(String, Vec<String>)> = Vec::new();
     for at in places {
         let above = place::parent(at).unwrap_or_default();
@@ -58,18 +64,25 @@ pub fn look_for_item(
     for (directory, stems) in &mut own {
         // The longest first: one may begin with another.
         stems.sort_by_key(|stem| std::cmp::Reverse(stem.len()));
-        let names = looking.read(directory);
-        looking.take(directory, &names, |name| {
+        let stems = &**stems;
+        let listing = looking.read(directory);
+        let which = listing.find_own(stems);
+        looking.take(directory, &listing, &which, |name| {
             local::read_name(name, stems, is_episode)
         });
-        looking.take_folder(directory, &names, MORE_FANART, |name| {
+        looking.take_folder(directory, &listing, (MORE_FANART, Listing::find_all), |name| {
             let (stem, ending) = local::split(name)?;
             Some((ArtKind::Fanart, None, format!("{MORE_FANART}/{stem}{ending}")))
         });
-        looking.take_folder(directory, &names, OF_VIDEOS, |name| {
-            let (stem, ending) = local::split(name)?;
-            local::read_own(&stem, &ending, stems, is_episode)
-        });
+        looking.take_folder(
+            directory,
+            &listing,
+            (OF_VIDEOS, |inner: &Listing| inner.find_own(stems)),
+            |name| {
+                let (stem, ending) = local::split(name)?;
+                local::read_own(&stem, &ending, stems, is_episode)
+            },
+        );
     }
     let mut above: Vec<String> = Vec::new();
     for (directory, _) in &own {
@@ -83,29 +96,35 @@ pub fn look_for_item(
         }
     }
     for directory in &above {
-        let names = looking.read(directory);
-        looking.take(directory, &names, general);
+        let listing = looking.read(directory);
+        looking.take(directory, &listing, &listing.general, general);
     }
     looking.look
 }
 
 /// Looks for the pictures of a show: in its folder, and in the folders of its seasons.
-pub fn look_for_show(roots: &Roots, library: &str, folder: &str, cancel: &Cancel) -> Look {
-    let mut looking = Looking::new(roots, library, cancel);
-    let names = looking.read(folder);
-    looking.take(folder, &names, general);
-    looking.take_folder(folder, &names, MORE_FANART, |name| {
+pub fn look_for_show(
+    roots: &Roots,
+    library: &str,
+    folder: &str,
+    listings: &mut Listings,
+    cancel: &Cancel,
+) -> Look {
+    let mut looking = Looking::new(roots, library, listings, cancel);
+    let listing = looking.read(folder);
+    looking.take(folder, &listing, &listing.general, general);
+    looking.take_folder(folder, &listing, (MORE_FANART, Listing::find_all), |name| {
         let (stem, ending) = local::split(name)?;
         Some((ArtKind::Fanart, None, format!("{MORE_FANART}/{stem}{ending}")))
     });
-    for name in &names {
+    for name in &listing.names {
         let shown = String::from_utf8_lossy(name).into_owned();
         let Some(season) = local::season_of_folder(&shown) else {
             continue;
         };
         let directory = join(folder, name);
         let inner = looking.read(&directory);
-        looking.take(&directory, &inner, |name| {
+        looking.take(&directory, &inner, &inner.general, |name| {
             let (kind, own, slot) = general(name)?;
             let kind = if kind == ArtKind::Poster {
                 ArtKind::SeasonPoster
@@ -124,44 +143,48 @@ pub fn look_for_subtitles(
     roots: &Roots,
     library: &str,
     places: &[String],
+    listings: &mut Listings,
     cancel: &Cancel,
 ) -> (Vec<(String, Tag)>, BTreeSet<String>) {
-    let mut looking = Looking::new(roots, library, cancel);
+    let mut looking = Looking::new(roots, library, listings, cancel);
     let directories: BTreeSet<String> = places
         .iter()
         .map(|at| place::parent(at).unwrap_or_default())
         .collect();
     let mut found = Vec::new();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
     for directory in &directories {
-        let names = looking.read(directory);
-        let shown: Vec<String> = names
-            .iter()
-            .map(|name| String::from_utf8_lossy(name).to_lowercase())
-            .collect();
-        let mut videos: Vec<String> = shown
-            .iter()
-            .filter(|name| subtitle::is_video(name))
-            .map(|name| local::stem_of(name))
-            .collect();
+        let listing = looking.read(directory);
         let is_here = |at: &&String| place::parent(at).unwrap_or_default() == *directory;
         let own: BTreeSet<String> = places
             .iter()
             .filter(is_here)
             .map(|at| local::stem_of(&name_of(at)))
             .collect();
-        videos.extend(own.iter().cloned());
-        // The longest first: one may begin with another.
-        videos.sort_by_key(|stem| std::cmp::Reverse(stem.len()));
-        videos.dedup();
-        for (name, shown) in names.iter().zip(&shown) {
-            let Some((stem, tag)) = subtitle::read_name(shown, &videos) else {
-                continue;
-            };
-            if own.contains(stem) && found.len() < MAX_FOUND {
-                found.push((join(directory, name), tag));
+        // Another video can have a file for itself only if its own name begins with that of ours, or ours with its.
+        for stem in &own {
+            let near = listing.with_beginning(stem);
+            let mut videos: Vec<String> = near
+                .iter()
+                .filter(|(name, _)| subtitle::is_video(name))
+                .map(|(name, _)| local::stem_of(name))
+                .collect();
+            videos.extend(own.iter().cloned());
+            // The longest first: one may begin with another.
+            videos.sort_by_key(|stem| std::cmp::Reverse(stem.len()));
+            videos.dedup();
+            for (shown, at) in near {
+                let Some((video, tag)) = subtitle::read_name(shown, &videos) else {
+                    continue;
+                };
+                let at = join(directory, &listing.names[*at]);
+                if own.contains(video) && found.len() < MAX_FOUND && seen.insert(at.clone()) {
+                    found.push((at, tag));
+                }
             }
         }
     }
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
     (found, looking.look.unread)
 }
 
@@ -182,10 +205,79 @@ fn join(directory: &str, name: &[u8]) -> String {
     place::encode(&place::join(&place::decode(directory), OsStr::from_bytes(name)))
 }
 
+/// Directories that looks have read.
+#[derive(Default)]
+pub struct Listings {
+    /// By library and directory; `None`: it cannot be read.
+    read: HashMap<(String, String), Option<Rc<Listing>>>,
+    names: usize,
+}
+
+/// Names in a directory.
+#[derive(Default)]
+struct Listing {
+    /// In the order of their bytes.
+    names: Vec<Vec<u8>>,
+    /// False where there are more.
+    is_whole: bool,
+    /// Names in small letters, sorted, with their positions among the names.
+    small: Vec<(String, usize)>,
+    /// Positions of pictures that need no video.
+    general: Vec<usize>,
+}
+
+impl Listing {
+    fn new(names: Vec<Vec<u8>>, is_whole: bool) -> Self {
+        let shown: Vec<String> = names
+            .iter()
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect();
+        let is_general = |at: &usize| general(&shown[*at]).is_some();
+        let general = (0..shown.len()).filter(is_general).collect();
+        let mut small: Vec<(String, usize)> = shown
+            .iter()
+            .enumerate()
+            .map(|(at, name)| (name.to_lowercase(), at))
+            .collect();
+        small.sort_unstable();
+        Self {
+            names,
+            is_whole,
+            small,
+            general,
+        }
+    }
+
+    /// Names in small letters that begin with a text in small letters, with their positions.
+    fn with_beginning(&self, text: &str) -> &[(String, usize)] {
+        let from = self.small.partition_point(|(name, _)| name.as_str() < text);
+        let behind = &self.small[from..];
+        let count = behind.partition_point(|(name, _)| name.starts_with(text));
+        &behind[..count]
+    }
+
+    fn find_all(&self) -> Vec<usize> {
+        (0..self.names.len()).collect()
+    }
+
+    /// Positions of names that need no video, or begin with that of a video with one of these stems, in their order.
+    fn find_own(&self, stems: &[String]) -> Vec<usize> {
+        let own = stems.iter().flat_map(|stem| self.with_beginning(stem));
+        let mut which: Vec<usize> = own
+            .map(|(_, at)| *at)
+            .chain(self.general.iter().copied())
+            .collect();
+        which.sort_unstable();
+        which.dedup();
+        which
+    }
+}
+
 /// A look that goes on.
 struct Looking<'a> {
     roots: &'a Roots,
     library: &'a str,
+    listings: &'a mut Listings,
     cancel: &'a Cancel,
     read: usize,
     seen: BTreeSet<String>,
@@ -193,10 +285,11 @@ struct Looking<'a> {
 }
 
 impl<'a> Looking<'a> {
-    fn new(roots: &'a Roots, library: &'a str, cancel: &'a Cancel) -> Self {
+    fn new(roots: &'a Roots, library: &'a str, listings: &'a mut Listings, cancel: &'a Cancel) -> Self {
         Self {
             roots,
             library,
+            listings,
             cancel,
             read: 0,
             seen: BTreeSet::new(),
@@ -204,27 +297,47 @@ impl<'a> Looking<'a> {
         }
     }
 
-    /// Names in a directory, in the order of their bytes.
-    fn read(&mut self, directory: &str) -> Vec<Vec<u8>> {
+    /// Names in a directory.
+    fn read(&mut self, directory: &str) -> Rc<Listing> {
         self.read += 1;
-        if self.read <= MAX_DIRECTORIES
-            && !self.cancel.is_set()
-            && let Ok((names, is_whole)) = read_names(self.roots, &path_of(self.library, directory))
-        {
-            if !is_whole {
-                self.look.unread.insert(directory.to_owned());
-            }
-            return names;
+        let listing = if self.read <= MAX_DIRECTORIES && !self.cancel.is_set() {
+            self.list(directory)
+        } else {
+            None
+        };
+        if listing.as_ref().is_none_or(|listing| !listing.is_whole) {
+            // A mount that is not there looks like a directory that is gone.
+            self.look.unread.insert(directory.to_owned());
         }
-        // A mount that is not there looks like a directory that is gone.
-        self.look.unread.insert(directory.to_owned());
-        Vec::new()
+        listing.unwrap_or_default()
     }
 
-    /// Takes the pictures among the names of a directory.
-    fn take(&mut self, directory: &str, names: &[Vec<u8>], read: impl Fn(&str) -> Option<local::Meaning>) {
+    /// Names in a directory, as they were read for this look or an earlier one; `None`: it cannot be read.
+    fn list(&mut self, directory: &str) -> Option<Rc<Listing>> {
+        let key = (self.library.to_owned(), directory.to_owned());
+        if let Some(known) = self.listings.read.get(&key) {
+            return known.clone();
+        }
+        let read = read_names(self.roots, &path_of(self.library, directory)).ok();
+        let listing = read.map(|(names, is_whole)| Rc::new(Listing::new(names, is_whole)));
+        self.listings.names += listing.as_ref().map_or(1, |listing| listing.names.len() + 1);
+        if self.listings.names > MAX_KEPT {
+            *self.listings = Listings::default();
+        }
+        self.listings.read.insert(key, listing.clone());
+        listing
+    }
+
+    /// Takes the pictures among those names of a directory that stand at these positions.
+    fn take(
+        &mut self,
+        directory: &str,
+        listing: &Listing,
+        which: &[usize],
+        read: impl Fn(&str) -> Option<local::Meaning>,
+    ) {
         let mut found = Vec::new();
-        for name in names {
+        for name in which.iter().map(|at| &listing.names[*at]) {
             let shown = String::from_utf8_lossy(name);
             let Some((kind, season, slot)) = read(&shown) else {
                 continue;
@@ -244,19 +357,19 @@ impl<'a> Looking<'a> {
         self.look.found.extend(found.into_iter().take(room));
     }
 
-    /// Takes the pictures in a folder of this name, in whatever letters, if there is one.
+    /// Takes the chosen pictures in a folder of this name, in whatever letters, if there is one.
     fn take_folder(
         &mut self,
         directory: &str,
-        names: &[Vec<u8>],
-        folder: &str,
+        listing: &Listing,
+        (folder, choose): (&str, impl Fn(&Listing) -> Vec<usize>),
         read: impl Fn(&str) -> Option<local::Meaning>,
     ) {
-        let is_it = |name: &&Vec<u8>| name.eq_ignore_ascii_case(folder.as_bytes());
-        if let Some(name) = names.iter().find(is_it) {
-            let directory = join(directory, name);
-            let names = self.read(&directory);
-            self.take(&directory, &names, read);
+        let near = listing.with_beginning(folder);
+        if let Some((_, at)) = near.first().filter(|(name, _)| name == folder) {
+            let directory = join(directory, &listing.names[*at]);
+            let inner = self.read(&directory);
+            self.take(&directory, &inner, &choose(&inner), read);
         }
     }
 }

@@ -15,7 +15,7 @@ sql! {
 }
 
 #[derive(FromRow)]
-struct Row {
+pub(super) struct Row {
     id: String,
     item_id: String,
     place: String,

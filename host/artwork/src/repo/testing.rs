@@ -14,6 +14,7 @@ sql! {
         updated_at) VALUES ($1, 'l', $1, 'tv', 't', 't', 0, 0, 0)";
     FORGET = "DELETE FROM media_items WHERE id = $1";
     SELECTED = "SELECT COUNT(*) FROM media_artwork WHERE selected AND (item_id = $1 OR show_id = $1)";
+    COUNTS = "SELECT pictures, subtitles FROM media_items WHERE id = $1";
     FILES = "SELECT COUNT(*) FROM media_artwork_files";
 }
 
@@ -43,4 +44,9 @@ pub async fn count_selected(tx: &mut Tx, owner: &str) -> Result<i64, DbError> {
 /// Number of noted files.
 pub async fn count_files(tx: &mut Tx) -> Result<i64, DbError> {
     qm_db::value!(tx, i64, FILES).await
+}
+
+/// Numbers of pictures and of subtitles of an item, as lists know them.
+pub async fn counts(tx: &mut Tx, id: &str) -> Result<(i64, i64), DbError> {
+    qm_db::one!(tx, (i64, i64), COUNTS, id).await
 }

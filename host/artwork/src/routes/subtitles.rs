@@ -6,16 +6,17 @@ use qm_web::{ApiResult, By, Created, Json, Params, Path};
 use super::{App, faults};
 use crate::dto::{MissingSubtitlesView, PreferredQuery, ScanView, SubtitleView};
 
-/// Lists the subtitles of an item by language, forced ones last, as the last look found them.
+/// Lists the subtitles of an item by language, forced ones last: files beside its videos and tracks in them, as the last looks
+/// found them.
 #[utoipa::path(
     get, path = "/api/media/items/{id}/subtitles", tag = "media", params(("id" = String, Path)),
     responses((status = 200, body = Vec<SubtitleView>), faults::ItemList)
 )]
 pub async fn list_subtitles(State(app): App, Path(id): Path<String>) -> ApiResult<Json<Vec<SubtitleView>>> {
-    let all = app.list_subtitles(&id).await?;
+    let all = app.list_all_subtitles(&id).await?;
     let views = all
         .into_iter()
-        .map(|(subtitle, path)| SubtitleView::new(subtitle, path));
+        .map(|(one, path)| SubtitleView::new(one.subtitle, one.source, path));
     Ok(Json(views.collect()))
 }
 
@@ -48,10 +49,10 @@ pub async fn list_missing_subtitles(
     Path(id): Path<String>,
     Params(query): Params<PreferredQuery>,
 ) -> ApiResult<Json<MissingSubtitlesView>> {
-    let all = app.list_subtitles(&id).await?;
+    let all = app.list_all_subtitles(&id).await?;
     let mut present: Vec<String> = all
         .into_iter()
-        .map(|(subtitle, _)| subtitle.tag.language)
+        .map(|(one, _)| one.subtitle.tag.language)
         .collect();
     present.dedup();
     let mut missing = query.list();

@@ -3,7 +3,10 @@
 //! The provider's plugin names addresses; they are fetched here, from the provider's own host of pictures alone, without its
 //! key, by the rules for addresses of strangers.
 
-use qm_jobs::{Done, JobError, NewJob, Visibility};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use qm_jobs::{Done, JobError, NewJob, Progress, Visibility};
 use qm_kernel::Caller;
 use qm_lanes::LaneError;
 use qm_ports::metadata::{Alone, ImageDetails, ImageKind, ImagesOf, TitleKind};
@@ -39,6 +42,8 @@ struct Wanted<'a> {
     title: (TitleKind, &'a str),
     parts: Vec<(ImagesOf, Vec<(ImageKind, ArtKind)>)>,
     season: Option<i64>,
+    /// Number of wanted pictures that were taken, or will not be.
+    settled: Arc<AtomicU64>,
 }
 
 impl ArtworkArea {
@@ -58,6 +63,7 @@ impl ArtworkArea {
             title: (kind_of(&item), title),
             parts: parts_of(&item),
             season: None,
+            settled: Arc::default(),
         };
         let new = NewJob {
             media_item_id: Some(item.id.clone()),
@@ -69,6 +75,13 @@ impl ArtworkArea {
         let hosted = self.jobs.begin_awaited(new).await?;
         let cancelled = hosted.cancellation();
         let owner = Owner::Item(item.id.clone());
+        let total: usize = wanted.parts.iter().map(|(_, kinds)| kinds.len()).sum();
+        let counted = wanted.settled.clone();
+        hosted.follow_progress(move || Progress {
+            unit: Some("pictures"),
+            phase: Some("artwork".to_owned()),
+            ..Progress::from_counts(counted.load(Ordering::Relaxed), total as u64)
+        });
         let outcome = self.import(caller, &owner, &wanted, &cancelled).await;
         let (warning, result) = match &outcome {
             Ok(imported) => {
@@ -118,6 +131,7 @@ impl ArtworkArea {
             title: (TitleKind::Show, title),
             parts: vec![part],
             season,
+            settled: Arc::default(),
         };
         let owner = Owner::Show(show.id.clone());
         self.import(caller, &owner, &wanted, &CancellationToken::new())
@@ -137,12 +151,16 @@ impl ArtworkArea {
             let told = cancelled.run_until_cancelled(asking).await;
             let images = match told.ok_or(ArtworkError::Cancelled)?? {
                 Alone::Nobody => return Ok(None),
-                Alone::Unknown | Alone::Unsure(_) => continue,
+                Alone::Unknown | Alone::Unsure(_) => {
+                    wanted.settled.fetch_add(kinds.len() as u64, Ordering::Relaxed);
+                    continue;
+                }
                 Alone::Silent(silent) => return Err(ArtworkError::Silent(silent.provider, silent.reason)),
                 Alone::Told(images) => images,
             };
             for (image, kind) in kinds {
                 let Some(best) = images.iter().find(|found| found.kind == *image) else {
+                    wanted.settled.fetch_add(1, Ordering::Relaxed);
                     continue;
                 };
                 let taking = self.take(caller, owner, (*kind, wanted.season), best);
@@ -153,6 +171,7 @@ impl ArtworkArea {
                     Err(Untaken::Picture(why)) => imported.failed.push((*kind, why)),
                     Err(Untaken::Import(error)) => return Err(*error),
                 }
+                wanted.settled.fetch_add(1, Ordering::Relaxed);
             }
         }
         Ok(Some(imported))

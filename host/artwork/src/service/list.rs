@@ -8,7 +8,7 @@ use crate::error::ArtworkError;
 use crate::lanes::LOOKS;
 use crate::model::local::Look;
 use crate::model::{ArtKind, Artwork, Difference, Lies, Owner, Source};
-use crate::ops::look::{look_for_item, look_for_show, path_of};
+use crate::ops::look::{Listings, look_for_item, look_for_show, path_of};
 use crate::repo;
 
 /// A picture with the path of its file, as people see it.
@@ -56,7 +56,7 @@ impl ArtworkArea {
         let show = self.find_show(id).await?;
         let (roots, library, folder) = (self.roots.clone(), show.library.clone(), show.place.clone());
         let look = LOOKS
-            .run(move |cancel| look_for_show(&roots, &library, &folder, &cancel))
+            .run(move |cancel| look_for_show(&roots, &library, &folder, &mut Listings::default(), &cancel))
             .await?;
         let owner = Owner::Show(show.id);
         let mut artwork = self.bring_in_line(&owner, &look).await?;
@@ -81,7 +81,16 @@ impl ArtworkArea {
         let (roots, library, places) = (self.roots.clone(), item.library.clone(), item.places.clone());
         let is_episode = is_episode(item);
         let look = LOOKS
-            .run(move |cancel| look_for_item(&roots, &library, &places, is_episode, &cancel))
+            .run(move |cancel| {
+                look_for_item(
+                    &roots,
+                    &library,
+                    &places,
+                    is_episode,
+                    &mut Listings::default(),
+                    &cancel,
+                )
+            })
             .await?;
         self.bring_in_line(&Owner::Item(item.id.clone()), &look).await
     }
@@ -105,7 +114,7 @@ impl ArtworkArea {
         Ok(rows)
     }
 
-    async fn store_difference(
+    pub(super) async fn store_difference(
         &self,
         tx: &mut Tx,
         owner: &Owner,

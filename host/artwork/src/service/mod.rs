@@ -3,7 +3,9 @@
 mod choose;
 mod given;
 mod import;
+mod known;
 mod list;
+mod looks;
 mod serve;
 mod subtitles;
 mod sweep;

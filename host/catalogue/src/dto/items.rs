@@ -1,15 +1,15 @@
 //! Items, in requests and answers.
 
 use qm_kernel::PageQuery;
+use qm_media::dto::beside::{KnownNoteView, KnownSubtitleView};
 use qm_media::dto::fields::{MAX_NUMBER, MAX_TEXT, keep_filled};
 use qm_media::dto::items::{ExtraView, ItemView, SuggestionView};
 use qm_media::dto::libraries::LibraryView;
 use qm_media::model::item::{Filter, Issue, KnownAs, Sort};
 use qm_media::model::series;
-use qm_media::model::view::Detail;
+use qm_media::model::view::{Detail, Faults};
 use qm_web::FromQuery;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::fields::{IDS, Scope, Years, compose_filled, is_outside_id};
@@ -155,10 +155,10 @@ pub struct Breadcrumb {
 pub struct DetailView {
     #[serde(flatten)]
     pub item: ItemView,
-    #[schema(value_type = Vec<Object>)]
-    pub subtitles: Vec<Value>,
-    #[schema(value_type = Vec<Object>)]
-    pub nfo_files: Vec<Value>,
+    /// By language, forced ones last: files beside it, and tracks in its files.
+    pub subtitles: Vec<KnownSubtitleView>,
+    /// Notes that were written beside it.
+    pub nfo_files: Vec<KnownNoteView>,
     pub library: LibraryView,
     pub breadcrumb: Option<Breadcrumb>,
     /// Titles of the data set that it may be by their likeness, the likeliest first; none of them is its id.
@@ -172,10 +172,20 @@ impl From<Detail> for DetailView {
         let Detail {
             suggestions,
             extras,
+            subtitles,
+            notes,
             item,
             file,
             library,
         } = detail;
+        let subtitles = subtitles
+            .into_iter()
+            .map(|subtitle| KnownSubtitleView::new(subtitle, &item.id, &library.path))
+            .collect();
+        let nfo_files = notes
+            .into_iter()
+            .map(|note| KnownNoteView::new(note, &item.id, &library.path))
+            .collect();
         let extras = extras
             .into_iter()
             .map(|extra| ExtraView::new(extra, &library.path))
@@ -191,8 +201,8 @@ impl From<Detail> for DetailView {
                 show_title,
             }),
             item: (item, file, library.path.clone()).into(),
-            subtitles: Vec::new(),
-            nfo_files: Vec::new(),
+            subtitles,
+            nfo_files,
             library: library.into(),
             suggestions: suggestions.into_iter().map(Into::into).collect(),
             extras,
@@ -214,19 +224,20 @@ pub struct LetterView {
 #[schema(as = MediaIssues)]
 pub struct IssuesView {
     pub unmatched: i64,
+    /// Items without any picture.
     pub missing_artwork: i64,
+    /// Items without any subtitles, beside them or in their files.
     pub missing_subtitles: i64,
     pub duplicate: i64,
 }
 
-impl From<(i64, i64, i64)> for IssuesView {
-    fn from((total, unmatched, duplicate): (i64, i64, i64)) -> Self {
+impl From<Faults> for IssuesView {
+    fn from(faults: Faults) -> Self {
         Self {
-            unmatched,
-            // None has any: nothing looks for them yet.
-            missing_artwork: total,
-            missing_subtitles: total,
-            duplicate,
+            unmatched: faults.unmatched,
+            missing_artwork: faults.missing_artwork,
+            missing_subtitles: faults.missing_subtitles,
+            duplicate: faults.duplicate,
         }
     }
 }

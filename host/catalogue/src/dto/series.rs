@@ -1,17 +1,16 @@
 //! Series and shows, in requests and answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use qm_kernel::{PageQuery, Timestamp};
+use qm_media::dto::beside::PictureView;
 use qm_media::dto::fields::{MAX_TEXT, keep_filled};
 use qm_media::dto::items::ItemView;
 use qm_media::dto::shows::ShowView;
 use qm_media::model::item::{Filter, Issue, KnownAs, Sort};
-use qm_media::model::series::Series;
-use qm_media::model::view::{Judged, Listed, SeriesHealth};
+use qm_media::model::view::{Judged, Listed, Poster, SeriesHealth, ShownSeries};
 use qm_web::FromQuery;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::fields::{IDS, Scope, Years, compose_filled, is_outside_id};
@@ -118,13 +117,12 @@ pub struct SeriesView {
     /// When its newest episode was added.
     #[schema(value_type = String, format = DateTime)]
     pub last_added_at: Timestamp,
-    /// Null: none is known.
-    #[schema(value_type = Option<Object>)]
-    pub poster: Option<Value>,
+    /// That of its show; null: none is known.
+    pub poster: Option<PictureView>,
 }
 
-impl From<Series> for SeriesView {
-    fn from(series: Series) -> Self {
+impl From<ShownSeries> for SeriesView {
+    fn from((series, poster): ShownSeries) -> Self {
         Self {
             key: series.key.text(),
             title: series.title,
@@ -133,7 +131,7 @@ impl From<Series> for SeriesView {
             episode_count: series.episodes,
             season_count: series.seasons,
             last_added_at: series.added,
-            poster: None,
+            poster: poster.map(|(poster, library)| PictureView::new(poster, &library)),
         }
     }
 }
@@ -153,7 +151,7 @@ pub struct SeriesPage {
 #[derive(Serialize, ToSchema)]
 #[schema(as = MediaEpisodeCount)]
 pub struct CountView {
-    pub subtitles: usize,
+    pub subtitles: i64,
 }
 
 /// An episode of a series.
@@ -174,9 +172,8 @@ pub struct SeasonEpisodesView {
     /// 0: specials, and what is of no season.
     pub season_number: i64,
     pub episode_count: usize,
-    /// Null: none is known.
-    #[schema(value_type = Option<Object>)]
-    pub poster: Option<Value>,
+    /// Its own, else that of its show, else that of one of its episodes; null: none is known.
+    pub poster: Option<PictureView>,
     pub episodes: Vec<EpisodeView>,
 }
 
@@ -190,14 +187,17 @@ pub struct EpisodesView {
 }
 
 impl EpisodesView {
-    /// `listed`: in the order of their seasons.
-    pub fn new(key: String, listed: Vec<Listed>) -> Self {
+    /// `listed`: in the order of their seasons. `posters`: those of seasons, by their numbers.
+    pub fn new(key: String, listed: Vec<Listed>, posters: &HashMap<i64, Poster>) -> Self {
         let mut seasons: Vec<SeasonEpisodesView> = Vec::new();
         for listed in listed {
             let season_number = listed.0.season.unwrap_or(0);
+            let count = CountView {
+                subtitles: listed.0.subtitles,
+            };
             let episode = EpisodeView {
                 item: listed.into(),
-                count: CountView { subtitles: 0 },
+                count,
             };
             match seasons.last_mut() {
                 Some(last) if last.season_number == season_number => {
@@ -207,7 +207,9 @@ impl EpisodesView {
                 _ => seasons.push(SeasonEpisodesView {
                     season_number,
                     episode_count: 1,
-                    poster: None,
+                    poster: posters
+                        .get(&season_number)
+                        .map(|(poster, library)| PictureView::new(poster.clone(), library)),
                     episodes: vec![episode],
                 }),
             }

@@ -1,10 +1,10 @@
 //! A show with all that is known of it, as it is answered.
 
+use qm_media::dto::beside::PictureView;
 use qm_media::dto::items::{ExtraView, SuggestionView};
 use qm_media::dto::shows::{SeasonView, ShowMetadataView, ShowView};
 use qm_media::model::details::Season;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
 /// A show with all that is known of it.
@@ -18,8 +18,8 @@ pub struct ShowDetailView {
     pub seasons: Vec<SeasonDetailView>,
     /// Trailers, featurettes and the like of it and of its seasons.
     pub extras: Vec<ExtraView>,
-    #[schema(value_type = Vec<Object>)]
-    pub artwork: Vec<Value>,
+    /// Its pictures and those of its seasons, by season and type, the selected one first.
+    pub artwork: Vec<PictureView>,
     /// Titles of the data set that it may be, the likeliest first; none of them is its id. Empty where its id is known.
     pub suggestions: Vec<SuggestionView>,
 }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use qm_media::model::item::{Filter, Issue, Sort};
+use qm_media::model::view::Faults;
 
 /// An item, as it is read.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ pub struct Entry {
     pub year: Option<i64>,
     pub season: Option<i64>,
     pub is_duplicate: bool,
+    pub has_pictures: bool,
+    pub has_subtitles: bool,
     pub created_at: i64,
     pub updated_at: i64,
 }
@@ -88,7 +91,7 @@ pub struct Gathering {
     letters: Filling,
     years: Vec<Option<i64>>,
     seasons: Vec<Option<i64>>,
-    duplicates: Vec<bool>,
+    faults: Vec<u8>,
     created: Vec<i64>,
     updated: Vec<i64>,
 }
@@ -109,7 +112,13 @@ impl Gathering {
         self.letters.push(&entry.letter);
         self.years.push(entry.year);
         self.seasons.push(entry.season);
-        self.duplicates.push(entry.is_duplicate);
+        let faults = [
+            (entry.is_duplicate, DUPLICATE),
+            (!entry.has_pictures, NO_PICTURES),
+            (!entry.has_subtitles, NO_SUBTITLES),
+        ];
+        let has = faults.iter().filter(|(has, _)| *has);
+        self.faults.push(has.fold(0, |all, (_, fault)| all | fault));
         self.created.push(entry.created_at);
         self.updated.push(entry.updated_at);
         true
@@ -126,13 +135,18 @@ impl Gathering {
             letters: self.letters.done(),
             years: self.years,
             seasons: self.seasons,
-            duplicates: self.duplicates,
+            faults: self.faults,
             created: self.created,
             updated: self.updated,
             orders: std::array::from_fn(|_| OnceLock::new()),
         }
     }
 }
+
+/// Bits of faults.
+const DUPLICATE: u8 = 1;
+const NO_PICTURES: u8 = 2;
+const NO_SUBTITLES: u8 = 4;
 
 /// All items as they were at one moment.
 pub struct Catalog {
@@ -145,7 +159,8 @@ pub struct Catalog {
     letters: Column,
     years: Vec<Option<i64>>,
     seasons: Vec<Option<i64>>,
-    duplicates: Vec<bool>,
+    /// Faults of each item, as bits.
+    faults: Vec<u8>,
     created: Vec<i64>,
     updated: Vec<i64>,
     /// Positions of the items in each [`Order`] that was asked for.
@@ -175,7 +190,8 @@ struct Wanted {
     keys: Option<Vec<bool>>,
     /// Position of the first title key that may match: earlier ones are below the wanted beginning.
     from: u32,
-    duplicates: bool,
+    /// Fault that it must have; 0: any or none.
+    fault: u8,
     /// First and last year; an item without a year does not match.
     years: Option<(i64, i64)>,
     season: Option<i64>,
@@ -189,7 +205,7 @@ impl Wanted {
             && self.title.is_none()
             && self.keys.is_none()
             && self.from == 0
-            && !self.duplicates
+            && self.fault == 0
             && self.years.is_none()
             && self.season.is_none()
     }
@@ -234,11 +250,11 @@ impl Catalog {
         letters.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Numbers of items of a library, or of all libraries: all, unmatched, duplicate.
-    pub fn issues(&self, library_id: Option<&str>) -> (i64, i64, i64) {
+    /// Numbers of items of a library, or of all libraries, that have each fault.
+    pub fn issues(&self, library_id: Option<&str>) -> Faults {
         let filter = |issue| Filter {
             library_id: library_id.map(str::to_owned),
-            issue,
+            issue: Some(issue),
             ..Filter::default()
         };
         let count = |issue| {
@@ -248,11 +264,12 @@ impl Catalog {
                 i64::try_from(items.count()).unwrap_or(i64::MAX)
             })
         };
-        (
-            count(None),
-            count(Some(Issue::Unmatched)),
-            count(Some(Issue::Duplicate)),
-        )
+        Faults {
+            unmatched: count(Issue::Unmatched),
+            missing_artwork: count(Issue::MissingArtwork),
+            missing_subtitles: count(Issue::MissingSubtitles),
+            duplicate: count(Issue::Duplicate),
+        }
     }
 
     /// Condition of a filter; `None`: no item matches.
@@ -282,7 +299,13 @@ impl Catalog {
             title: find(&self.titles, filter.title.as_deref())?,
             keys,
             from,
-            duplicates: filter.issue == Some(Issue::Duplicate),
+            fault: match filter.issue {
+                Some(Issue::Duplicate) => DUPLICATE,
+                Some(Issue::MissingArtwork) => NO_PICTURES,
+                Some(Issue::MissingSubtitles) => NO_SUBTITLES,
+                // The status says the first; lists in memory do not answer the second, see `Filter::is_of_columns`.
+                Some(Issue::Unmatched | Issue::Suggested) | None => 0,
+            },
             years: (filter.year_from.is_some() || filter.year_to.is_some()).then_some((
                 filter.year_from.unwrap_or(i64::MIN),
                 filter.year_to.unwrap_or(i64::MAX),
@@ -300,7 +323,7 @@ impl Catalog {
             && is(&self.titles, wanted.title)
             && key >= wanted.from
             && wanted.keys.as_ref().is_none_or(|keys| keys[key as usize])
-            && (!wanted.duplicates || self.duplicates[item])
+            && (wanted.fault == 0 || self.faults[item] & wanted.fault != 0)
             && wanted
                 .years
                 .is_none_or(|(from, to)| self.years[item].is_some_and(|year| (from..=to).contains(&year)))
@@ -331,7 +354,7 @@ impl Catalog {
     }
 }
 
-/// Order of a list, and true if it is read backwards. Artwork and subtitles do not exist yet.
+/// Order of a list, and true if it is read backwards. Items without pictures or subtitles come in the order of their ids.
 const fn order(filter: &Filter) -> (Order, bool) {
     if matches!(
         filter.issue,

@@ -60,9 +60,8 @@ impl Lines {
             text(&file.tech.hdr),
             text(&file.tech.container),
             file.size.to_string(),
-            // None has any: nothing looks for artwork and subtitles yet.
-            false.to_string(),
-            0.to_string(),
+            (item.pictures > 0).to_string(),
+            item.subtitles.to_string(),
             item.created_at.to_string(),
         ];
         self.0

@@ -11,7 +11,7 @@ sql! {
     STAMPS = "SELECT items, touched FROM media_stamps WHERE one = 1";
     COUNT = "SELECT COUNT(*) FROM media_items";
     BEHIND = "SELECT id, library_id, media_type, match_status, title, title_key, letter, year, season, \
-        duplicate_group_id IS NOT NULL AS is_duplicate, created_at, updated_at FROM media_items WHERE id > $1 ORDER BY id LIMIT $2";
+        duplicate_group_id IS NOT NULL AS is_duplicate, pictures > 0 AS has_pictures, subtitles > 0 AS has_subtitles, created_at, updated_at FROM media_items WHERE id > $1 ORDER BY id LIMIT $2";
 }
 
 /// Stamps of the items: two readers with equal stamps see the same items.
@@ -35,6 +35,8 @@ struct Row {
     year: Option<i64>,
     season: Option<i64>,
     is_duplicate: bool,
+    has_pictures: bool,
+    has_subtitles: bool,
     created_at: i64,
     updated_at: i64,
 }
@@ -52,6 +54,8 @@ impl From<Row> for Entry {
             year: row.year,
             season: row.season,
             is_duplicate: row.is_duplicate,
+            has_pictures: row.has_pictures,
+            has_subtitles: row.has_subtitles,
             created_at: row.created_at,
             updated_at: row.updated_at,
         }

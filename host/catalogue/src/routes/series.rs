@@ -36,7 +36,8 @@ pub async fn series_episodes(
 ) -> ApiResult<Json<EpisodesView>> {
     let (library, status) = (query.library_id.as_deref(), query.match_status.as_deref());
     let listed = app.series_episodes(&query.key, library, status).await?;
-    Ok(Json(EpisodesView::new(query.key, listed)))
+    let posters = app.series_season_posters(&query.key, &listed).await?;
+    Ok(Json(EpisodesView::new(query.key, listed, &posters)))
 }
 
 /// Scores of the episodes of a series: the quality of their metadata and files, in points.

@@ -1,6 +1,7 @@
 //! `/api/media/shows`
 
 use axum::extract::State;
+use qm_media::dto::beside::PictureView;
 use qm_media::dto::items::ExtraView;
 use qm_media::dto::shows::{ShowMetadataView, ShowView};
 use qm_web::{ApiResult, Json, Params, Path};
@@ -39,12 +40,13 @@ pub async fn get_show(State(app): App, Path(id): Path<String>) -> ApiResult<Json
     let seasons = seasons
         .map(|season| SeasonDetailView::new(season, &extras))
         .collect();
+    let artwork = PictureView::list(app.show_artwork(&id).await?, &path);
     Ok(Json(ShowDetailView {
         show: (show, path).into(),
         metadata: details.metadata.map(ShowMetadataView::from),
         seasons,
         extras,
-        artwork: Vec::new(),
+        artwork,
         suggestions: details.suggestions.into_iter().map(Into::into).collect(),
     }))
 }

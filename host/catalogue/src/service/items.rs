@@ -10,7 +10,7 @@ use qm_media::lanes::COMPUTE;
 use qm_media::model::extra::folder_of;
 use qm_media::model::item::Filter;
 use qm_media::model::library::paths;
-use qm_media::model::view::{Detail, Listed};
+use qm_media::model::view::{Detail, Faults, Listed};
 use qm_media::repo;
 
 use super::Catalogue;
@@ -34,6 +34,8 @@ impl Catalogue {
         repo::metadata::fill(&mut tx, &mut items).await?;
         repo::copies::fill(&mut tx, &mut items).await?;
         let paths = paths(repo::libraries::all(&mut tx).await?);
+        drop(tx);
+        self.fill_posters(&mut items).await?;
         let listed = items.into_iter().map(|(item, file)| {
             let path = paths.get(&item.library_id).cloned().unwrap_or_default();
             (item, file, path)
@@ -57,13 +59,18 @@ impl Catalogue {
             extras = repo::extras::of_owner(&mut tx, &item.library_id, &folder).await?;
             extras.retain(|extra| extra.is_of(&item));
         }
-        Ok(Detail {
+        drop(tx);
+        let mut detail = Detail {
             suggestions,
             extras,
+            subtitles: Vec::new(),
+            notes: Vec::new(),
             item,
             file,
             library,
-        })
+        };
+        self.fill_detail(&mut detail).await?;
+        Ok(detail)
     }
 
     /// Number of items for each letter, `#` first for titles that begin with no letter.
@@ -87,8 +94,8 @@ impl Catalogue {
         Ok(rows.collect())
     }
 
-    /// Numbers of items of a library, or of all libraries: all, unmatched, duplicate.
-    pub async fn issues(&self, library_id: Option<&str>) -> Result<(i64, i64, i64), LibraryError> {
+    /// Numbers of items of a library, or of all libraries, that have each fault.
+    pub async fn issues(&self, library_id: Option<&str>) -> Result<Faults, LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let filter = Filter {
             library_id: library_id.map(str::to_owned),

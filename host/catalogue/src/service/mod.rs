@@ -1,5 +1,6 @@
 //! Use cases of this crate.
 
+mod beside;
 mod export;
 mod folders;
 mod items;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use qm_db::Db;
 use qm_platform::Audit;
+use qm_ports::beside::Beside;
 
 pub use owned::owned_by_ids;
 use shelf::SeriesShelf;
@@ -25,6 +27,8 @@ pub use shelf::Shelf;
 pub struct Catalogue {
     db: Db,
     audit: Audit,
+    /// Areas that know what lies beside media.
+    beside: Arc<Beside>,
     /// Cache of items, for lists of large libraries.
     shelf: Arc<Shelf>,
     /// Cache of the series that were asked for last.
@@ -36,9 +40,15 @@ impl Catalogue {
         Arc::new(Self {
             db,
             audit,
+            beside: Arc::default(),
             shelf: Arc::default(),
             series: SeriesShelf::default(),
         })
+    }
+
+    /// List of the areas that know what lies beside media, to which they add themselves.
+    pub fn beside(&self) -> Arc<Beside> {
+        self.beside.clone()
     }
 
     /// Drops unused cache entries.

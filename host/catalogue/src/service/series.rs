@@ -12,7 +12,7 @@ use qm_media::model::library::MediaLibrary;
 use qm_media::model::library::paths;
 use qm_media::model::series::{self, Gathered, Key, Series};
 use qm_media::model::show::Show;
-use qm_media::model::view::{Judged, Listed, SeriesHealth};
+use qm_media::model::view::{Judged, Listed, Poster, SeriesHealth, ShownSeries};
 use qm_media::repo;
 use qm_media::repo::series::Lying;
 use qm_media::service::find::show_with_directory;
@@ -24,8 +24,23 @@ use crate::model::score::{Merits, names_episode};
 use crate::repo::catalog;
 
 impl Catalogue {
-    /// A page of series, and their total number. The library, type, status, search and order of the filter count.
-    pub async fn series(&self, filter: &Filter, page: PageQuery) -> Result<(Vec<Series>, u64), LibraryError> {
+    /// A page of series with their posters, and their total number. The library, type, status, search and order of the filter count.
+    pub async fn series(
+        &self,
+        filter: &Filter,
+        page: PageQuery,
+    ) -> Result<(Vec<ShownSeries>, u64), LibraryError> {
+        let (page, total) = self.series_page(filter, page).await?;
+        let posters = self.series_posters(&page).await?;
+        Ok((page.into_iter().zip(posters).collect(), total))
+    }
+
+    /// A page of series, and their total number.
+    async fn series_page(
+        &self,
+        filter: &Filter,
+        page: PageQuery,
+    ) -> Result<(Vec<Series>, u64), LibraryError> {
         let mut tx = self.db.begin_read().await?;
         let libraries = repo::libraries::all(&mut tx).await?;
         let stamps = catalog::stamps(&mut tx).await?;
@@ -72,6 +87,7 @@ impl Catalogue {
         repo::metadata::fill(&mut tx, &mut found).await?;
         repo::copies::fill(&mut tx, &mut found).await?;
         drop(tx);
+        self.fill_posters(&mut found).await?;
         let paths = paths(libraries);
         let choosing = COMPUTE.run(move |_| {
             let mut folders = Folders::default();
@@ -90,6 +106,24 @@ impl Catalogue {
             listed
         });
         Ok(choosing.await?)
+    }
+
+    /// Posters of the seasons of a series by their numbers, for its listed episodes.
+    pub async fn series_season_posters(
+        &self,
+        key: &str,
+        listed: &[Listed],
+    ) -> Result<HashMap<i64, Poster>, LibraryError> {
+        let key = Key::parse(key).ok_or(LibraryError::NoSeriesKey)?;
+        let libraries: HashMap<&str, &str> = listed
+            .iter()
+            .map(|(item, _, path)| (&*item.library_id, &**path))
+            .collect();
+        let shows: Vec<(String, String)> = libraries
+            .into_iter()
+            .filter_map(|(id, path)| Some((id.to_owned(), key.below(path)?.to_owned())))
+            .collect();
+        self.season_posters(listed, &shows).await
     }
 
     /// Scores of the episodes of a series.
@@ -267,8 +301,8 @@ fn judged(item: Item, file: &MediaFile) -> Judged {
         is_organised: !names_episode(directory),
         is_probed: file.probed_at.is_some(),
         has_metadata: item.metadata.is_some(),
-        // Nothing looks for artwork and subtitles yet.
-        ..Merits::default()
+        has_artwork: item.pictures > 0,
+        has_subtitles: item.subtitles > 0,
     };
     let (score, reasons) = merits.judge();
     Judged {

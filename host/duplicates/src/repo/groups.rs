@@ -28,6 +28,7 @@ sql! {
     SET_STATUS = "UPDATE media_duplicate_groups SET status = $2, ignored_reason = $3, ignored_by = $4, ignored_at = $5, \
         resolved_by = $6, resolved_at = $7, updated_at = $8 WHERE id = $1";
     OPEN = "SELECT id FROM media_duplicate_groups WHERE status = 'open' AND id > $1 ORDER BY id LIMIT $2";
+    COUNT_ALL = "SELECT COUNT(*) FROM media_duplicate_groups";
     COUNT_OPEN = "SELECT COUNT(*) FROM media_duplicate_groups WHERE status = 'open'";
     DELETE_OPEN = "DELETE FROM media_duplicate_groups WHERE id = $1 AND status = 'open'";
     // The digest is that of no content: the next detection writes the group anew.
@@ -227,6 +228,11 @@ pub async fn set_status(tx: &mut Tx, group: &StoredGroup) -> Result<(), DbError>
 pub async fn open_behind(tx: &mut Tx, after: &str, most: i64) -> Result<Vec<String>, DbError> {
     let rows = qm_db::all!(tx, (String,), OPEN, after, most).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+/// Number of groups, whatever became of them.
+pub async fn count_all(tx: &mut Tx) -> Result<i64, DbError> {
+    qm_db::value!(tx, i64, COUNT_ALL).await
 }
 
 pub async fn count_open(tx: &mut Tx) -> Result<i64, DbError> {

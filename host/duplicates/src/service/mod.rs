@@ -1,5 +1,6 @@
 //! Use cases of this area.
 
+mod count;
 mod detect;
 mod facts;
 mod groups;

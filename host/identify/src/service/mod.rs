@@ -10,6 +10,7 @@ mod follow;
 mod metadata;
 mod named;
 mod names;
+mod noted;
 mod refresh;
 pub mod reidentify;
 mod repair;

@@ -1,5 +1,6 @@
 //! The routes as a client sees them.
 
+mod beside;
 mod bulk;
 mod copies;
 mod cross;

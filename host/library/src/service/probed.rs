@@ -12,6 +12,7 @@ use qm_probe::Prober;
 use qm_probe::repo::probes;
 
 use super::Library;
+use crate::repo::testing::{FORGET_TRACKS, change_all, count_tracked};
 use crate::testing::{House, film};
 
 fn write(house: &House, path: &str, bytes: &[u8]) {
@@ -84,9 +85,18 @@ db_test! {
         listener.set_nonblocking(true).unwrap();
         assert!(listener.accept().is_err(), "the tool reached a network");
         assert_eq!(probes(&house.app).await, 0, "nothing is looked into twice");
+        // Files of which an older version did not ask for tracks are looked into once more, and nothing else about them changes.
+        let tracked = async || count_tracked(&mut db.begin_read().await.unwrap()).await.unwrap();
+        assert_eq!(tracked().await, 2);
+        let mut tx = db.begin_write().await.unwrap();
+        change_all(&mut tx, FORGET_TRACKS).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!((probes(&house.app).await, tracked().await, probes(&house.app).await), (2, 2, 0));
+        let again = files(&house, &library).await;
+        assert_eq!((&again[0].measured, again[0].probe_attempts), (&tide.measured, 1));
         // A scan leaves what was found, unless the file is another one: then that is looked into.
         house.scans(&library).await;
-        assert_eq!(files(&house, &library).await[0], *tide);
+        assert_eq!(files(&house, &library).await[0], again[0]);
         write(&house, "films/-Tide.2003.720p.avi", &[film(1280, 720), vec![0]].concat());
         house.scans(&library).await;
         let changed = files(&house, &library).await.remove(0);

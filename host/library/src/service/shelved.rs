@@ -14,7 +14,10 @@ use qm_media_names::naming::member::Member;
 use qm_scan::repo::directories;
 use qm_scan::repo::directories::Stand;
 
-use crate::repo::testing::{CALLED, LISTED, MATCHED, SAME, SEASON, TOUCHED, TWICE, change, change_all};
+use crate::repo::testing::{
+    CALLED, LISTED, MATCHED, MORE_PICTURES, PICTURED, SAME, SEASON, SUBTITLED, TOUCHED, TWICE, change,
+    change_all,
+};
 use crate::testing::House;
 
 const TITLES: [&str; 8] = [
@@ -82,6 +85,7 @@ fn filters(libraries: &[&str]) -> Vec<Filter> {
         Some(Issue::Unmatched),
         Some(Issue::Duplicate),
         Some(Issue::MissingArtwork),
+        Some(Issue::MissingSubtitles),
     ];
     let sorts = [
         Sort::Title,
@@ -114,7 +118,7 @@ fn filters(libraries: &[&str]) -> Vec<Filter> {
                 .get(at / 7 % 13)
                 .map(|text| (*text).to_owned()),
             starts_at: [None, None, Some('l'), Some('M'), Some('z')][at / 11 % 5],
-            issue: issues[at / 13 % 5],
+            issue: issues[at / 13 % 6],
             year_from: [None, None, Some(1999), Some(2001)][at / 3 % 4],
             year_to: [None, None, None, Some(1999), Some(2003)][at / 7 % 5],
             season: [None, None, None, Some(2)][at / 17 % 4],
@@ -165,7 +169,7 @@ db_test! {
         add(&db, &tv, 0..400).await;
         add(&db, &films, 400..700).await;
         let mut tx = db.begin_write().await.unwrap();
-        for statement in [TWICE, MATCHED, LISTED] {
+        for statement in [TWICE, MATCHED, LISTED, PICTURED, SUBTITLED] {
             change_all(&mut tx, statement).await.unwrap();
         }
         tx.commit().await.unwrap();
@@ -197,10 +201,15 @@ db_test! {
         run(CALLED, true).await;
         let called = stamps().await;
         assert!(called.items != touched.items && called.touched == touched.touched, "{called:?}");
+        run(MORE_PICTURES, true).await;
+        let pictured = stamps().await;
+        assert!(pictured.items != called.items && pictured.touched == called.touched, "{pictured:?}");
+        run(MORE_PICTURES, true).await;
+        assert_eq!(stamps().await, pictured, "lists ask whether there are any");
         let mut tx = db.begin_write().await.unwrap();
         assert_eq!(repo::items::delete(&mut tx, &id).await.unwrap(), 1);
         tx.commit().await.unwrap();
-        assert_ne!(stamps().await.items, called.items);
+        assert_ne!(stamps().await.items, pictured.items);
         house.stops().await;
     }
 
@@ -211,7 +220,10 @@ db_test! {
         add(&db, &tv, 0..60).await;
         let page = PageQuery { page: 1, page_size: 9 };
         let filter = Filter { media_type: Some("tv".to_owned()), ..Filter::default() };
-        let series = async |filter: &Filter| house.app.catalogue.series(filter, page).await.unwrap();
+        let series = async |filter: &Filter| {
+            let (page, total) = house.app.catalogue.series(filter, page).await.unwrap();
+            (page.into_iter().map(|(series, _)| series).collect::<Vec<_>>(), total)
+        };
         let (first, total) = series(&filter).await;
         assert_eq!((total, first[0].episodes, first[0].seasons), (1, 20, 4));
         assert_eq!(series(&filter).await, (first.clone(), 1));

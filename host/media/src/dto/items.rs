@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::beside::PictureView;
 use crate::model::external::ExternalId;
 use crate::model::extra::Extra;
 use crate::model::item::{Item, MediaFile, Placed, arranged};
@@ -243,8 +244,12 @@ pub struct ItemView {
     pub metadata: Option<MetadataView>,
     /// By their providers.
     pub external_ids: Vec<ExternalIdView>,
-    #[schema(value_type = Vec<Object>)]
-    pub artwork: Vec<Value>,
+    /// Its poster in lists, the selected one first; all its pictures where it is asked for alone.
+    pub artwork: Vec<PictureView>,
+    /// True if it has any picture.
+    pub has_artwork: bool,
+    /// Number of its subtitles: files beside it, and tracks in its files.
+    pub subtitle_count: i64,
 }
 
 impl From<Listed> for ItemView {
@@ -286,7 +291,9 @@ impl From<Listed> for ItemView {
             updated_at: item.updated_at,
             metadata: item.metadata.map(|metadata| (*metadata).into()),
             external_ids: item.external_ids.into_iter().map(Into::into).collect(),
-            artwork: Vec::new(),
+            artwork: PictureView::list(item.artwork, &library),
+            has_artwork: item.pictures > 0,
+            subtitle_count: item.subtitles,
         }
     }
 }

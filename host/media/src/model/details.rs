@@ -2,9 +2,10 @@
 
 use qm_kernel::Timestamp;
 use qm_ports::metadata::{Metadata, TitleSuggestion};
+use qm_ports::notes::NotedFacts;
 use serde_json::{Map, Value};
 
-use super::metadata::{Said, members, midnight};
+use super::metadata::{LOCAL_NFO, Said, cast_of, members, midnight};
 
 /// Source name of a value that a person entered.
 pub const MANUAL: &str = "manual";
@@ -110,8 +111,12 @@ impl ShowMetadata {
         let provider = told.provider;
         macro_rules! hear {
             ($($field:ident $name:literal $value:expr,)+) => {$(
-                if sources.get($name).is_none_or(|source| source != MANUAL) {
-                    self.$field = $value;
+                let value = $value;
+                let before = sources.get($name).and_then(Value::as_str);
+                // The fact of a note stays where the provider has none.
+                let is_kept = before == Some(MANUAL) || (before == Some(LOCAL_NFO) && value.is_blank());
+                if !is_kept {
+                    self.$field = value;
                     if self.$field.is_blank() {
                         sources.remove($name);
                     } else {
@@ -138,6 +143,47 @@ impl ShowMetadata {
         self.field_sources = Some(sources).filter(|sources| !sources.is_empty());
         self.provider_name = Some(provider);
         self.updated_at = now;
+    }
+}
+
+impl ShowMetadata {
+    /// Takes facts of a note for fields that are empty; false if nothing is new.
+    pub fn take_note(&mut self, note: NotedFacts, now: Timestamp) -> bool {
+        let mut sources = self.field_sources.take().unwrap_or_default();
+        let mut is_new = false;
+        macro_rules! take {
+            ($($field:ident $name:literal $value:expr,)+) => {$(
+                let value = $value;
+                if !value.is_blank() && self.$field.is_blank() && !sources.contains_key($name) {
+                    self.$field = value;
+                    sources.insert($name.to_owned(), LOCAL_NFO.into());
+                    is_new = true;
+                }
+            )+};
+        }
+        take! {
+            title "title" note.title,
+            original_title "originalTitle" note.original_title,
+            sort_title "sortTitle" note.sort_title,
+            overview "overview" note.overview,
+            first_aired_at "firstAiredAt" note.release_date.as_deref().and_then(midnight),
+            year "year" note.year,
+            networks "networks" note.studios.clone(),
+            genres "genres" note.genres,
+            studios "studios" note.studios,
+            cast "cast" cast_of(note.cast),
+            rating "rating" note.rating,
+            certification "certification" note.certification,
+            tags "tags" note.tags,
+        }
+        self.field_sources = Some(sources).filter(|sources| !sources.is_empty());
+        if is_new {
+            if self.provider_name.is_none() {
+                self.provider_name = Some(LOCAL_NFO.to_owned());
+            }
+            self.updated_at = now;
+        }
+        is_new
     }
 }
 
@@ -240,6 +286,42 @@ mod tests {
         let sources = of.field_sources.unwrap();
         let sources: Vec<&str> = sources.keys().map(String::as_str).collect();
         assert_eq!(sources, ["genres", "overview", "status"]);
+    }
+
+    #[test]
+    fn a_note_fills_what_nobody_said_and_stays_where_a_provider_is_silent() {
+        let mut of = ShowMetadata::new("m".into(), "s".into(), Timestamp::from_ms(1));
+        let said = ShowEdit {
+            overview: Some(None),
+            ..ShowEdit::default()
+        };
+        of.take(said, Timestamp::from_ms(2));
+        let note = NotedFacts {
+            title: Some("The Wire".into()),
+            overview: Some("Of the note.".into()),
+            release_date: Some("2002-06-02".into()),
+            genres: vec!["Drama".into()],
+            cast: vec![("Jo".into(), Some("Cook".into()))],
+            ..NotedFacts::default()
+        };
+        assert!(of.take_note(note.clone(), Timestamp::from_ms(3)));
+        assert!(!of.take_note(note, Timestamp::from_ms(4)), "it is known");
+        assert_eq!(
+            (of.title.as_deref(), &of.overview, of.updated_at.ms()),
+            (Some("The Wire"), &None, 3),
+            "a person emptied the text"
+        );
+        assert_eq!(of.cast, [serde_json::json!({ "name": "Jo", "role": "Cook" })]);
+        let told = Metadata {
+            provider: "provider_a".into(),
+            title: Some("Wire".into()),
+            ..Metadata::default()
+        };
+        of.hear(told, Timestamp::from_ms(5));
+        assert_eq!(
+            (of.title.as_deref(), &*of.genres),
+            (Some("Wire"), &["Drama".to_owned()][..])
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use qm_media_names::name::Identity;
 use qm_media_names::naming::composed;
 use qm_media_names::naming::tag::Ids;
 pub use qm_media_names::{Facts, Tech};
+use qm_ports::beside::KnownPicture;
 
 use super::external::{ExternalId, PROVIDER_A, PROVIDER_B, TITLEDB};
 use super::measured::Measured;
@@ -41,6 +42,10 @@ pub struct Item {
     pub series_titledb_id: Option<String>,
     /// Key that all files of the item share, see `naming::member`; `None`: not known yet.
     pub same_key: Option<String>,
+    /// Number of its pictures.
+    pub pictures: i64,
+    /// Number of its subtitles: files beside it, and tracks in its files.
+    pub subtitles: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// Metadata of the item; `None` if the caller did not ask for it.
@@ -49,6 +54,8 @@ pub struct Item {
     pub external_ids: Vec<ExternalId>,
     /// Further files of the item, with their places; empty if the caller did not ask for them.
     pub copies: Vec<(String, MediaFile)>,
+    /// Pictures that go with the answer: its poster in lists, all in its details; empty if the caller did not ask for them.
+    pub artwork: Vec<KnownPicture>,
 }
 
 /// The file of an item.

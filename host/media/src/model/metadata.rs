@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use qm_kernel::Timestamp;
 use qm_ports::metadata::{Lookup, LookupKind, Person, Silent, Told};
+use qm_ports::notes::NotedFacts;
 use serde_json::{Value, json};
 
 use super::details::MANUAL;
@@ -11,6 +12,8 @@ use super::item::Item;
 
 /// Source name of a value that was read from the item's name.
 pub const LOCAL: &str = "local";
+/// Source name of a value from a note (NFO) beside the item.
+pub const LOCAL_NFO: &str = "local-nfo";
 
 /// Metadata of an item.
 #[derive(Clone, Debug, PartialEq)]
@@ -203,6 +206,47 @@ impl ItemMetadata {
         self.updated_at = now;
     }
 
+    /// Takes facts of a note for fields that are empty, or that only the name gave; false if nothing is new.
+    pub fn take_note(&mut self, note: NotedFacts, now: Timestamp) -> bool {
+        let mut is_new = false;
+        macro_rules! take {
+            ($($field:ident $name:literal $value:expr,)+) => {$(
+                let value = $value;
+                let is_by_name = self.field_sources.get($name).is_some_and(|source| source == LOCAL);
+                let is_said = self.field_sources.contains_key($name) && !is_by_name;
+                if !value.is_blank() && !is_said && (self.$field.is_blank() || is_by_name) {
+                    self.$field = value;
+                    self.field_sources.insert($name.to_owned(), LOCAL_NFO.to_owned());
+                    is_new = true;
+                }
+            )+};
+        }
+        take! {
+            title "title" note.title,
+            original_title "originalTitle" note.original_title,
+            sort_title "sortTitle" note.sort_title,
+            overview "overview" note.overview,
+            release_date "releaseDate" note.release_date.as_deref().and_then(midnight),
+            year "year" note.year,
+            runtime "runtime" note.runtime,
+            genres "genres" note.genres,
+            studios "studios" note.studios,
+            cast "cast" cast_of(note.cast),
+            directors "directors" note.directors,
+            writers "writers" note.writers,
+            rating "rating" note.rating,
+            certification "certification" note.certification,
+            tags "tags" note.tags,
+        }
+        if is_new {
+            if self.provider_name.as_deref().is_none_or(|name| name == LOCAL) {
+                self.provider_name = Some(LOCAL_NFO.to_owned());
+            }
+            self.updated_at = now;
+        }
+        is_new
+    }
+
     /// Takes a rating, unless a person entered one. True if it was taken.
     pub fn rate(&mut self, rating: f64, by: &str) -> bool {
         if self.field_sources.get("rating").map(String::as_str) == Some(MANUAL) {
@@ -237,7 +281,8 @@ fn settle<T: Said>(
     sources: &mut BTreeMap<String, String>,
 ) {
     let before = sources.get(name).map(String::as_str);
-    if before == Some(MANUAL) || (told.is_blank() && before.is_some_and(|before| kept.holds(before))) {
+    let is_kept = |before: &str| before == LOCAL_NFO || kept.holds(before);
+    if before == Some(MANUAL) || (told.is_blank() && before.is_some_and(is_kept)) {
         return;
     }
     if told.is_blank() {
@@ -246,6 +291,14 @@ fn settle<T: Said>(
         sources.insert(name.to_owned(), by.to_owned());
     }
     *field = told;
+}
+
+pub(super) fn cast_of(cast: Vec<(String, Option<String>)>) -> Vec<Value> {
+    let people = cast.into_iter().map(|(name, role)| match role {
+        Some(role) => json!({ "name": name, "role": role }),
+        None => json!({ "name": name }),
+    });
+    people.collect()
 }
 
 pub(super) fn members(people: Vec<Person>, role: &str) -> Vec<Value> {

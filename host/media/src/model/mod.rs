@@ -12,4 +12,5 @@ pub mod metadata;
 pub mod series;
 pub mod show;
 pub mod titles;
+pub mod tracks;
 pub mod view;

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use qm_ports::beside::{KnownNote, KnownPicture, KnownSubtitle};
+
 use super::extra::Extra;
 use super::item::{Item, MediaFile};
 use super::library::MediaLibrary;
+use super::series::Series;
 use super::titles::Suggestion;
 
 /// A library, with the scan that was started.
@@ -25,12 +28,27 @@ pub struct Counts {
     /// Items with a confidence below one half.
     pub unsure: i64,
     pub recent: i64,
+    /// Items without any picture.
+    pub missing_artwork: i64,
+    /// Items without any subtitles.
+    pub missing_subtitles: i64,
+}
+
+/// Numbers of items that have each fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    pub unmatched: i64,
+    pub missing_artwork: i64,
+    pub missing_subtitles: i64,
+    pub duplicate: i64,
 }
 
 /// Health of all libraries together.
 #[derive(Clone, Debug)]
 pub struct Health {
     pub counts: Counts,
+    /// Groups of duplicates, whatever became of them.
+    pub duplicate_groups: i64,
     pub failed_jobs: u64,
     /// Problems that keep libraries from working in full, for people to read.
     pub problems: Vec<String>,
@@ -43,6 +61,9 @@ pub struct Detail {
     pub suggestions: Vec<Suggestion>,
     /// Extras of the item, if it is a film.
     pub extras: Vec<Extra>,
+    /// Files beside it, and tracks in its files.
+    pub subtitles: Vec<KnownSubtitle>,
+    pub notes: Vec<KnownNote>,
     pub item: Item,
     pub file: MediaFile,
     pub library: MediaLibrary,
@@ -50,6 +71,12 @@ pub struct Detail {
 
 /// An item with its file and the path of its library.
 pub type Listed = (Item, MediaFile, String);
+
+/// A picture with the directory of the library of its owner.
+pub type Poster = (KnownPicture, String);
+
+/// A series with its poster.
+pub type ShownSeries = (Series, Option<Poster>);
 
 /// State of the watch on a library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,7 +17,7 @@ macro_rules! made {
         "label, part, device, inode, fingerprint, size, mtime, container, video_codec, audio_codec, resolution, hdr, language, release_group, quality, width, height, \
          bitrate_kbps, duration_sec, audio_channels, frame_rate, video_bit_depth, chroma_subsampling, \
          color_primaries, color_transfer, color_space, hdr_format, tech_source, probed_at, probe_error, \
-         probe_attempts, probe_after, created_at"
+         probe_attempts, probe_after, tracks, track_count, created_at"
     };
 }
 
@@ -28,7 +28,7 @@ macro_rules! made_of {
          f.audio_codec, f.resolution, f.hdr, f.language, f.release_group, f.quality, f.width, f.height, \
          f.bitrate_kbps, f.duration_sec, f.audio_channels, f.frame_rate, f.video_bit_depth, f.chroma_subsampling, \
          f.color_primaries, f.color_transfer, f.color_space, f.hdr_format, f.tech_source, f.probed_at, \
-         f.probe_error, f.probe_attempts, f.probe_after, f.created_at"
+         f.probe_error, f.probe_attempts, f.probe_after, f.tracks, f.track_count, f.created_at"
     };
 }
 
@@ -58,7 +58,8 @@ sql! {
     SET_STATE = "UPDATE media_copies SET size = $2, mtime = $3, device = $4, inode = $5, width = NULL, height = NULL, \
         bitrate_kbps = NULL, duration_sec = NULL, audio_channels = NULL, frame_rate = NULL, video_bit_depth = NULL, \
         chroma_subsampling = NULL, color_primaries = NULL, color_transfer = NULL, color_space = NULL, hdr_format = NULL, \
-        probed_at = NULL, probe_error = NULL, probe_attempts = 0, probe_after = 0, fingerprint = NULL WHERE id = $1";
+        probed_at = NULL, probe_error = NULL, probe_attempts = 0, probe_after = 0, tracks = NULL, track_count = 0, \
+        fingerprint = NULL WHERE id = $1";
     // Texts of paths that are not UTF-8 begin with a slash. PostgreSQL indexes only the beginning of a place.
     BELOW = "SELECT id, item_id, place FROM media_copies WHERE library_id = $1 AND substr(place, 1, 200) >= substr($2, 1, 200) \
             AND substr(place, 1, 200) <= substr($3, 1, 200) AND place >= $2 AND place < $3 \

@@ -18,7 +18,8 @@ sql! {
     SET_STATE = "UPDATE media_files SET size = $2, mtime = $3, width = NULL, height = NULL, bitrate_kbps = NULL, \
         duration_sec = NULL, audio_channels = NULL, frame_rate = NULL, video_bit_depth = NULL, chroma_subsampling = NULL, \
         color_primaries = NULL, color_transfer = NULL, color_space = NULL, hdr_format = NULL, probed_at = NULL, \
-        probe_error = NULL, probe_attempts = 0, probe_after = 0, fingerprint = NULL WHERE item_id = $1";
+        probe_error = NULL, probe_attempts = 0, probe_after = 0, tracks = NULL, track_count = 0, fingerprint = NULL \
+        WHERE item_id = $1";
     SET_TECH = "UPDATE media_files SET container = $2, video_codec = $3, audio_codec = $4, resolution = $5, hdr = $6, \
         language = $7, release_group = $8, quality = $9, tech_source = 'filename' WHERE item_id = $1 AND probed_at IS NULL";
     SET_NUMBERS = "UPDATE media_items SET title = $2, title_key = $3, letter = $4, season = $5, episode = $6, \

@@ -8,7 +8,7 @@ use qm_kernel::{PageQuery, Timestamp};
 use super::{clean, filled, part};
 use crate::model::item::{Filter, Issue, Item, MediaFile, Sort, Tech};
 use crate::model::measured::Measured;
-use crate::model::view::Counts;
+use crate::model::view::{Counts, Faults};
 
 /// Columns of a file, whose table is `f`.
 macro_rules! file_columns {
@@ -23,7 +23,8 @@ macro_rules! columns {
     () => {
         concat!(
             "i.id, i.library_id, i.place, i.media_type, i.title, i.sort_title, i.year, i.season, i.episode, i.episode_end, \
-             i.match_status, i.confidence, i.locked, i.duplicate_group_id, i.series_titledb_id, i.same_key, i.created_at, i.updated_at, ",
+             i.match_status, i.confidence, i.locked, i.duplicate_group_id, i.series_titledb_id, i.same_key, \
+             i.pictures, i.subtitles, i.created_at, i.updated_at, ",
             $crate::repo::lists::file_columns!()
         )
     };
@@ -40,6 +41,8 @@ macro_rules! wanted {
          AND (CAST($5 AS TEXT) IS NULL OR w.title_key LIKE $5 ESCAPE '\\') \
          AND (CAST($6 AS TEXT) IS NULL OR w.title_key >= $6) \
          AND (CAST($7 AS TEXT) IS NULL OR (CAST($7 AS TEXT) = 'duplicate' AND w.duplicate_group_id IS NOT NULL) \
+         OR (CAST($7 AS TEXT) = 'missing_artwork' AND w.pictures = 0) \
+         OR (CAST($7 AS TEXT) = 'missing_subtitles' AND w.subtitles = 0) \
          OR (CAST($7 AS TEXT) = 'suggested' AND EXISTS (SELECT 1 FROM media_suggestions s WHERE s.item_id = w.id))) \
          AND (CAST($8 AS BIGINT) IS NULL OR w.year >= $8) AND (CAST($9 AS BIGINT) IS NULL OR w.year <= $9) \
          AND (CAST($10 AS BIGINT) IS NULL OR w.season = $10) \
@@ -123,8 +126,12 @@ sql! {
     UNMATCHED = "SELECT COUNT(*) FROM media_items WHERE match_status = 'unmatched'";
     UNSURE = "SELECT COUNT(*) FROM media_items WHERE confidence < 50";
     SINCE = "SELECT COUNT(*) FROM media_items WHERE created_at >= $1";
-    ISSUES = "SELECT COUNT(*), COALESCE(CAST(SUM(CASE WHEN match_status = 'unmatched' THEN 1 ELSE 0 END) AS BIGINT), 0), \
-        COALESCE(CAST(SUM(CASE WHEN duplicate_group_id IS NOT NULL THEN 1 ELSE 0 END) AS BIGINT), 0) \
+    BARE = "SELECT COALESCE(CAST(SUM(CASE WHEN pictures = 0 THEN 1 ELSE 0 END) AS BIGINT), 0), \
+        COALESCE(CAST(SUM(CASE WHEN subtitles = 0 THEN 1 ELSE 0 END) AS BIGINT), 0) FROM media_items";
+    ISSUES = "SELECT COALESCE(CAST(SUM(CASE WHEN match_status = 'unmatched' THEN 1 ELSE 0 END) AS BIGINT), 0) AS unmatched, \
+        COALESCE(CAST(SUM(CASE WHEN pictures = 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS missing_artwork, \
+        COALESCE(CAST(SUM(CASE WHEN subtitles = 0 THEN 1 ELSE 0 END) AS BIGINT), 0) AS missing_subtitles, \
+        COALESCE(CAST(SUM(CASE WHEN duplicate_group_id IS NOT NULL THEN 1 ELSE 0 END) AS BIGINT), 0) AS duplicate \
         FROM media_items WHERE CAST($1 AS TEXT) IS NULL OR library_id = $1";
 }
 
@@ -210,6 +217,8 @@ pub(super) struct Row {
     duplicate_group_id: Option<String>,
     series_titledb_id: Option<String>,
     same_key: Option<String>,
+    pictures: i64,
+    subtitles: i64,
     created_at: i64,
     updated_at: i64,
     #[sqlx(flatten)]
@@ -262,14 +271,26 @@ impl From<Row> for (Item, MediaFile) {
             duplicate_group_id: row.duplicate_group_id,
             series_titledb_id: row.series_titledb_id,
             same_key: row.same_key,
+            pictures: row.pictures,
+            subtitles: row.subtitles,
             metadata: None,
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
             external_ids: Vec::new(),
             copies: Vec::new(),
+            artwork: Vec::new(),
         };
         (item, row.file.into())
     }
+}
+
+/// Numbers of items with each fault.
+#[derive(FromRow)]
+struct FaultsRow {
+    unmatched: i64,
+    missing_artwork: i64,
+    missing_subtitles: i64,
+    duplicate: i64,
 }
 
 /// Runs a statement with the values of a filter bound to `$1` to `$15`.
@@ -294,7 +315,9 @@ macro_rules! filtered {
             match filter.issue {
                 Some(Issue::Duplicate) => Some("duplicate"),
                 Some(Issue::Suggested) => Some("suggested"),
-                _ => None,
+                Some(Issue::MissingArtwork) => Some("missing_artwork"),
+                Some(Issue::MissingSubtitles) => Some("missing_subtitles"),
+                Some(Issue::Unmatched) | None => None,
             },
             filter.year_from,
             filter.year_to,
@@ -316,7 +339,6 @@ pub async fn page(
     filter: &Filter,
     page: PageQuery,
 ) -> Result<(Vec<(Item, MediaFile)>, u64), DbError> {
-    // Nothing has artwork or subtitles yet.
     let by_id = matches!(
         filter.issue,
         Some(Issue::MissingArtwork | Issue::MissingSubtitles)
@@ -443,16 +465,25 @@ pub async fn alphabet(tx: &mut Tx, filter: &Filter) -> Result<Vec<(String, i64)>
 
 pub async fn counts(tx: &mut Tx, since: Timestamp) -> Result<Counts, DbError> {
     let by_type = qm_db::all!(tx, (String, i64), BY_TYPE).await?;
+    let bare = qm_db::one!(tx, (i64, i64), BARE).await?;
     Ok(Counts {
         total: by_type.iter().map(|(_, count)| count).sum(),
         by_type,
         unmatched: qm_db::value!(tx, i64, UNMATCHED).await?,
         unsure: qm_db::value!(tx, i64, UNSURE).await?,
         recent: qm_db::value!(tx, i64, SINCE, since.ms()).await?,
+        missing_artwork: bare.0,
+        missing_subtitles: bare.1,
     })
 }
 
-/// Numbers of items of a library, or of all libraries: all, unmatched, duplicate.
-pub async fn issues(tx: &mut Tx, library_id: Option<&str>) -> Result<(i64, i64, i64), DbError> {
-    qm_db::one!(tx, (i64, i64, i64), ISSUES, library_id).await
+/// Numbers of items of a library, or of all libraries, that have each fault.
+pub async fn issues(tx: &mut Tx, library_id: Option<&str>) -> Result<Faults, DbError> {
+    let row = qm_db::one!(tx, FaultsRow, ISSUES, library_id).await?;
+    Ok(Faults {
+        unmatched: row.unmatched,
+        missing_artwork: row.missing_artwork,
+        missing_subtitles: row.missing_subtitles,
+        duplicate: row.duplicate,
+    })
 }

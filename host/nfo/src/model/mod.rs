@@ -1,5 +1,6 @@
 //! Notes: which file one is, and what stands in it.
 
+pub mod found;
 pub mod keep;
 pub mod text;
 
@@ -36,6 +37,15 @@ impl NoteKind {
             Self::Movie => "movie",
             Self::Show => "tvshow",
             Self::Episode => "episode",
+        }
+    }
+
+    /// Kind of this word. The table holds no others.
+    pub fn from_word(word: &str) -> Self {
+        match word {
+            "movie" => Self::Movie,
+            "episode" => Self::Episode,
+            _ => Self::Show,
         }
     }
 

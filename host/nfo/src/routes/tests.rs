@@ -1,5 +1,7 @@
 //! Tests of the routes, on both databases.
 
+mod taken;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -19,6 +21,7 @@ use super::routes;
 use crate::model::MAX_ITEMS;
 use crate::repo;
 use crate::service::{Nfo, NfoDeps};
+use taken::Changed;
 
 #[derive(Default)]
 struct Library(Mutex<Vec<NotedItem>>);
@@ -89,7 +92,9 @@ impl TorrentPayloads for Payloads {
 
 struct Site {
     visitor: Visitor,
+    app: Arc<Nfo>,
     library: Arc<Library>,
+    changed: Arc<Changed>,
     payloads: Arc<Payloads>,
     jobs: Jobs,
     db: Db,
@@ -104,12 +109,15 @@ impl Site {
         let root = folder.path().canonicalize().unwrap().join("films");
         fs::create_dir(&root).unwrap();
         let (library, payloads) = (Arc::new(Library::default()), Arc::new(Payloads::default()));
+        let changed = Arc::new(Changed::default());
         let ctx = Ctx::system();
         let jobs = qm_jobs::testing::worker(db, Pace::default()).0;
         let app = Nfo::new(NfoDeps {
             ground: testing::ground(db, &ctx, Arc::new(Claims)),
             roots: Roots::open(&[root.to_str().unwrap()]),
             notes: library.clone(),
+            subjects: changed.clone(),
+            takers: changed.clone(),
             payloads: payloads.clone(),
             jobs: jobs.clone(),
         });
@@ -117,8 +125,10 @@ impl Site {
         repo::testing::add_library(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
         Self {
-            visitor: Visitor::new("/api/media", routes().with_state(app), ctx),
+            visitor: Visitor::new("/api/media", routes().with_state(app.clone()), ctx),
+            app,
             library,
+            changed,
             payloads,
             jobs,
             db: db.clone(),

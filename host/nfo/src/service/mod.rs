@@ -2,6 +2,8 @@
 
 mod bulk;
 mod generate;
+mod known;
+mod take;
 
 use std::sync::Arc;
 
@@ -10,7 +12,8 @@ use qm_jobs::{JobType, Jobs};
 use qm_kernel::Permission;
 use qm_platform::Ground;
 use qm_ports::TorrentPayloads;
-use qm_ports::notes::MediaNotes;
+use qm_ports::notes::{MediaNotes, NoteTaker};
+use qm_ports::subjects::MediaSubjects;
 
 use bulk::JOB;
 
@@ -23,6 +26,10 @@ pub struct NfoDeps {
     /// Storage roots; notes elsewhere are not written.
     pub roots: Roots,
     pub notes: Arc<dyn MediaNotes>,
+    /// Items and shows beside which something changed.
+    pub subjects: Arc<dyn MediaSubjects>,
+    /// Library that fills in what notes say.
+    pub takers: Arc<dyn NoteTaker>,
     pub payloads: Arc<dyn TorrentPayloads>,
     pub jobs: Jobs,
 }
@@ -32,6 +39,8 @@ pub struct Nfo {
     ground: Ground,
     roots: Roots,
     notes: Arc<dyn MediaNotes>,
+    subjects: Arc<dyn MediaSubjects>,
+    takers: Arc<dyn NoteTaker>,
     payloads: Arc<dyn TorrentPayloads>,
     jobs: Jobs,
 }
@@ -48,6 +57,8 @@ impl Nfo {
             ground: deps.ground,
             roots: deps.roots,
             notes: deps.notes,
+            subjects: deps.subjects,
+            takers: deps.takers,
             payloads: deps.payloads,
             jobs: deps.jobs,
         })

@@ -3,6 +3,7 @@
 //! Files come from strangers, and so do the reports about them: texts are cut, and numbers that no video has are dropped.
 
 use qm_media::model::measured::Measured;
+use qm_media::model::tracks;
 use serde_json::Value;
 
 /// Most characters of a stored text.
@@ -14,6 +15,8 @@ const MOST_KBPS: f64 = 100_000_000.0;
 const MOST_CHANNELS: f64 = 256.0;
 const MOST_FRAMES: f64 = 10_000.0;
 const MOST_BITS: f64 = 64.0;
+/// Most tracks of subtitles that are taken of a file.
+const MOST_TRACKS: usize = 100;
 
 /// Properties found in a file. `None`: the program did not report it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +26,8 @@ pub struct Streams {
     pub resolution: Option<String>,
     pub hdr: Option<String>,
     pub measured: Measured,
+    /// Tracks of subtitles, in the order of the file.
+    pub tracks: Vec<tracks::Track>,
 }
 
 /// Reason why an answer is of no use.
@@ -127,7 +132,36 @@ fn read(answer: &Value) -> Result<Streams, Unclear> {
             color_space: video.text("ColorSpace"),
             hdr_format,
         },
+        tracks: tracks
+            .iter()
+            .filter(|track| track["@type"] == "Text")
+            .take(MOST_TRACKS)
+            .map(|track| subtitles(Track(track)))
+            .collect(),
     })
+}
+
+/// A track of subtitles. Its flags are told apart, or by the title that people gave it.
+fn subtitles(track: Track<'_>) -> tracks::Track {
+    let title = track.text("Title");
+    let words: Vec<String> = title
+        .iter()
+        .flat_map(|title| title.split(|c: char| !c.is_alphanumeric()))
+        .map(str::to_lowercase)
+        .collect();
+    let says = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&&**word));
+    let kind = track.text("ServiceKind").unwrap_or_default().to_lowercase();
+    tracks::Track {
+        language: track.text("Language"),
+        forced: track.is_yes("Forced") || says(&["forced"]),
+        sdh: track.is_yes("HearingImpaired")
+            || kind.contains("hearing impaired")
+            || kind == "hi"
+            || says(&["sdh", "cc"]),
+        by_default: track.is_yes("Default"),
+        format: track.text("Format"),
+        title,
+    }
 }
 
 /// Report about one stream. Most values are texts, numbers too.
@@ -139,6 +173,11 @@ impl Track<'_> {
         let text = self.0.get(name)?.as_str()?;
         let text: String = text.chars().filter(|c| !c.is_control()).take(MOST_TEXT).collect();
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    fn is_yes(self, name: &str) -> bool {
+        self.text(name)
+            .is_some_and(|text| text.eq_ignore_ascii_case("yes"))
     }
 
     /// A positive number that is no larger than `most`. Of several, as in `8 / 6`, the first.
@@ -273,8 +312,48 @@ mod tests {
                 color_space: text("YUV"),
                 hdr_format: text("Dolby Vision / SMPTE ST 2086"),
             },
+            tracks: Vec::new(),
         };
         assert_eq!(streams, expected);
+    }
+
+    #[test]
+    fn tracks_of_subtitles_have_language_and_flags() {
+        let streams = read_tracks(&json!([
+            { "@type": "Video" },
+            { "@type": "Text", "Format": "UTF-8", "Language": "en", "Default": "Yes", "Forced": "No" },
+            { "@type": "Text", "Format": "PGS", "Language": "pt-BR", "Forced": "Yes", "Title": "Only signs" },
+            { "@type": "Text", "Format": "ASS", "Language": "fr", "Title": "French (SDH)" },
+            { "@type": "Text", "Language": "de", "ServiceKind": "HI", "Title": "Forced" },
+            { "@type": "Text", "Title": "account of enforced acceptance" },
+            { "@type": "Menu" },
+        ]))
+        .unwrap();
+        let shown: Vec<(Option<&str>, bool, bool, bool)> = streams
+            .tracks
+            .iter()
+            .map(|track| {
+                (
+                    track.language.as_deref(),
+                    track.forced,
+                    track.sdh,
+                    track.by_default,
+                )
+            })
+            .collect();
+        let expected = [
+            (Some("en"), false, false, true),
+            (Some("pt-BR"), true, false, false),
+            (Some("fr"), false, true, false),
+            (Some("de"), true, true, false),
+            (None, false, false, false),
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(streams.tracks[1].title.as_deref(), Some("Only signs"));
+        let many: Vec<Value> = std::iter::once(json!({ "@type": "Video" }))
+            .chain((0..500).map(|_| json!({ "@type": "Text" })))
+            .collect();
+        assert_eq!(read_tracks(&json!(many)).unwrap().tracks.len(), MOST_TRACKS);
     }
 
     #[test]

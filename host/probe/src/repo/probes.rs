@@ -2,6 +2,7 @@
 
 use qm_db::{DbError, FromRow, Tx, sql};
 use qm_kernel::Timestamp;
+use qm_media::model::tracks;
 use qm_media::repo::clean;
 
 use crate::model::streams::Streams;
@@ -13,7 +14,8 @@ macro_rules! found {
         resolution = COALESCE($6, resolution), hdr = COALESCE($7, hdr), width = $8, height = $9, bitrate_kbps = $10, \
         duration_sec = $11, audio_channels = $12, frame_rate = $13, video_bit_depth = $14, chroma_subsampling = $15, \
         color_primaries = $16, color_transfer = $17, color_space = $18, hdr_format = $19, tech_source = 'probe', \
-        probed_at = $20, probe_error = NULL, probe_attempts = probe_attempts + 1, fingerprint = $21 \
+        probed_at = $20, probe_error = NULL, probe_attempts = CASE WHEN probed_at IS NULL THEN probe_attempts + 1 \
+        ELSE probe_attempts END, fingerprint = $21, tracks = $22, track_count = $23 \
         WHERE id = $1 AND size = $2 AND mtime = $3")
     };
 }
@@ -34,7 +36,7 @@ macro_rules! put_off {
         concat!(
             "UPDATE ",
             $table,
-            " SET probe_after = $2 WHERE id = $1 AND probed_at IS NULL"
+            " SET probe_after = $2 WHERE id = $1 AND (probed_at IS NULL OR tracks IS NULL)"
         )
     };
 }
@@ -46,6 +48,15 @@ sql! {
     DUE_COPIES = "SELECT f.id, TRUE AS is_copy, f.size, f.mtime, f.probe_attempts, f.library_id, f.place FROM media_copies f \
         WHERE f.probed_at IS NULL AND f.probe_error IS NULL \
         AND f.probe_attempts = $1 AND f.probe_after <= $2 ORDER BY f.probe_after, f.id LIMIT $3";
+    // Files that were probed before tracks were stored. One that cannot be probed any more is not tried again.
+    UNTRACKED = "SELECT f.id, FALSE AS is_copy, f.size, f.mtime, f.probe_attempts, i.library_id, i.place FROM media_files f \
+        JOIN media_items i ON i.id = f.item_id WHERE f.probed_at IS NOT NULL AND f.tracks IS NULL AND f.probe_after <= $1 \
+        ORDER BY f.probed_at, f.id LIMIT $2";
+    UNTRACKED_COPIES = "SELECT f.id, TRUE AS is_copy, f.size, f.mtime, f.probe_attempts, f.library_id, f.place \
+        FROM media_copies f WHERE f.probed_at IS NOT NULL AND f.tracks IS NULL AND f.probe_after <= $1 \
+        ORDER BY f.probed_at, f.id LIMIT $2";
+    TRACKLESS = "UPDATE media_files SET tracks = '[]' WHERE id = $1 AND probed_at IS NOT NULL AND tracks IS NULL";
+    TRACKLESS_COPY = "UPDATE media_copies SET tracks = '[]' WHERE id = $1 AND probed_at IS NOT NULL AND tracks IS NULL";
     FOUND = found!("media_files");
     FOUND_COPY = found!("media_copies");
     FAILED = failed!("media_files");
@@ -80,6 +91,23 @@ pub async fn due(tx: &mut Tx, attempts: i64, now: Timestamp, most: i64) -> Resul
         due.extend(qm_db::all!(tx, Due, DUE_COPIES, attempts, now.ms(), left).await?);
     }
     Ok(due)
+}
+
+/// Files that were probed before their tracks were stored, those probed longest ago first.
+pub async fn untracked(tx: &mut Tx, now: Timestamp, most: i64) -> Result<Vec<Due>, DbError> {
+    let mut due = qm_db::all!(tx, Due, UNTRACKED, now.ms(), most).await?;
+    let left = most - due.len() as i64;
+    if left > 0 {
+        due.extend(qm_db::all!(tx, Due, UNTRACKED_COPIES, now.ms(), left).await?);
+    }
+    Ok(due)
+}
+
+/// Stores that no tracks are known of a file whose other properties stay.
+pub async fn set_trackless(tx: &mut Tx, file: &Due) -> Result<(), DbError> {
+    let statement = if file.is_copy { TRACKLESS_COPY } else { TRACKLESS };
+    let _ = qm_db::exec!(tx, statement, &file.id).await?;
+    Ok(())
 }
 
 /// Stores the findings about a file, if it is unchanged. `fingerprint`: digest of its head and tail.
@@ -117,6 +145,8 @@ pub async fn found(
         text(&measured.hdr_format),
         now.ms(),
         fingerprint,
+        tracks::text(&streams.tracks),
+        streams.tracks.len() as i64,
     )
     .await?;
     Ok(())

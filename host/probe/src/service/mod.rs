@@ -149,6 +149,10 @@ impl Probing {
                 due.extend(probes::due(&mut tx, attempts, now, more).await?);
             }
         }
+        let more = (most - due.len()) as i64;
+        if more > 0 {
+            due.extend(probes::untracked(&mut tx, now, more).await?);
+        }
         Ok(due)
     }
 
@@ -274,9 +278,13 @@ impl Probing {
             }
             Err(ProbeError::Passing(_)) if !is_last => {
                 probes::failed(&mut tx, file, None, after).await?;
+                // One that was probed before keeps what is known of it.
+                probes::set_trackless(&mut tx, file).await?;
             }
             Err(ProbeError::Passing(why) | ProbeError::Lasting(why)) => {
                 probes::failed(&mut tx, file, Some(&why), after).await?;
+                // One that was probed before keeps what is known of it.
+                probes::set_trackless(&mut tx, file).await?;
             }
             Err(ProbeError::Changed | ProbeError::NoTool(_)) => {
                 probes::put_off(&mut tx, file, after).await?;

@@ -86,7 +86,9 @@ pub struct HealthView {
     pub unmatched: i64,
     /// Below 0.5.
     pub low_confidence: i64,
+    /// Items without any picture.
     pub missing_artwork: i64,
+    /// Items without any subtitles.
     pub missing_subtitles: i64,
     /// In the last seven days.
     pub recently_added: i64,
@@ -104,11 +106,10 @@ impl From<Health> for HealthView {
             by_media_type: counts.by_type.into_iter().collect(),
             unmatched: counts.unmatched,
             low_confidence: counts.unsure,
-            // None has any: nothing looks for them yet.
-            missing_artwork: counts.total,
-            missing_subtitles: counts.total,
+            missing_artwork: counts.missing_artwork,
+            missing_subtitles: counts.missing_subtitles,
             recently_added: counts.recent,
-            duplicate_groups: 0,
+            duplicate_groups: health.duplicate_groups,
             failed_jobs: health.failed_jobs,
             problems: health.problems,
         }

@@ -26,8 +26,13 @@ impl Scanner {
         let mut problems: Vec<String> = self.probing.problem().into_iter().collect();
         problems.extend(self.places_missing().await?);
         problems.extend(self.watches_degraded().await?);
+        let duplicate_groups = match self.catalogue.beside().groups() {
+            Some(groups) => groups.count_groups().await?,
+            None => 0,
+        };
         let mut tx = self.db.begin_read().await?;
         Ok(Health {
+            duplicate_groups,
             counts: repo::lists::counts(&mut tx, self.ctx.now().minus(RECENT)).await?,
             failed_jobs: self.jobs.failed(&mut tx, "media_manager").await?,
             problems,

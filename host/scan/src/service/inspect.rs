@@ -10,6 +10,7 @@ use qm_media::ops::guard::place_of;
 use qm_media::ops::reach::Reach;
 use qm_media::repo;
 use qm_media_names::place;
+use qm_ports::beside::KnownFile;
 
 use super::Scanner;
 
@@ -37,8 +38,10 @@ impl Scanner {
                 return Ok(report);
             };
             after.clone_from(&last.id);
+            let ids: Vec<String> = items.iter().map(|(item, _)| item.id.clone()).collect();
+            let beside = self.files_beside(&ids).await?;
             let copies: usize = items.iter().map(|(item, _)| item.copies.len()).sum();
-            report.checked += (2 * items.len() + copies) as u64;
+            report.checked += (2 * items.len() + copies + beside.len()) as u64;
             let (path, roots) = (library.path.clone(), self.file_roots.clone());
             let looking = WALKS.run(move |_| {
                 let reach = Reach::open(Path::new(&path)).ok();
@@ -68,11 +71,33 @@ impl Scanner {
                         }
                     }
                 }
+                for file in beside {
+                    if !is_there(&file.place) {
+                        missing.push(MissingFile {
+                            path: place::absolute(&path, &file.place),
+                            id: file.id,
+                            kind: file.kind,
+                        });
+                    }
+                }
                 missing
             });
             for missing in looking.await? {
                 report.add(missing);
             }
         }
+    }
+
+    /// Pictures, subtitles and notes beside items.
+    async fn files_beside(&self, items: &[String]) -> Result<Vec<KnownFile>, LibraryError> {
+        let beside = self.catalogue.beside();
+        let mut files = Vec::new();
+        if let Some(pictures) = beside.pictures() {
+            files.extend(pictures.list_files(items).await?);
+        }
+        if let Some(notes) = beside.notes() {
+            files.extend(notes.list_files(items).await?);
+        }
+        Ok(files)
     }
 }

@@ -1,4 +1,5 @@
 //! The media library over the whole server.
 
+mod beside;
 mod downloads;
 mod tmdb;

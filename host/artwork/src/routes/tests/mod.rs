@@ -3,6 +3,7 @@
 mod hostile;
 mod import;
 mod local;
+mod looks;
 mod served;
 mod subtitles;
 mod upload;
@@ -19,13 +20,16 @@ use image::{DynamicImage, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
 use qm_confined::Roots;
 use qm_db::Db;
 use qm_jobs::Pace;
+use qm_media_names::place;
 use qm_net::{GuardError, GuardKind};
 use qm_platform::testing::{self, Claims};
 use qm_ports::metadata::{
     Alone, ExternalId, ImageDetails, ImageKind, ImagesOf, Lookup, LookupKind, Metadata, MetadataChain,
     Picture, Rated, TitleKind, Told, Unsettled,
 };
-use qm_ports::subjects::{MediaSubjects, SubjectItem, SubjectShow, SubjectsUnread};
+use qm_ports::subjects::{
+    ChangeReader, MediaSubjects, SubjectChange, SubjectItem, SubjectShow, SubjectsUnread,
+};
 use qm_test_base::{Answer, Hands, Visitor, frozen};
 use serde_json::{Value, json};
 
@@ -38,6 +42,7 @@ use crate::service::{ArtworkArea, ArtworkDeps, Fetch};
 struct Subjects {
     items: Mutex<Vec<SubjectItem>>,
     shows: Mutex<Vec<SubjectShow>>,
+    changes: Mutex<Vec<SubjectChange>>,
 }
 
 #[async_trait]
@@ -50,6 +55,44 @@ impl MediaSubjects for Subjects {
     async fn find_show(&self, id: &str) -> Result<Option<SubjectShow>, SubjectsUnread> {
         let shows = self.shows.lock().unwrap();
         Ok(shows.iter().find(|show| show.id == id).cloned())
+    }
+
+    async fn list_changes(
+        &self,
+        reader: ChangeReader,
+        most: usize,
+    ) -> Result<Vec<SubjectChange>, SubjectsUnread> {
+        assert_eq!(reader, ChangeReader::Pictures);
+        Ok(self.changes.lock().unwrap().iter().take(most).cloned().collect())
+    }
+
+    async fn list_changed_items(
+        &self,
+        change: &SubjectChange,
+        after: &str,
+        most: usize,
+    ) -> Result<Vec<SubjectItem>, SubjectsUnread> {
+        let is_concerned = |at: &String| {
+            let above = place::parent(at).unwrap_or_default();
+            above == change.place || (change.below && place::is_within(at, &change.place))
+        };
+        let mut items = self.items.lock().unwrap().clone();
+        items.retain(|item| &*item.id > after && item.places.iter().any(is_concerned));
+        items.sort_by(|a, b| a.id.cmp(&b.id));
+        items.truncate(most);
+        Ok(items)
+    }
+
+    async fn list_changed_shows(&self, change: &SubjectChange) -> Result<Vec<SubjectShow>, SubjectsUnread> {
+        let mut shows = self.shows.lock().unwrap().clone();
+        shows.retain(|show| change.place == show.place || place::is_within(&change.place, &show.place));
+        Ok(shows)
+    }
+
+    async fn forget_changes(&self, numbers: &[i64]) -> Result<(), SubjectsUnread> {
+        let mut changes = self.changes.lock().unwrap();
+        changes.retain(|change| !numbers.contains(&change.number));
+        Ok(())
     }
 }
 
