@@ -8,6 +8,8 @@ use qm_net::Net;
 use qm_platform::area::{Area, AreaError, AreaSpec, Make};
 use qm_platform::{Ground, Ports};
 use qm_ports::beside::Beside;
+use qm_ports::action::HouseFirst;
+use qm_ports::helpers::MediaHelpers;
 use qm_ports::metadata::MetadataChain;
 use qm_ports::subjects::MediaSubjects;
 
@@ -41,6 +43,8 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     });
     ports.get::<Arc<Beside>>()?.add_pictures(&artwork);
     let (sweeping, looking) = (artwork.clone(), artwork.clone());
+    ports.get::<Arc<HouseFirst>>()?.add(&artwork);
+    ports.get::<Arc<MediaHelpers>>()?.add_companions(&artwork);
     let area = Area::new(&AREA, routes().with_state(artwork));
     Ok(area
         .looping(ArtworkArea::SWEEP, move |stop| sweeping.clone().sweep_loop(stop))

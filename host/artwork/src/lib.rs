@@ -15,7 +15,9 @@
 //! Bounds: 10 MiB a given picture, 20 MiB one beside media, 56 MiB to decode one, one at a time; twenty given ones an owner and type;
 //! 512 MiB of cache. Lanes: `lanes`.
 //!
-//! Events: none.
+//! The library has pictures and subtitles of downloads looked for (`service::help`), for the person who set it up.
+//!
+//! Events: none. Action of automation: `media_fetch_artwork`.
 
 mod area;
 mod dto;

@@ -1,6 +1,6 @@
 //! The caller of a request. A principal is made from the access token's claims alone, without the database.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use crate::permission::{Permission, PermissionSet, Role};
@@ -43,7 +43,7 @@ impl Principal {
 pub struct ClientInfo {
     /// The address one trusted hop behind the peer.
     pub ip: IpAddr,
-    /// Address for audit rows: the whole `X-Forwarded-For` text if there is one, else `ip`.
+    /// Address for audit rows: the whole `X-Forwarded-For` text if there is one, else `ip`. Empty where no request is behind it.
     pub forwarded: String,
     pub user_agent: Option<String>,
     pub request_id: String,
@@ -59,6 +59,11 @@ pub struct Caller<'a> {
 impl<'a> Caller<'a> {
     pub fn user_id(self) -> &'a str {
         &self.principal.user_id
+    }
+
+    /// True if no request is behind it: the server works for somebody by itself ([`Requester::absent`]).
+    pub fn is_absent(self) -> bool {
+        self.client.forwarded.is_empty()
     }
 
     /// Copy for work that outlives the request.
@@ -83,6 +88,31 @@ impl Requester {
             principal: &self.principal,
             client: &self.client,
         }
+    }
+
+    /// A user for whom the server works by itself: the author of a rule, or whoever set up a library. `powers` are those
+    /// that were judged for this work, whose id is `work`. There is no token and no address, and it counts for no role.
+    pub fn absent(user_id: &str, powers: PermissionSet, work: &str) -> Self {
+        Self {
+            principal: Principal {
+                user_id: user_id.into(),
+                username: "".into(),
+                roles: Vec::new(),
+                permissions: powers,
+                expires_at: Timestamp::from_ms(0),
+            },
+            client: ClientInfo {
+                ip: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+                forwarded: String::new(),
+                user_agent: None,
+                request_id: work.to_owned(),
+            },
+        }
+    }
+
+    /// True for [`Requester::absent`].
+    pub fn is_absent(&self) -> bool {
+        self.caller().is_absent()
     }
 }
 

@@ -13,6 +13,7 @@ use qm_ports::action::{HouseFirst, MediaHands, TorrentHands};
 use qm_ports::beside::Beside;
 use qm_ports::carry::DataMover;
 use qm_ports::folders::ShowFolders;
+use qm_ports::helpers::MediaHelpers;
 use qm_ports::inventory::MediaStock;
 use qm_ports::media_server::MediaServers;
 use qm_ports::metadata::MetadataChain;
@@ -140,10 +141,12 @@ static CONTEXT_ACTIONS: &[ContextAction] = &[
 /// The area, made from the ports of those before it.
 fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     let places = ports.get::<ServerPlaces>()?;
+    let helpers = Arc::new(MediaHelpers::default());
     let library = Library::new(LibraryDeps {
         ground: ground.clone(),
         jobs: ports.get::<Jobs>()?,
         triggers: ports.get::<Arc<dyn Triggers>>()?,
+        helpers: helpers.clone(),
         file_roots: places.roots,
         own: places.own.into_iter().map(|place| place.path).collect(),
         pace: Pace::default(),
@@ -160,6 +163,7 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         metadata: ports.get::<Arc<dyn MetadataChain>>()?,
     });
     ports.get::<Arc<HouseFirst>>()?.add(&library.orders);
+    ports.offer(helpers);
     ports.offer::<Arc<dyn MediaHands>>(library.orders.clone());
     ports.offer::<Arc<dyn MediaShelves>>(library.catalogue.clone());
     ports.offer::<Arc<dyn MediaNotes>>(library.catalogue.clone());

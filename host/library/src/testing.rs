@@ -1,6 +1,7 @@
 //! The area over its own directory, with a worker of jobs.
 
 mod chain;
+pub mod helper;
 pub mod teller;
 mod titles;
 
@@ -22,6 +23,7 @@ use qm_platform::outbox::{Consumer, StoredEvent};
 use qm_platform::testing::{self, Claims};
 use qm_ports::action::{ActionError, TorrentHands, TorrentRef};
 use qm_ports::carry::{CarryError, DataCheck, DataFile, DataMove, DataMover, Whereabouts};
+use qm_ports::helpers::MediaHelpers;
 use qm_ports::media_server::{
     Extent, MediaServer, MediaServerError, MediaServers, PlaySession, Refreshed, ServerAbilities,
 };
@@ -392,6 +394,8 @@ pub struct House {
     pub app: Arc<Library>,
     pub jobs: Jobs,
     pub fired: Arc<Fired>,
+    /// Areas beside the library: none, unless a test adds them.
+    pub helpers: Arc<MediaHelpers>,
     background: Background,
     /// The one storage root.
     pub root: PathBuf,
@@ -443,10 +447,12 @@ impl House {
         let (jobs, background) = qm_jobs::testing::worker(db, JobsPace::default());
         let fired = Arc::new(Fired::default());
         let around = Around::new();
+        let helpers = Arc::new(MediaHelpers::default());
         let app = Library::new(LibraryDeps {
             ground: testing::ground(db, &ctx, Arc::new(Claims)),
             jobs: jobs.clone(),
             triggers: fired.clone(),
+            helpers: helpers.clone(),
             file_roots: vec![root.to_str().expect("UTF-8").to_owned()],
             own: vec![root.join("own")],
             pace,
@@ -469,6 +475,7 @@ impl House {
             app,
             jobs,
             fired,
+            helpers,
             background,
             root,
             principal: principal(Role::Administrator),

@@ -11,6 +11,8 @@ use qm_ports::TorrentPayloads;
 use qm_ports::beside::Beside;
 use qm_ports::notes::{MediaNotes, NoteTaker};
 use qm_ports::subjects::MediaSubjects;
+use qm_ports::action::HouseFirst;
+use qm_ports::helpers::MediaHelpers;
 
 use crate::routes;
 use crate::service::{Nfo, NfoDeps};
@@ -50,6 +52,8 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         jobs: ports.get::<Jobs>()?,
     });
     ports.get::<Arc<Beside>>()?.add_notes(&nfo);
+    ports.get::<Arc<HouseFirst>>()?.add(&nfo);
+    ports.get::<Arc<MediaHelpers>>()?.add_notes(&nfo);
     let looking = nfo.clone();
     let area = Area::new(&AREA, routes().with_state(nfo));
     Ok(area.looping(Nfo::CHANGED, move |stop| looking.clone().looks_loop(stop)))

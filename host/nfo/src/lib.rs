@@ -12,7 +12,9 @@
 //! file that is no plain XML is not replaced at all; whoever gave an order is judged again before each note.
 //! Bounds: 1,000 items an order, 10,000 notes a request, 512 KiB a note that is read.
 //!
-//! Events: none.
+//! The library has notes about downloads written (`service::help`), for the person who set it up.
+//!
+//! Events: none. Action of automation: `media_generate_nfo`.
 
 mod area;
 mod dto;

@@ -3,7 +3,7 @@
 //!
 //! Items are forgotten, deleted with their files, or moved into another library by jobs. Before each item the job checks the
 //! rights of the person who gave the order. A complete download is followed by a job of its own (`service::download`): scan,
-//! identify, metadata, refresh of media servers.
+//! identify, metadata, names, pictures, subtitles, notes, refresh of media servers.
 //!
 //! Own state: none, and no lock. It takes locks of the crates below only by calling them, and holds no transaction
 //! meanwhile.

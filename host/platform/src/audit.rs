@@ -79,7 +79,10 @@ impl Audit {
             object_type: entry.object_type,
             object_id: entry.object_id.as_deref().map(without_nul),
             result: entry.result.as_str(),
-            ip_address: client.map(|client| without_nul(&client.forwarded)),
+            // Work that the server does by itself for somebody has no address.
+            ip_address: client
+                .map(|client| without_nul(&client.forwarded))
+                .filter(|address| !address.is_empty()),
             user_agent: client
                 .and_then(|client| client.user_agent.as_deref())
                 .map(without_nul),

@@ -24,6 +24,7 @@
 //! | [`shelves`] | the media library | the renaming of media |
 //! | [`subjects`] | the media library | artwork, notes (NFO) |
 //! | [`beside`] | artwork, notes (NFO), duplicates | the media library |
+//! | [`helpers`] | the renaming of media, artwork, notes (NFO) | the media library |
 //! | [`notes`] | the media library | notes (NFO) |
 //! | [`inventory`] | the media library | duplicates |
 //! | [`folders`] | the media library | folders of shows |
@@ -44,6 +45,7 @@ pub mod engine;
 pub mod feed;
 pub mod file_events;
 pub mod folders;
+pub mod helpers;
 pub mod holder;
 pub mod indexer;
 pub mod intake;

@@ -30,6 +30,15 @@ pub struct ShelfItem {
     pub year: Option<i64>,
 }
 
+/// An item with its library.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShelvedItem {
+    pub library_id: String,
+    /// Somebody wants it to stay as it is.
+    pub is_locked: bool,
+    pub item: ShelfItem,
+}
+
 /// A show of a library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShelfShow {
@@ -53,6 +62,17 @@ pub trait MediaShelves: Send + Sync {
 
     /// Unlocked items of a library with a season or an episode, in the order of their ids, `most` at most.
     async fn list_episodes(&self, library_id: &str, most: usize) -> Result<Vec<ShelfItem>, ShelvesUnread>;
+
+    /// Unlocked items of a library with ids greater than `after`, in the order of their ids, `most` at most.
+    async fn list_items(
+        &self,
+        library_id: &str,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<ShelfItem>, ShelvesUnread>;
+
+    /// The items with these ids, locked or not; those that are not there are left out.
+    async fn find_items(&self, ids: &[String]) -> Result<Vec<ShelvedItem>, ShelvesUnread>;
 
     /// Absolute paths of an item's files, as people are shown them; `None`: there is no such item.
     async fn list_item_files(&self, item_id: &str) -> Result<Option<Vec<String>>, ShelvesUnread>;

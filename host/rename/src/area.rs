@@ -7,6 +7,8 @@ use qm_jobs::Jobs;
 use qm_platform::area::{Area, AreaError, AreaSpec, Make};
 use qm_platform::{Ground, Ports};
 use qm_ports::TorrentPayloads;
+use qm_ports::action::HouseFirst;
+use qm_ports::helpers::MediaHelpers;
 use qm_ports::list::TorrentLists;
 use qm_ports::media_server::MediaServers;
 use qm_ports::shelves::MediaShelves;
@@ -41,6 +43,8 @@ fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
         servers: ports.get::<Arc<dyn MediaServers>>()?,
         faults: Faults::default(),
     });
+    ports.get::<Arc<HouseFirst>>()?.add(&rename);
+    ports.get::<Arc<MediaHelpers>>()?.add_naming(&rename);
     let recovering = rename.clone();
     Ok(Area::new(&AREA, routes().with_state(rename.clone()))
         .looping(Rename::LOOP, move |stop| recovering.clone().recovery_loop(stop))

@@ -53,6 +53,10 @@ pub enum RenameError {
     OtherMode(&'static str),
     #[error("Library not found")]
     NoSuchLibrary,
+    #[error("Item not found")]
+    NoSuchItem,
+    #[error("Item is locked: unlock it first")]
+    ItemLocked,
     /// Names of torrents.
     #[error("Other torrents use this data too ({0}): copy or link it instead, or remove them first")]
     SharedData(String),
@@ -81,12 +85,13 @@ pub enum RenameError {
 impl RenameError {
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoSuchPreset | Self::NothingToUndo => ErrorKind::NotFound,
+            Self::NoSuchPreset | Self::NothingToUndo | Self::NoSuchItem => ErrorKind::NotFound,
             Self::NameTaken(_)
             | Self::TooMany
             | Self::Running(_)
             | Self::NoSuchPlan
             | Self::OtherMode(_)
+            | Self::ItemLocked
             | Self::SharedData(_) => ErrorKind::Conflict,
             Self::Broken(_) => ErrorKind::Unavailable,
             Self::Jobs(error) => error.kind(),
@@ -123,6 +128,8 @@ impl RenameError {
             Self::NoSuchPlan => "conflict.plan_gone",
             Self::OtherMode(_) => "conflict.plan_mode",
             Self::NoSuchLibrary => "bad_request.library",
+            Self::NoSuchItem => "not_found.media_item",
+            Self::ItemLocked => "conflict.media_item_locked",
             Self::SharedData(_) => "conflict.shared_data",
             Self::LibraryUnusable(_) => "bad_request.library_unusable",
             Self::Broken(_) => "unavailable.rename",

@@ -15,7 +15,10 @@
 //! Bounds: 100 stored presets; 1,000 names, or 20,000 files, a preview; plans that are kept: see `service::plans`; 32 steps between
 //! two transactions; runs are forgotten after a year. Walks, plans, looks and moves have lanes of their own.
 //!
-//! Events: none.
+//! The library is helped to name what downloads, scans and orders bring (`service::help`), and rules of automation name files
+//! (`service::actions`): both for a person, whose present permissions are judged as those of a caller are.
+//!
+//! Events: none. Actions of automation: `media_rename`, `media_move`, `rename_for_media`.
 
 mod area;
 mod dto;

@@ -17,7 +17,7 @@ use qm_ports::list::{Listed, TorrentList, TorrentLists};
 use qm_ports::media_server::{
     Extent, MediaServer, MediaServerError, MediaServers, PlaySession, Refreshed, ServerAbilities,
 };
-use qm_ports::shelves::{MediaShelves, Shelf, ShelfItem, ShelfShow, ShelvesUnread};
+use qm_ports::shelves::{MediaShelves, Shelf, ShelfItem, ShelfShow, ShelvedItem, ShelvesUnread};
 use qm_ports::{Removal, TorrentPayload, TorrentPayloads};
 use qm_test_base::{client, principal};
 
@@ -66,6 +66,8 @@ pub struct Around {
     /// The only library.
     pub shelf: Mutex<Shelf>,
     pub items: Mutex<Vec<ShelfItem>>,
+    /// Ids of locked items.
+    pub locked: Mutex<Vec<String>>,
 }
 
 impl TorrentLists for Around {
@@ -132,6 +134,33 @@ impl MediaShelves for Around {
 
     async fn list_episodes(&self, _: &str, most: usize) -> Result<Vec<ShelfItem>, ShelvesUnread> {
         Ok(self.items.lock().unwrap().iter().take(most).cloned().collect())
+    }
+
+    async fn list_items(
+        &self,
+        _: &str,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<ShelfItem>, ShelvesUnread> {
+        let locked = self.locked.lock().unwrap().clone();
+        let mut items = self.items.lock().unwrap().clone();
+        items.sort_by(|one, other| one.id.cmp(&other.id));
+        items.retain(|item| !locked.contains(&item.id) && after.is_none_or(|after| *item.id > *after));
+        items.truncate(most);
+        Ok(items)
+    }
+
+    async fn find_items(&self, ids: &[String]) -> Result<Vec<ShelvedItem>, ShelvesUnread> {
+        let locked = self.locked.lock().unwrap().clone();
+        let items = self.items.lock().unwrap().clone().into_iter();
+        let found = items
+            .filter(|item| ids.contains(&item.id))
+            .map(|item| ShelvedItem {
+                library_id: "tv".to_owned(),
+                is_locked: locked.contains(&item.id),
+                item,
+            });
+        Ok(found.collect())
     }
 
     async fn list_item_files(&self, item_id: &str) -> Result<Option<Vec<String>>, ShelvesUnread> {

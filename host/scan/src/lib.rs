@@ -10,6 +10,7 @@
 //! A file that another area moves takes its item along, with the values of people, and the folder of a show takes its show
 //! (`service::moves`): durable events report it, and a scan applies them before it looks and before it removes anything. A
 //! file that is renamed outside of the service is recognised within one scan (`model::renames`), so that the item stays.
+//! A scan that a person asked for has loose episodes put in order, if the library is set to do so (`service::order`).
 //! Ignored places are skipped (`service::ignored`). A library can be *watched*: a change in a directory has only that
 //! directory scanned soon.
 //!

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use qm_jobs::{Done, JobError, NewJob, Progress, Visibility};
+use qm_jobs::{Done, JobError, NewJob, Progress, Source as JobSource, Visibility};
 use qm_kernel::Caller;
 use qm_lanes::LaneError;
 use qm_ports::metadata::{Alone, ImageDetails, ImageKind, ImagesOf, TitleKind};
@@ -69,6 +69,11 @@ impl ArtworkArea {
             media_item_id: Some(item.id.clone()),
             input_summary: Some(json!({ "itemId": item.id })),
             created_by: Some(caller.user_id().to_owned()),
+            source: if caller.is_absent() {
+                JobSource::Automation
+            } else {
+                JobSource::Manual
+            },
             visibility: Visibility::Module,
             ..NewJob::new(JOB, Value::Null)
         };

@@ -1,7 +1,9 @@
 //! Use cases of this area.
 
+mod actions;
 mod choose;
 mod given;
+mod help;
 mod import;
 mod known;
 mod list;

@@ -74,6 +74,12 @@ impl ArtworkArea {
     /// Looks for the subtitles of an item; returns the numbers of those that are there, and that are new.
     pub async fn scan_subtitles(&self, caller: Caller<'_>, id: &str) -> Result<(usize, usize), ArtworkError> {
         self.check_right(caller, NEEDED_FOR_SUBTITLES).await?;
+        self.index_subtitles(id).await
+    }
+
+    /// Looks for the subtitles of an item, as a scan looks for its files; returns the numbers of those that are there, and that
+    /// are new.
+    pub(super) async fn index_subtitles(&self, id: &str) -> Result<(usize, usize), ArtworkError> {
         let item = self.find_item(id).await?;
         let (roots, library, places) = (self.roots.clone(), item.library.clone(), item.places);
         let looking = LOOKS.run(move |cancel| {

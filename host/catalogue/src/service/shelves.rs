@@ -7,10 +7,10 @@ use qm_db::DbError;
 use qm_media::model::library::{MediaLibrary, paths};
 use qm_media::repo;
 use qm_media_names::place::{absolute, shown};
-use qm_ports::shelves::{MediaShelves, Shelf, ShelfItem, ShelfShow, ShelvesUnread};
+use qm_ports::shelves::{MediaShelves, Shelf, ShelfItem, ShelfShow, ShelvedItem, ShelvesUnread};
 
 use super::Catalogue;
-use crate::repo::episodes;
+use crate::repo::episodes::{self, Episode};
 
 impl Catalogue {
     async fn list_libraries(&self) -> Result<Vec<MediaLibrary>, ShelvesUnread> {
@@ -62,13 +62,48 @@ impl MediaShelves for Catalogue {
         let items = episodes::episodes(&mut tx, library_id, most)
             .await
             .map_err(unread)?;
-        let items = items.into_iter().map(|item| ShelfItem {
-            path: absolute(&library.path, &item.place),
-            id: item.id,
-            title: item.title,
-            year: item.year,
-        });
+        let items = items.into_iter().map(|item| shelf_item(&library.path, item));
         Ok(items.collect())
+    }
+
+    async fn list_items(
+        &self,
+        library_id: &str,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<ShelfItem>, ShelvesUnread> {
+        let mut tx = self.db.begin_read().await.map_err(unread)?;
+        let library = repo::libraries::find(&mut tx, library_id).await.map_err(unread)?;
+        let Some(library) = library else {
+            return Ok(Vec::new());
+        };
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let items = episodes::unlocked(&mut tx, library_id, after.unwrap_or_default(), most)
+            .await
+            .map_err(unread)?;
+        let items = items.into_iter().map(|item| shelf_item(&library.path, item));
+        Ok(items.collect())
+    }
+
+    async fn find_items(&self, ids: &[String]) -> Result<Vec<ShelvedItem>, ShelvesUnread> {
+        let libraries = paths(self.list_libraries().await?);
+        let mut tx = self.db.begin_read().await.map_err(unread)?;
+        let mut found = Vec::new();
+        // No database keeps a NUL, and no id has one.
+        for id in ids.iter().filter(|id| !id.contains('\0')) {
+            let Some(stocked) = episodes::item(&mut tx, id).await.map_err(unread)? else {
+                continue;
+            };
+            let Some(library) = libraries.get(&stocked.library_id) else {
+                continue;
+            };
+            found.push(ShelvedItem {
+                item: shelf_item(library, stocked.item),
+                library_id: stocked.library_id,
+                is_locked: stocked.locked,
+            });
+        }
+        Ok(found)
     }
 
     async fn list_item_files(&self, item_id: &str) -> Result<Option<Vec<String>>, ShelvesUnread> {
@@ -83,6 +118,15 @@ impl MediaShelves for Catalogue {
             .iter()
             .filter_map(|(library, place)| Some(absolute(libraries.get(library)?, place)));
         Ok((!places.is_empty()).then(|| files.collect()))
+    }
+}
+
+fn shelf_item(library: &str, item: Episode) -> ShelfItem {
+    ShelfItem {
+        path: absolute(library, &item.place),
+        id: item.id,
+        title: item.title,
+        year: item.year,
     }
 }
 

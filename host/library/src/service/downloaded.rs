@@ -30,7 +30,7 @@ qm_kernel::events! {
 }
 
 /// A torrent of this name is whole, right in a directory.
-async fn completes(house: &House, db: &Db, name: &str, directory: &str) {
+pub(super) async fn completes(house: &House, db: &Db, name: &str, directory: &str) {
     let save_path = house.root.join(directory).to_str().unwrap().to_owned();
     let completed = Completed {
         torrent_name: name.to_owned(),
@@ -50,7 +50,7 @@ async fn completes(house: &House, db: &Db, name: &str, directory: &str) {
 }
 
 /// The jobs that follow downloads, each with how it ended and its result.
-async fn followed(house: &House) -> Vec<(String, Value)> {
+pub(super) async fn followed(house: &House) -> Vec<(String, Value)> {
     let wanted = Default::default();
     let page = PageQuery {
         page: 1,
@@ -65,7 +65,7 @@ async fn followed(house: &House) -> Vec<(String, Value)> {
 }
 
 /// Triggers that were fired, with the last part of their paths, in some order.
-fn fired(house: &House) -> Vec<String> {
+pub(super) fn fired(house: &House) -> Vec<String> {
     let fired = std::mem::take(&mut *house.fired.0.lock().unwrap());
     let shown = |(trigger, path): (String, String)| match path.rsplit('/').next() {
         Some(name) if !name.is_empty() => format!("{trigger} {name}"),
@@ -80,7 +80,7 @@ fn asked(house: &House) -> Vec<String> {
     std::mem::take(&mut *house.around.asked.lock().unwrap())
 }
 
-async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(super) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..3000 {
         if is_so() {
             return;
@@ -90,9 +90,9 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("{what}");
 }
 
-const NAME: &str = "The.Wire.S01.1080p.WEB-DL.x264-GRP";
+pub(super) const NAME: &str = "The.Wire.S01.1080p.WEB-DL.x264-GRP";
 
-fn download(house: &House) {
+pub(super) fn download(house: &House) {
     for file in [
         "The.Wire.S01E01.1080p.mkv",
         "The.Wire.S01E02.1080p.mkv",
@@ -131,7 +131,7 @@ db_test! {
         completes(&house, &db, NAME, "tv").await;
         let ended = followed(&house).await;
         assert_eq!(ended, [("completed_with_warnings".to_owned(), json!({
-            "libraries": [tv.id], "added": 4, "matched": 2, "unmatched": 1, "described": 0, "serversAsked": 2, "serversFailed": 1,
+            "libraries": [tv.id], "added": 4, "matched": 2, "unmatched": 1, "described": 0, "named": 0, "notes": 0, "serversAsked": 2, "serversFailed": 1,
         }))]);
         let mut expected = ALL.map(str::to_owned).to_vec();
         expected.insert(3, "media.server_refresh_failed".to_owned());

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod awkward;
 #[cfg(test)]
+mod cared;
+#[cfg(test)]
 mod downloaded;
 #[cfg(test)]
 mod enriched;
@@ -47,6 +49,7 @@ use qm_jobs::Jobs;
 use qm_media::service::{Pace, Rights, Shared};
 use qm_platform::{Ground, Triggers};
 use qm_ports::Holders;
+use qm_ports::helpers::MediaHelpers;
 use qm_ports::metadata::MetadataChain;
 use qm_ports::titledb::TitleData;
 use qm_realtime::Hub;
@@ -62,6 +65,8 @@ pub struct LibraryDeps {
     pub ground: Ground,
     pub jobs: Jobs,
     pub triggers: Arc<dyn Triggers>,
+    /// Areas that name files, fetch pictures and write notes; they come after this one.
+    pub helpers: Arc<MediaHelpers>,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<String>,
     /// The service's own directories and files, which are in no library.
@@ -102,6 +107,7 @@ impl Library {
             },
             jobs: deps.jobs,
             triggers: deps.triggers,
+            helpers: deps.helpers,
             file_roots: deps.file_roots,
             own: deps.own,
             pace: deps.pace,

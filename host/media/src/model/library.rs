@@ -78,6 +78,8 @@ pub struct MediaLibrary {
     pub artwork_enabled: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// User who last said what the library does by itself: it does that for them. `None`: nobody knows.
+    pub author: Option<String>,
 }
 
 impl MediaLibrary {
@@ -101,6 +103,7 @@ impl MediaLibrary {
             artwork_enabled: true,
             created_at: now,
             updated_at: now,
+            author: None,
         }
     }
 
@@ -156,6 +159,20 @@ pub struct LibraryChange {
     pub artwork_enabled: Option<bool>,
 }
 
+impl LibraryChange {
+    /// True if it says what the library does by itself, or where and how. Who says so answers for it.
+    pub const fn is_about_its_doing(&self) -> bool {
+        self.path.is_some()
+            || self.kind.is_some()
+            || self.preset.is_some()
+            || self.template.is_some()
+            || self.mode.is_some()
+            || self.auto_organize.is_some()
+            || self.nfo_enabled.is_some()
+            || self.artwork_enabled.is_some()
+    }
+}
+
 /// Counts of what a scan found and changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -185,6 +202,26 @@ pub fn paths(libraries: Vec<MediaLibrary>) -> HashMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_says_what_a_library_does_answers_for_it() {
+        let named = LibraryChange {
+            name: Some("a".to_owned()),
+            is_enabled: Some(true),
+            scan_interval_minutes: Some(None),
+            ..LibraryChange::default()
+        };
+        assert!(!named.is_about_its_doing() && !LibraryChange::default().is_about_its_doing());
+        let template = LibraryChange {
+            template: Some(None),
+            ..LibraryChange::default()
+        };
+        let organize = LibraryChange {
+            auto_organize: Some(false),
+            ..LibraryChange::default()
+        };
+        assert!(template.is_about_its_doing() && organize.is_about_its_doing());
+    }
 
     #[test]
     fn a_library_is_due_when_its_interval_has_passed() {

@@ -9,7 +9,7 @@ use crate::model::library::{Kind, MediaLibrary, Mode, Preset};
 macro_rules! columns {
     () => {
         "id, name, kind, path, preset, template, mode, auto_organize, is_enabled, scan_interval_minutes, last_scan_at, \
-         watch_enabled, scan_on_startup, nfo_enabled, artwork_enabled, created_at, updated_at"
+         watch_enabled, scan_on_startup, nfo_enabled, artwork_enabled, created_at, updated_at, author_id"
     };
 }
 
@@ -20,10 +20,10 @@ sql! {
     HOLD = "UPDATE media_libraries SET path = path WHERE id = $1 AND path = $2 AND kind = $3";
     COUNT = "SELECT COUNT(*) FROM media_libraries";
     INSERT = concat!("INSERT INTO media_libraries (", columns!(), ") \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)");
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)");
     UPDATE = "UPDATE media_libraries SET name = $2, kind = $3, path = $4, preset = $5, template = $6, mode = $7, \
         auto_organize = $8, is_enabled = $9, scan_interval_minutes = $10, watch_enabled = $11, scan_on_startup = $12, \
-        nfo_enabled = $13, artwork_enabled = $14, updated_at = $15 WHERE id = $1";
+        nfo_enabled = $13, artwork_enabled = $14, updated_at = $15, author_id = $16 WHERE id = $1";
     SCANNED = "UPDATE media_libraries SET last_scan_at = $3 WHERE id = $1 AND path = $2";
     UNSCANNED = "UPDATE media_libraries SET last_scan_at = NULL WHERE id = $1";
     DELETE = "DELETE FROM media_libraries WHERE id = $1";
@@ -49,6 +49,7 @@ struct Row {
     artwork_enabled: bool,
     created_at: i64,
     updated_at: i64,
+    author_id: Option<String>,
 }
 
 impl From<Row> for MediaLibrary {
@@ -72,6 +73,7 @@ impl From<Row> for MediaLibrary {
             artwork_enabled: row.artwork_enabled,
             created_at: Timestamp::from_ms(row.created_at),
             updated_at: Timestamp::from_ms(row.updated_at),
+            author: row.author_id,
         }
     }
 }
@@ -122,6 +124,7 @@ pub async fn insert(tx: &mut Tx, library: &MediaLibrary) -> Result<(), DbError> 
         library.artwork_enabled,
         library.created_at.ms(),
         library.updated_at.ms(),
+        library.author.as_deref(),
     )
     .await?
     .exactly(1)
@@ -146,6 +149,7 @@ pub async fn update(tx: &mut Tx, library: &MediaLibrary) -> Result<(), DbError> 
         library.nfo_enabled,
         library.artwork_enabled,
         library.updated_at.ms(),
+        library.author.as_deref(),
     )
     .await?
     .exactly(1)

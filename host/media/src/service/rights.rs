@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use qm_db::Tx;
+use qm_db::{DbError, Tx};
 use qm_jobs::{JobContext, JobError};
-use qm_kernel::{Caller, Permission};
-use qm_platform::{Acting, Actor};
+use qm_kernel::{Caller, Permission, Requester};
+use qm_platform::{Acting, ActingError, Actor};
 use qm_ports::Holders;
 
 use crate::LibraryError;
@@ -38,6 +38,24 @@ impl Rights {
         needed: &[Permission],
     ) -> Result<Actor, LibraryError> {
         Ok(self.acting.judge(tx, caller.principal, needed).await?)
+    }
+
+    /// Person for whom the server works by itself, with their present permissions; `None`: nobody is known, or their account is
+    /// gone or deactivated. `work` is the id of the work.
+    pub async fn find_person(
+        &self,
+        tx: &mut Tx,
+        user_id: Option<&str>,
+        work: &str,
+    ) -> Result<Option<Requester>, DbError> {
+        let Some(user_id) = user_id else {
+            return Ok(None);
+        };
+        match self.acting.powers(tx, user_id).await {
+            Ok(powers) => Ok(Some(Requester::absent(user_id, powers, work))),
+            Err(ActingError::Database(error)) => Err(error),
+            Err(ActingError::Gone | ActingError::Inactive | ActingError::Lacks(_)) => Ok(None),
+        }
     }
 
     /// Ends a job whose user lost a permission, or no longer exists.

@@ -7,6 +7,7 @@ use qm_db::Db;
 use qm_jobs::Jobs;
 use qm_kernel::Ctx;
 use qm_platform::{Audit, Triggers};
+use qm_ports::helpers::MediaHelpers;
 
 use super::{Pace, Rights};
 
@@ -19,6 +20,8 @@ pub struct Shared {
     pub rights: Rights,
     pub jobs: Jobs,
     pub triggers: Arc<dyn Triggers>,
+    /// Areas that name files, fetch pictures and write notes.
+    pub helpers: Arc<MediaHelpers>,
     /// `FILE_MANAGER_ROOTS`
     pub file_roots: Vec<String>,
     /// Directories and files of the service, which are in no library.

@@ -10,8 +10,10 @@ use async_trait::async_trait;
 use qm_confined::Roots;
 use qm_db::{Db, db_test};
 use qm_jobs::{Ending, Jobs, Pace};
-use qm_kernel::{Caller, Ctx};
+use qm_kernel::{Caller, Ctx, Permission, PermissionSet, Requester};
 use qm_platform::testing::{self, Claims};
+use qm_ports::action::{ActionCall, ActionError, Actions as _, Occasion};
+use qm_ports::helpers::MediaNoteWriter as _;
 use qm_ports::notes::{MediaNotes, NotedFacts, NotedItem, NotedLibrary, NotesUnread};
 use qm_ports::payload::{Removal, TorrentPayload, TorrentPayloads};
 use qm_test_base::Visitor;
@@ -301,5 +303,49 @@ db_test! {
             let (status, refused) = site.send("/items/bulk/nfo", json!({ "itemIds": ids })).await;
             assert_eq!((status, &refused["code"]), (400, &json!(code)));
         }
+    }
+
+    async fn a_rule_has_notes_written_for_its_author(db: Db) {
+        let site = Site::new(&db).await;
+        site.add("film", "Tide (1999)/Tide (1999).mkv").await;
+        site.add("other", "Ebb (2001)/Ebb (2001).mkv").await;
+        let powers = PermissionSet::empty().with(Permission::MediaManagerGenerateNfo);
+        let call = |params: Value, author: Option<&str>, powers| ActionCall {
+            run_id: "run.0".to_owned(),
+            occasion: Occasion::Event,
+            params: params.as_object().unwrap().clone(),
+            context: serde_json::Map::new(),
+            torrent: None,
+            author: author.map(str::to_owned),
+            powers,
+        };
+        let run = |params: Value| site.app.run("media_generate_nfo", call(params, Some("u"), powers));
+        for (params, why) in [
+            (json!({}), "itemId or libraryId is required"), (json!({ "itemId": "none" }), "Item not found"),
+            (json!({ "itemId": "no\0ne" }), "Item not found"), (json!({ "libraryId": "none" }), "Library not found"),
+        ] {
+            assert_eq!(run(params.clone()).await.unwrap_err().to_string(), why, "{params}");
+        }
+        assert_eq!(run(json!({ "itemId": "film" })).await, Ok(()));
+        assert!(site.read("Tide (1999)/Tide (1999).nfo").contains("<genre>Drama</genre>"));
+        assert!(!site.root.join("Ebb (2001)/Ebb (2001).nfo").exists());
+        // What somebody else wrote stays: about one item that is told, of a library it is left out.
+        fs::write(site.root.join("Tide (1999)/Tide (1999).nfo"), "<movie><plot>mine</plot></movie>").unwrap();
+        assert!(run(json!({ "itemId": "film" })).await.unwrap_err().to_string().contains("written or changed by somebody else"));
+        assert_eq!(run(json!({ "libraryId": "l" })).await, Ok(()));
+        assert!(site.root.join("Ebb (2001)/Ebb (2001).nfo").exists());
+        assert!(site.read("Tide (1999)/Tide (1999).nfo").contains("mine"));
+        let who = Requester::absent("u", powers, "job");
+        assert_eq!(site.app.write_note_of(&who, "film").await, Ok(false));
+        assert_eq!(site.app.write_note_of(&who, "other").await, Ok(true));
+        assert_eq!(run(json!({ "itemId": "film", "overwrite": true })).await, Ok(()));
+        assert!(site.read("Tide (1999)/Tide (1999).nfo").contains("<genre>Drama</genre>"));
+        for (author, powers) in [(None, powers), (Some("u"), PermissionSet::empty())] {
+            let refused = site.app.run("media_generate_nfo", call(json!({ "itemId": "film" }), author, powers)).await;
+            assert!(matches!(refused, Err(ActionError::Denied(_))), "{refused:?}");
+        }
+        site.change(|item| item.library.nfo_enabled = false);
+        assert!(matches!(run(json!({ "libraryId": "l" })).await, Err(ActionError::Rejected(_))));
+        assert!(site.app.write_note_of(&who, "film").await.is_err());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use qm_jobs::{Done, Hosted, JobError, NewJob, Progress, Visibility};
+use qm_jobs::{Done, Hosted, JobError, NewJob, Progress, Source, Visibility};
 use qm_kernel::{Caller, Requester};
 use qm_platform::AuditEntry;
 use serde_json::{Value, json};
@@ -25,6 +25,15 @@ pub struct Accepted {
     pub count: usize,
     /// Ids that no item has.
     pub missing: Vec<String>,
+}
+
+/// Outcome of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Carried {
+    /// Number of notes that were not written.
+    pub failed: usize,
+    /// Reason for the first of them.
+    pub first: Option<String>,
 }
 
 impl Nfo {
@@ -67,7 +76,10 @@ impl Nfo {
         let hosted = self.jobs.begin_hosted(new).await?;
         let job_id = hosted.id().to_owned();
         let (app, who) = (self.clone(), caller.to_requester());
-        tokio::spawn(async move { app.carry(who, known, overwrite, hosted).await });
+        tokio::spawn(async move {
+            // The job tells how it ended.
+            let _ = app.carry(&who, known, overwrite, hosted).await;
+        });
         Ok(Accepted {
             job_id,
             count,
@@ -75,7 +87,37 @@ impl Nfo {
         })
     }
 
-    async fn carry(&self, who: Requester, ids: Vec<String>, overwrite: bool, hosted: Hosted) {
+    /// Writes notes about items for a rule, as a job that the caller waits for.
+    pub(super) async fn generate_awaited(
+        &self,
+        who: &Requester,
+        ids: Vec<String>,
+        overwrite: bool,
+    ) -> Result<Carried, NfoError> {
+        let item = match ids.as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        };
+        let new = NewJob {
+            media_item_id: item,
+            input_summary: Some(json!({ "items": ids.len() })),
+            created_by: Some(who.principal.user_id.to_string()),
+            source: Source::Automation,
+            visibility: Visibility::Module,
+            ..NewJob::new(JOB, Value::Null)
+        };
+        let hosted = self.jobs.begin_awaited(new).await?;
+        self.carry(who, ids, overwrite, hosted).await
+    }
+
+    /// Writes the notes of a job, and ends it.
+    async fn carry(
+        &self,
+        who: &Requester,
+        ids: Vec<String>,
+        overwrite: bool,
+        hosted: Hosted,
+    ) -> Result<Carried, NfoError> {
         let (done, total) = (Arc::new(AtomicUsize::new(0)), ids.len());
         let counted = done.clone();
         hosted.follow_progress(move || Progress {
@@ -84,17 +126,18 @@ impl Nfo {
         });
         let cancelled = hosted.cancellation();
         let (mut completed, mut failures) = (0, Vec::new());
-        let mut failed = 0;
+        let mut carried = Carried::default();
         for id in &ids {
             if cancelled.is_cancelled() {
                 let stopped = JobError::new("interrupted", "Cancelled by the operator");
                 hosted.end(None, Err(stopped.permanent()));
-                return;
+                return Err(NfoError::Cancelled);
             }
             match self.generate_one(who.caller(), id, overwrite).await {
                 Ok(_) => completed += 1,
                 Err(error) if error.is_about_one() => {
-                    failed += 1;
+                    carried.failed += 1;
+                    carried.first.get_or_insert_with(|| error.to_string());
                     if failures.len() < NAMED {
                         failures.push(json!({ "itemId": id, "message": error.to_string() }));
                     }
@@ -102,14 +145,16 @@ impl Nfo {
                 Err(error) => {
                     let failure = JobError::new(error.code(), error.to_string());
                     hosted.end(None, Err(failure.permanent()));
-                    return;
+                    return Err(error);
                 }
             }
             done.fetch_add(1, Ordering::Relaxed);
         }
+        let failed = carried.failed;
         let result =
             json!({ "total": total, "completed": completed, "failed": failed, "failures": failures });
         let warning = (failed > 0).then(|| format!("{failed} of {total} notes were not written"));
         hosted.end(warning, Ok(Done::result(result)));
+        Ok(carried)
     }
 }

@@ -1,9 +1,11 @@
 //! Use cases of this area.
 
+mod actions;
 mod bulk;
 mod generate;
 mod known;
 mod take;
+mod help;
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! Follow-up of a complete download, as one job: the libraries it lies in are scanned there, what was found is identified,
-//! providers describe it, media servers are asked to look for it. Rules can run after each step.
+//! providers describe it, the library names it and adds to it what it is set up to add (`care`), media servers are asked to look
+//! for it. Rules can run after each step.
 //!
 //! Each completion is a job of its own, stored with the position of the consumer of its event, so a second one during the
 //! first is not lost. Progress is stored in the transaction of the work itself: a server that was killed goes on with the
@@ -7,6 +8,8 @@
 //! heard the first request, and a second look does no harm.
 //!
 //! Bounds: [`AT_ONCE`] items a transaction, [`TOGETHER`] downloads at once.
+
+mod care;
 
 use std::sync::{Arc, Weak};
 
@@ -81,6 +84,26 @@ enum Stage {
     Scan,
     Identify,
     Describe,
+    /// Names.
+    Name,
+    /// Pictures and subtitles.
+    Complete,
+    /// Notes (NFO).
+    Note,
+}
+
+impl Stage {
+    /// Part of the work on a library that is done before the stage, and its phase.
+    const fn progress(self) -> (f64, &'static str) {
+        match self {
+            Stage::Scan => (0.0, "scan"),
+            Stage::Identify => (1.0 / 6.0, "identify"),
+            Stage::Describe => (2.0 / 6.0, "metadata"),
+            Stage::Name => (3.0 / 6.0, "organize"),
+            Stage::Complete => (4.0 / 6.0, "artwork"),
+            Stage::Note => (5.0 / 6.0, "nfo"),
+        }
+    }
 }
 
 /// Progress of a job, stored as its checkpoint.
@@ -103,6 +126,17 @@ struct State {
     unmatched: u64,
     /// Number of items that providers described.
     described: u64,
+    /// Ids of the identified items in the present library, from the stage of names on: the items may leave the download's place
+    /// then. `None`: that stage has not begun.
+    items: Option<Vec<String>>,
+    /// Number of items whose files got names.
+    named: u64,
+    /// Number of notes that were written.
+    notes: u64,
+    /// Number of warnings about single items.
+    warned: usize,
+    /// True if it was said that there is nobody for whom a library works.
+    is_nobody_told: bool,
     silence: Silence,
     /// Ids of the media servers that were asked.
     asked: Vec<String>,
@@ -130,7 +164,8 @@ impl JobHandler for Following {
         let state = download.state;
         Ok(Done::result(json!({
             "libraries": state.libraries, "added": state.added, "matched": state.matched,
-            "unmatched": state.unmatched, "described": state.described, "serversAsked": state.asked.len(), "serversFailed": state.failed,
+            "unmatched": state.unmatched, "described": state.described, "named": state.named, "notes": state.notes,
+            "serversAsked": state.asked.len(), "serversFailed": state.failed,
         })))
     }
 }
@@ -182,16 +217,18 @@ impl Download<'_> {
         while let Some(id) = libraries.get(self.state.passed) {
             let part = 80.0 / libraries.len() as f64;
             let done = part * self.state.passed as f64;
+            let (share, phase) = self.state.stage.progress();
+            // A scan tells its own progress.
+            if self.state.stage != Stage::Scan {
+                self.tell(done + part * share, phase).await?;
+            }
             match self.state.stage {
                 Stage::Scan => self.scan(id).await?,
-                Stage::Identify => {
-                    self.tell(done + part / 3.0, "identify").await?;
-                    self.identify(id).await?;
-                }
-                Stage::Describe => {
-                    self.tell(done + part / 3.0 * 2.0, "metadata").await?;
-                    self.describe(id).await?;
-                }
+                Stage::Identify => self.identify(id).await?,
+                Stage::Describe => self.describe(id).await?,
+                Stage::Name => self.name_files(id).await?,
+                Stage::Complete => self.complete(id).await?,
+                Stage::Note => self.write_notes(id).await?,
             }
         }
         if libraries.is_empty() {
@@ -297,8 +334,7 @@ impl Download<'_> {
         }
         // If the data set of titles cannot be asked now, or the server dies, the next scan asks it.
         self.room.identify.ask_titles(&library, self.job).await?;
-        (self.state.stage, self.state.after) = (Stage::Describe, String::new());
-        jobs::save(self.job, &self.state).await
+        self.turn_to(Stage::Describe).await
     }
 
     /// Asks providers about identified items. Silent providers are reported in the job's log, and the next step follows.
@@ -307,7 +343,7 @@ impl Download<'_> {
             return self.pass().await;
         };
         if !self.room.identify.has_teller(self.job).await? {
-            return self.pass().await;
+            return self.turn_to(Stage::Name).await;
         }
         let mut tx = self.room.db.begin_read().await?;
         let ids = repo::downloads::at_or_below(&mut tx, id, &at).await?;
@@ -335,7 +371,7 @@ impl Download<'_> {
             }
         }
         std::mem::take(&mut self.state.silence).warn(self.job).await?;
-        self.pass().await
+        self.turn_to(Stage::Name).await
     }
 
     async fn identify_some(&mut self, library: &MediaLibrary, ids: &[String]) -> Result<(), JobError> {
@@ -425,7 +461,13 @@ impl Download<'_> {
     /// Goes on to the next library.
     async fn pass(&mut self) -> Result<(), JobError> {
         self.state.passed += 1;
-        (self.state.stage, self.state.after) = (Stage::default(), String::new());
+        self.state.items = None;
+        self.turn_to(Stage::default()).await
+    }
+
+    /// Goes on to a stage.
+    async fn turn_to(&mut self, stage: Stage) -> Result<(), JobError> {
+        (self.state.stage, self.state.after) = (stage, String::new());
         jobs::save(self.job, &self.state).await
     }
 

@@ -5,6 +5,7 @@ mod bulk;
 pub mod download;
 mod erase;
 mod hands;
+mod naming;
 mod relocate;
 mod whereabouts;
 
@@ -20,6 +21,7 @@ use qm_platform::{Audit, Triggers};
 use qm_ports::TorrentPayloads;
 use qm_ports::action::TorrentHands;
 use qm_ports::carry::DataMover;
+use qm_ports::helpers::MediaHelpers;
 use qm_ports::media_server::MediaServers;
 use qm_scan::Scanner;
 
@@ -52,6 +54,7 @@ pub struct Orders {
     rights: Rights,
     jobs: Jobs,
     triggers: Arc<dyn Triggers>,
+    helpers: Arc<MediaHelpers>,
     file_roots: Vec<String>,
     own: Vec<PathBuf>,
     pace: Pace,
@@ -70,6 +73,7 @@ impl Orders {
             rights: deps.shared.rights,
             jobs: deps.shared.jobs,
             triggers: deps.shared.triggers,
+            helpers: deps.shared.helpers,
             file_roots: deps.shared.file_roots,
             own: deps.shared.own,
             pace: deps.shared.pace,

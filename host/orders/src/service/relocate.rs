@@ -1,4 +1,5 @@
-//! Job that moves items into another library: whole folders if nothing else is in them, otherwise only the files.
+//! Job that moves items into another library: whole folders if nothing else is in them, otherwise only the files. Then what came
+//! is named by the rules of that library, as far as the person may rename.
 //!
 //! The area of files moves the data; at every moment it is whole at one place. The next move is stored before it begins, so
 //! that a server that was killed finds the data and stores its place.
@@ -21,6 +22,7 @@ use qm_media::service::jobs::{self, Standing, in_service, stopped};
 use qm_media_names::naming::member::owner_of;
 use qm_media_names::place;
 use qm_ports::carry::{DataMove, Whereabouts as Lies};
+use qm_ports::helpers::NamingOrder;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -30,6 +32,8 @@ use crate::ops::erase::{Eraser, describe_errno, identities};
 
 /// Type of the jobs.
 pub const TYPE: &str = "media.media_move";
+/// Most warnings about files that keep their names.
+const WARNINGS: usize = 20;
 const NEEDED: [Permission; 1] = [Permission::MediaManagerMoveFiles];
 
 pub fn job_type(room: &Arc<Orders>) -> JobType {
@@ -58,6 +62,8 @@ struct State {
     standing: Standing,
     /// Unit that is being moved, or has arrived and is not stored yet.
     moving: Option<Unit>,
+    /// Ids of the items that were in the target library before; `None`: nobody has looked.
+    there: Option<Vec<String>>,
 }
 
 #[async_trait]
@@ -73,6 +79,11 @@ impl Orders {
     async fn move_ordered(&self, job: &JobContext, target: &str) -> Result<Done, JobError> {
         let ids = jobs::ids(job);
         let mut state: State = jobs::saved(job);
+        let there = match state.there.clone() {
+            Some(there) => there,
+            None => self.find_there(&ids, target).await?,
+        };
+        state.there = Some(there.clone());
         let going: HashSet<String> = ids.iter().cloned().collect();
         let mut libraries = BTreeSet::from([target.to_owned()]);
         for id in &ids[state.standing.done.min(ids.len())..] {
@@ -100,16 +111,66 @@ impl Orders {
                 .await?;
         }
         self.scanner.recount(&libraries).await?;
+        let there: HashSet<String> = there.into_iter().collect();
+        let came: Vec<String> = ids.iter().filter(|id| !there.contains(*id)).cloned().collect();
+        let renamed = self.name_moved(job, target, &came).await?;
         let Standing {
             completed,
             failed,
             failures,
             ..
         } = state.standing;
-        // Nothing renames files yet.
         Ok(Done::result(json!({
-            "total": ids.len(), "completed": completed, "failed": failed, "renamed": 0, "failures": failures,
+            "total": ids.len(), "completed": completed, "failed": failed, "renamed": renamed, "failures": failures,
         })))
+    }
+
+    /// Those of the items that are in a library.
+    async fn find_there(&self, ids: &[String], library_id: &str) -> Result<Vec<String>, LibraryError> {
+        let mut tx = self.db.begin_read().await?;
+        let lying = repo::bulk::lying(&mut tx, ids).await?;
+        let there = lying
+            .into_iter()
+            .filter(|(_, item)| item.library_id == library_id);
+        Ok(there.map(|(id, _)| id).collect())
+    }
+
+    /// Names items that came into a library by its rules, and returns the number of those that got names. They have come
+    /// anyway, so a fault is a warning.
+    async fn name_moved(&self, job: &JobContext, target: &str, came: &[String]) -> Result<usize, JobError> {
+        let Some(naming) = self.helpers.naming().filter(|_| !came.is_empty()) else {
+            return Ok(0);
+        };
+        let mut tx = self.db.begin_read().await?;
+        let who = self
+            .rights
+            .find_person(&mut tx, job.created_by(), job.id())
+            .await?;
+        drop(tx);
+        let Some(who) = who else {
+            let gone = "Nothing was named: the account of whoever gave the order is gone or deactivated";
+            job.warning(gone).await?;
+            return Ok(0);
+        };
+        let order = NamingOrder {
+            library_id: target,
+            item_ids: came,
+            torrent_hash: None,
+            is_moving: true,
+        };
+        match self.name_patiently(job, &*naming, &who, order).await? {
+            Ok(named) => {
+                for (item, why) in named.failed.iter().take(WARNINGS) {
+                    let warning = format!("Item {item}: its file was not named: {why}");
+                    job.warning(&warning).await?;
+                }
+                Ok(named.renamed.len())
+            }
+            Err(error) => {
+                job.warning(&format!("Nothing was named: {error}")).await?;
+                Ok(0)
+            }
+        }
     }
 
     /// Moves one item, with its folder if nothing else is in it. After an error of the job, another attempt does it.

@@ -116,6 +116,31 @@ pub struct Going {
     pub to: Option<String>,
 }
 
+/// Result of the naming of items.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Number of items that were looked at.
+    pub items: u64,
+    /// Number of files that got names.
+    pub applied: u64,
+    /// Ids of items whose files have the names that the library wants.
+    pub settled: Vec<String>,
+    /// Ids of items whose files got names just now.
+    pub renamed: Vec<String>,
+    /// Ids of items that keep a name which the library does not want, with the reason.
+    pub failed: Vec<(String, String)>,
+}
+
+impl Named {
+    pub fn add(&mut self, mut other: Self) {
+        self.items += other.items;
+        self.applied += other.applied;
+        self.settled.append(&mut other.settled);
+        self.renamed.append(&mut other.renamed);
+        self.failed.append(&mut other.failed);
+    }
+}
+
 /// Result of the naming of a library.
 #[derive(Debug, Default)]
 pub struct Organized {

@@ -14,6 +14,9 @@ use crate::model::run::{Fact, Step};
 /// Last number of a second file of one name.
 const MAX_DOUBLE: u32 = 999;
 
+/// Reason of a step that has nothing to do.
+pub const AT_DESTINATION: &str = "it is at the destination already";
+
 /// Result of the look before a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Look {
@@ -67,7 +70,7 @@ pub fn look(roots: &Roots, step: &Step, names: &mut Names) -> Look {
                 made,
             }
         }
-        Ok(None) => Look::Skip("it is at the destination already".to_owned()),
+        Ok(None) => Look::Skip(AT_DESTINATION.to_owned()),
         Err(error) => Look::Fail(error.to_string()),
     }
 }

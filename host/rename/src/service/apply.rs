@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use qm_confined::FsError;
-use qm_jobs::{Done, JobError, NewJob, Progress};
+use qm_jobs::{Done, JobError, NewJob, Progress, Source};
 use qm_kernel::Requester;
 use qm_platform::{AuditEntry, AuditResult, judge_alone};
 use qm_rename_plan::{Action, Mode};
@@ -35,6 +35,8 @@ pub(super) struct Order {
     /// Name of the run in the audit.
     pub label: Option<String>,
     pub job: &'static str,
+    /// Ids of the library, and of the only item, that it is about.
+    pub about: (Option<String>, Option<String>),
 }
 
 impl Rename {
@@ -157,6 +159,7 @@ impl Rename {
             given: prepared.given.clone(),
             label: wanted.label,
             job: RENAME_JOB,
+            about: (None, None),
         };
         let (run_id, outcome) = self.run(requester, order).await?;
         Ok(Applied {
@@ -204,11 +207,19 @@ impl Rename {
         order: Order,
     ) -> Result<(String, Outcome), RenameError> {
         let total = order.tasks.len() as u64;
+        let (library_id, media_item_id) = order.about.clone();
         let job = NewJob {
+            library_id,
+            media_item_id,
             input_summary: Some(
                 json!({ "libraryPath": order.library, "mode": order.mode.as_str(), "files": total }),
             ),
             created_by: Some(requester.principal.user_id.to_string()),
+            source: if requester.is_absent() {
+                Source::Automation
+            } else {
+                Source::Manual
+            },
             correlation_id: Some(requester.client.request_id.clone()),
             ..NewJob::new(order.job, Value::Null)
         };

@@ -1,9 +1,12 @@
 //! Use cases of this area.
 
+mod actions;
 mod apply;
 mod carry;
 mod cleanup;
+mod help;
 mod history;
+mod items;
 mod organize;
 mod plans;
 mod playback;
@@ -19,7 +22,7 @@ mod tests;
 mod undo;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use async_trait::async_trait;
 use qm_confined::Roots;
@@ -65,6 +68,8 @@ pub struct RenameDeps {
 
 /// Names of media files.
 pub struct Rename {
+    /// Itself, for work that goes on when nobody waits for it any more.
+    me: Weak<Rename>,
     ground: Ground,
     jobs: Jobs,
     roots: Roots,
@@ -94,7 +99,8 @@ impl Rename {
                 ..JobType::hosted(key, MODULE, label, view)
             });
         }
-        Arc::new(Self {
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
             ground: deps.ground,
             jobs: deps.jobs,
             roots: deps.roots,
@@ -108,6 +114,12 @@ impl Rename {
             running: Arc::default(),
             tasks: TaskTracker::new(),
         })
+    }
+
+    /// The area as runs keep it.
+    fn myself(&self) -> Result<Arc<Self>, RenameError> {
+        let gone = || RenameError::Broken("the server stops".to_owned());
+        self.me.upgrade().ok_or_else(gone)
     }
 
     /// Commits a change with its audit row.

@@ -17,7 +17,7 @@ use crate::model::request::{Going, Organized, Prepared};
 use crate::model::run::{Outcome, moves};
 
 /// Most items that are looked at.
-const MAX_ITEMS: usize = 20_000;
+pub(super) const MAX_ITEMS: usize = 20_000;
 
 impl Rename {
     /// Names the episodes of a library, or tells how they would be named.
@@ -47,34 +47,15 @@ impl Rename {
         // As plans have it.
         let mut library = shelf.path.clone();
         for item in items.iter().filter(|item| !is_in_season(&shelf, &item.path)) {
-            let found = match self.find_at(item.path.clone(), shelf.path.clone()).await {
-                Ok(found) => found,
-                // It went away, or cannot be read.
-                Err(
-                    RenameError::NoSuchPath
-                    | RenameError::Path(_)
-                    | RenameError::Outside
-                    | RenameError::Base(_),
-                ) => {
-                    outcome.skipped += 1;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            let mut wish = base.clone();
-            wish.library.clone_from(&found.library);
-            library.clone_from(&found.library);
-            wish.source_name = Some(source_name(item));
             // A file that would come to another show stays, so that no other one has to be known.
-            wish.shows = top_folder(&shelf, &item.path)
+            let known = top_folder(&shelf, &item.path)
                 .and_then(|folder| shows.get(&folder).cloned())
                 .unwrap_or_default();
-            let (planned, known) = self.plan_found(wish, found, shelf.preset.clone()).await?;
-            let prepared = Prepared {
-                planned,
-                known,
-                given: None,
+            let Some((prepared, real)) = self.plan_item(&shelf, &base, known, item).await? else {
+                outcome.skipped += 1;
+                continue;
             };
+            library = real;
             let (planned, counted) = list_tasks(&prepared);
             let is_reviewed = planned.iter().any(|task| {
                 let to = task.step.destination.as_deref();
@@ -113,6 +94,7 @@ impl Rename {
             torrent_hash: None,
             label: None,
             job: ORGANIZE_JOB,
+            about: (Some(shelf.id.clone()), None),
         };
         let (run_id, outcome) = self.run(requester, order).await?;
         organized.run_id = Some(run_id);
@@ -122,11 +104,41 @@ impl Rename {
 }
 
 /// Shows of a library by their first folders.
-type Shows = HashMap<String, Vec<KnownShow>>;
+pub(super) type Shows = HashMap<String, Vec<KnownShow>>;
 
 impl Rename {
+    /// Plan for the file of an item, as if it were named alone, and the path of its library as the plan has it; `None`: the file
+    /// went away, or cannot be read.
+    pub(super) async fn plan_item(
+        &self,
+        shelf: &Shelf,
+        base: &Wish,
+        shows: Vec<KnownShow>,
+        item: &ShelfItem,
+    ) -> Result<Option<(Prepared, String)>, RenameError> {
+        let found = match self.find_at(item.path.clone(), shelf.path.clone()).await {
+            Ok(found) => found,
+            Err(
+                RenameError::NoSuchPath | RenameError::Path(_) | RenameError::Outside | RenameError::Base(_),
+            ) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut wish = base.clone();
+        let library = found.library.clone();
+        wish.library.clone_from(&library);
+        wish.source_name = Some(source_name(item));
+        wish.shows = shows;
+        let (planned, known) = self.plan_found(wish, found, shelf.preset.clone()).await?;
+        let prepared = Prepared {
+            planned,
+            known,
+            given: None,
+        };
+        Ok(Some((prepared, library)))
+    }
+
     /// Wish of a library without its shows, and these.
-    async fn find_wish(&self, shelf: &Shelf, mode: Mode) -> Result<(Wish, Shows), RenameError> {
+    pub(super) async fn find_wish(&self, shelf: &Shelf, mode: Mode) -> Result<(Wish, Shows), RenameError> {
         let mut wish = self.new_wish(&shelf.preset, shelf.template.as_deref()).await?;
         wish.mode = mode;
         wish.kind = Kind::from_word(&shelf.kind);
@@ -154,7 +166,7 @@ fn source_name(item: &ShelfItem) -> String {
 }
 
 /// First folder of a file below its library.
-fn top_folder(shelf: &Shelf, path: &str) -> Option<String> {
+pub(super) fn top_folder(shelf: &Shelf, path: &str) -> Option<String> {
     let below = Path::new(path).strip_prefix(&shelf.path).ok()?;
     Some(below.iter().next()?.to_string_lossy().into_owned())
 }
@@ -165,10 +177,14 @@ fn is_in_season(shelf: &Shelf, path: &str) -> bool {
     let folder = below.and_then(Path::parent).and_then(Path::file_name);
     folder.is_some_and(|folder| {
         let name = folder.to_string_lossy();
-        let read = qm_release::parse(&name);
-        let is_release = read.resolution.is_some() || read.source.is_some() || read.codec.is_some();
-        !is_release && season(&name).is_some()
+        !is_release(&name) && season(&name).is_some()
     })
+}
+
+/// True for the name of a folder as releases have it.
+pub(super) fn is_release(name: &str) -> bool {
+    let read = qm_release::parse(name);
+    read.resolution.is_some() || read.source.is_some() || read.codec.is_some()
 }
 
 /// True if a file would go to another first folder of the library, or lies in none.

@@ -18,6 +18,7 @@ use crate::testing::{House, admin, payload};
 mod awkward;
 mod disks;
 mod property;
+mod rules;
 
 async fn apply(house: &House, path: &str, mode: &str) -> Outcome {
     let applied = house.app.apply(&admin(), house.wanted(path, mode)).await;

@@ -86,6 +86,7 @@ impl Scanner {
         let mut library = MediaLibrary::new(now);
         library.apply(change);
         (library.id, library.path) = (self.ctx.id(), path);
+        library.author = Some(actor.user_id().to_owned());
         let warnings = overlaps(&mut tx, &library).await?;
         repo::libraries::insert(&mut tx, &library).await?;
         self.note(&mut tx, caller, &actor, "media.library.create", &library)
@@ -123,6 +124,9 @@ impl Scanner {
             return Err(LibraryError::NameAndPath);
         }
         let before = library.path.clone();
+        if change.is_about_its_doing() {
+            library.author = Some(actor.user_id().to_owned());
+        }
         library.apply(change);
         library.path = match path {
             Some(path) => path?,

@@ -8,6 +8,7 @@ mod inspect;
 mod libraries;
 mod loops;
 mod moves;
+mod order;
 mod scan;
 mod shows;
 mod watch;
@@ -22,6 +23,7 @@ use qm_jobs::Jobs;
 use qm_kernel::Ctx;
 use qm_media::service::{Pace, Rights, Shared};
 use qm_platform::{Audit, Triggers};
+use qm_ports::helpers::MediaHelpers;
 use qm_probe::Probing;
 use tokio::sync::{Mutex, Notify};
 
@@ -45,6 +47,7 @@ pub struct Scanner {
     rights: Rights,
     jobs: Jobs,
     triggers: Arc<dyn Triggers>,
+    helpers: Arc<MediaHelpers>,
     file_roots: Vec<String>,
     own: Vec<PathBuf>,
     pace: Pace,
@@ -70,6 +73,7 @@ impl Scanner {
             rights: deps.shared.rights,
             jobs: deps.shared.jobs,
             triggers: deps.shared.triggers,
+            helpers: deps.shared.helpers,
             file_roots: deps.shared.file_roots,
             own: deps.shared.own,
             pace: deps.shared.pace,

@@ -145,7 +145,7 @@ impl Scanner {
     }
 
     /// Applies all changes up to now, also those whose events were not handled yet.
-    pub(super) async fn catch_up(&self) -> Result<(), LibraryError> {
+    pub async fn catch_up(&self) -> Result<(), LibraryError> {
         let until = tokio::time::Instant::now() + self.pace.waits;
         let mut tx = self.db.begin_read().await?;
         let ahead = qm_platform::outbox::ahead(&mut tx, FILE_EVENTS, FILE_KEYS).await?;

@@ -32,9 +32,10 @@ use crate::repo::directories;
 pub const TYPE: &str = "media.library_scan";
 /// Interval between reports of the walk's progress.
 const LOOK: Duration = Duration::from_millis(500);
-/// Progress at the end of a scan that enriching follows, in percent; the range up to 70 is for a later step that puts files
-/// in order.
-const SCANNED: f64 = 55.0;
+/// Progress at the end of a scan that enriching follows, in percent; in the range up to 70 files are put in order.
+pub(super) const SCANNED: f64 = 55.0;
+/// Progress at the end of a scan that nothing follows but the order of files.
+pub(super) const SCANNED_ALONE: f64 = 80.0;
 /// Most warnings of one scan about directories that could not be read.
 const WARNINGS: usize = 20;
 
@@ -88,6 +89,11 @@ impl Reason {
     /// True if a scan relies on directories that did not change.
     const fn relies(self) -> bool {
         !matches!(self, Reason::Asked)
+    }
+
+    /// True if the files of the library are put in order after the scan, for whoever asked for it.
+    pub(super) const fn organizes(self) -> bool {
+        matches!(self, Reason::Asked | Reason::Changed)
     }
 
     /// True if items are identified after the scan: by their names, by the data set of titles, by providers.
@@ -195,13 +201,14 @@ impl JobHandler for Scanning {
             };
             match scanned {
                 Ok(Scanned { summary, is_followed }) => {
+                    let organized = room.put_in_order(job, &found, reason, is_followed).await?;
                     // Scans of downloads can run meanwhile: providers may take their time.
                     let enriched = if is_followed {
                         room.identify.follow_scan(&found, job).await?
                     } else {
                         0
                     };
-                    return Ok(told_of(&found, summary, enriched));
+                    return Ok(told_of(&found, summary, organized, enriched));
                 }
                 // The library has another directory now, or is gone: start again.
                 Err(Stop::Changed) => {}
@@ -236,11 +243,11 @@ impl Scanner {
 }
 
 /// Job result shown to users. Counters of features that do not exist yet are always 0.
-fn told_of(library: &MediaLibrary, summary: ScanSummary, enriched: u64) -> Done {
+fn told_of(library: &MediaLibrary, summary: ScanSummary, organized: u64, enriched: u64) -> Done {
     Done::result(json!({
         "libraryId": library.id, "scanned": summary.scanned, "added": summary.added, "updated": summary.updated,
         "removed": summary.removed, "artworkImported": 0, "metadataImported": 0, "shows": summary.shows,
-        "duplicateShows": summary.duplicate_shows, "organized": 0, "enriched": enriched,
+        "duplicateShows": summary.duplicate_shows, "organized": organized, "enriched": enriched,
         "extras": summary.extras, "skipped": summary.extras + summary.passed_over,
     }))
 }

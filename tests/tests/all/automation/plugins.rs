@@ -3,8 +3,9 @@
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
+use qm_kernel::Role;
 use qm_lanes::IgnorePoison;
-use qm_ports::engine::TorrentState;
+use qm_ports::engine::{Torrent, TorrentState};
 use qm_test_base::engine::{FakeKinds, torrent};
 use qm_testkit::wait::{until, until_true};
 use qm_testkit::{Api, TestServer, both_databases};
@@ -99,19 +100,27 @@ both_databases! {
         // Those of torrents that the server itself has are in a table of their own, and tested there.
         let of_table = |id: &&str| {
             let starts = ["set_", "add_", "remove_", "rename_", "replace_", "limit_", "ban_", "force_", "start", "resume", "recheck", "reannounce"];
-            starts.iter().any(|start| id.starts_with(start))
+            // Files of a torrent for a library: that of the renaming of media.
+            *id != "rename_for_media" && starts.iter().any(|start| id.starts_with(start))
         };
         let ids: Vec<&str> = all.into_iter().filter(|id| !of_table(id)).collect();
         assert_eq!(ids, [
-            "convert_rule_to_backfill", "delete", "delete_with_data", "disable_rss_rule", "media_fetch_metadata",
-            "media_match", "media_scan_library", "media_server_refresh", "move", "notify", "pause",
-            "refresh_rss_show_status", "stop", "webhook",
+            "convert_rule_to_backfill", "delete", "delete_with_data", "disable_rss_rule", "media_fetch_artwork",
+            "media_fetch_metadata", "media_generate_nfo", "media_match", "media_move", "media_rename", "media_scan_library",
+            "media_server_refresh", "move", "notify", "pause", "refresh_rss_show_status", "rename_for_media", "stop", "webhook",
         ]);
         // These read nothing but their parameters, so a time table runs them once and not for each torrent.
-        for id in ["media_fetch_metadata", "media_match", "media_scan_library", "media_server_refresh"] {
-            let listed = catalogue["actions"].as_array().into_iter().flatten().find(|action| action["id"] == id).expect("listed");
-            assert_eq!(listed["occasions"], json!(["torrent", "media", "event"]), "{id}");
+        let occasions = |id: &str| {
+            let mut listed = catalogue["actions"].as_array().into_iter().flatten();
+            listed.find(|action| action["id"] == id).expect("listed")["occasions"].clone()
+        };
+        for id in [
+            "media_fetch_artwork", "media_fetch_metadata", "media_generate_nfo", "media_match", "media_move", "media_rename",
+            "media_scan_library", "media_server_refresh",
+        ] {
+            assert_eq!(occasions(id), json!(["torrent", "media", "event"]), "{id}");
         }
+        assert_eq!(occasions("rename_for_media"), json!(["torrent", "media"]), "it needs the torrent's files");
         api.add_engine("fake", "scgi_client", json!({ "host": "one" })).await;
         until_true("the torrent to be listed", || async {
             let reply = api.send("GET", "/api/torrents", None).await;
@@ -140,6 +149,64 @@ both_databases! {
         assert_eq!(posted[1]["torrent"]["progress"], json!(1.0));
         let commands: Vec<String> = engine.commands().into_iter().map(|(_, command)| format!("{command:?}")).collect();
         assert_eq!(commands, ["Pause"], "an action after one that failed does not run");
+        server.end().await;
+    }
+
+    /// By the library itself, and by a rule on its completion; rules hear of each step.
+    async fn a_download_is_named_and_rules_hear_of_what_it_lacks(db: &TestDb) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path().canonicalize().expect("it is there");
+        let name = "The.Wire.S01E01.1080p.WEB-DL.x264-GRP";
+        let (shows, named) = (root.join("shows"), root.join("named"));
+        std::fs::create_dir_all(shows.join(name)).expect("our own directory");
+        std::fs::create_dir(&named).expect("our own directory");
+        std::fs::write(shows.join(name).join(format!("{name}.mkv")), "an episode").expect("our own file");
+        let kinds = FakeKinds::first_party();
+        let engine = kinds.engine("one");
+        let mut loading = torrent(1);
+        name.clone_into(&mut loading.name);
+        loading.save_path = shows.display().to_string();
+        loading.content_path = shows.join(name).display().to_string();
+        engine.put(loading);
+        let server = TestServer::builder(db).kinds(kinds).env("FILE_MANAGER_ROOTS", root.display().to_string()).start().await;
+        let api = server.admin();
+        let id = api.add_engine("fake", "scgi_client", json!({ "host": "one" })).await;
+        api.until_torrent(&id, &torrent(1).hash, "the torrent to be listed", |_| true).await;
+        let library = json!({ "name": "Shows", "path": shows, "kind": "tv", "autoOrganize": true });
+        api.post("/api/media/libraries", library).await;
+        until_true("the first scan to end", || async {
+            api.get("/api/media/libraries").await[0]["lastScanAt"].is_string()
+        }).await;
+        let copies = json!({ "type": "rename_for_media", "params": { "libraryPath": named, "mode": "copy" } });
+        let mut rules = Vec::new();
+        for (trigger, actions) in [
+            ("torrent.completed", json!([copies])), ("media.rename_completed", json!([])), ("media.missing_artwork", json!([])),
+            ("media.missing_subtitles", json!([])),
+        ] {
+            let rule = json!({ "name": trigger, "trigger": trigger, "conditions": [], "actions": actions });
+            let made = api.post("/api/automation/rules", rule).await;
+            rules.push((trigger, made["id"].as_str().expect("an id").to_owned()));
+        }
+        let finished = |torrent: &mut Torrent| {
+            torrent.progress = 1.0;
+            torrent.state = TorrentState::Seeding;
+        };
+        engine.change(&torrent(1).hash, finished);
+        for (trigger, rule) in &rules {
+            let line = until(trigger, || async {
+                let page = api.get(&format!("/api/automation/rules/{rule}/logs")).await;
+                page["items"].as_array().and_then(|lines| lines.first().cloned())
+            }).await;
+            assert_eq!((&line["status"], &line["message"]), (&json!("success"), &Value::Null), "{trigger}: {line}");
+        }
+        let place = "The Wire/Season 1/The Wire - S01E01.mkv";
+        assert!(shows.join(place).exists() && named.join(place).exists(), "by the library, and by the rule");
+        assert!(shows.join(name).join(format!("{name}.mkv")).exists(), "what seeds goes on: the library links");
+        let audit = api.get("/api/audit?action=media.rename").await;
+        let rows = audit["items"].as_array().cloned().unwrap_or_default();
+        assert_eq!(rows.len(), 2, "{audit}");
+        let author = server.user_id(Role::SuperAdmin);
+        assert!(rows.iter().all(|row| row["userId"] == author), "{audit}");
         server.end().await;
     }
 }

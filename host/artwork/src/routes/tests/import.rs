@@ -1,6 +1,9 @@
 //! Pictures from a provider.
 
 use qm_db::db_test;
+use qm_kernel::{Permission, PermissionSet, Requester};
+use qm_ports::action::{ActionCall, ActionError, Actions as _, Occasion};
+use qm_ports::helpers::MediaCompanions as _;
 use qm_ports::metadata::Silent;
 
 use super::*;
@@ -114,5 +117,67 @@ db_test! {
         *site.outside.images.lock().unwrap() = Some(Alone::Silent(silent));
         let refused = site.send("POST", import, None).await.refusal();
         assert_eq!((refused.0, &*refused.1), (502, "upstream.metadata_provider"), "{}", refused.2);
+    }
+
+    async fn a_rule_fetches_pictures_of_an_item_for_its_author(db: Db) {
+        let site = Site::new(&db).await;
+        site.add_film("film", &["Tide/Tide.mkv"]).await;
+        let powers = PermissionSet::empty().with(Permission::MediaManagerManageArtwork);
+        let call = |params: Value, author: Option<&str>, powers| ActionCall {
+            run_id: "run.0".to_owned(),
+            occasion: Occasion::Event,
+            params: params.as_object().unwrap().clone(),
+            context: serde_json::Map::new(),
+            torrent: None,
+            author: author.map(str::to_owned),
+            powers,
+        };
+        let run = |params: Value| site.app.run("media_fetch_artwork", call(params, Some("u"), powers));
+        assert_eq!(run(json!({ "itemId": "film" })).await, Ok(()), "without a key nothing is fetched, and that is no fault");
+        for (params, why) in [
+            (json!({}), "itemId is required"), (json!({ "itemId": " " }), "itemId is required"),
+            (json!({ "itemId": "none" }), "Item not found"), (json!({ "itemId": "no\0ne" }), "Item not found"),
+        ] {
+            assert_eq!(run(params.clone()).await.unwrap_err().to_string(), why, "{params}");
+        }
+        let url = format!("{HOST}/p.png");
+        site.tell(&[(ImageKind::Poster, url.clone())]);
+        let failed = run(json!({ "itemId": "film" })).await;
+        assert_eq!(failed, Err(ActionError::Rejected("poster: Failed to fetch URL: 404".to_owned())));
+        site.offer(&url, picture(20, 30, ImageFormat::Png));
+        assert_eq!(run(json!({ "itemId": "film" })).await, Ok(()));
+        let list = site.ask(200, "GET", "/items/film/artwork", None).await;
+        assert_eq!(members(&list, "url"), [&json!(url)]);
+        for (author, powers) in [(None, powers), (Some("u"), PermissionSet::empty())] {
+            let refused = site.app.run("media_fetch_artwork", call(json!({ "itemId": "film" }), author, powers)).await;
+            assert!(matches!(refused, Err(ActionError::Denied(_))), "{refused:?}");
+        }
+        let silent = Silent { provider: "provider_a".to_owned(), reason: "too many requests".to_owned() };
+        *site.outside.images.lock().unwrap() = Some(Alone::Silent(silent));
+        assert!(matches!(run(json!({ "itemId": "film" })).await, Err(ActionError::Unreachable(_))));
+    }
+
+    async fn the_library_has_pictures_fetched_where_some_are_missing(db: Db) {
+        let site = Site::new(&db).await;
+        site.add_film("film", &["Tide/Tide.mkv"]).await;
+        let powers = PermissionSet::empty().with(Permission::MediaManagerManageArtwork);
+        let who = Requester::absent("u", powers, "job");
+        let missing = || site.app.complete_pictures(&who, "film");
+        assert_eq!(missing().await, Ok(vec!["poster".to_owned(), "fanart".to_owned()]), "no provider could be asked");
+        site.tell(&[]);
+        assert_eq!(missing().await, Ok(Vec::new()), "the provider has none");
+        site.write("Tide/poster.png", &picture(20, 30, ImageFormat::Png));
+        site.write("Tide/fanart.png", &picture(32, 18, ImageFormat::Png));
+        let before = site.outside.asked.lock().unwrap().len();
+        assert_eq!(missing().await, Ok(Vec::new()));
+        assert_eq!(site.outside.asked.lock().unwrap().len(), before, "nobody is asked about what is there");
+        fs::remove_file(site.root.join("media/Tide/poster.png")).unwrap();
+        let powerless = Requester::absent("u", PermissionSet::empty(), "job");
+        let refused = site.app.complete_pictures(&powerless, "film").await;
+        assert!(refused.unwrap_err().to_string().contains("media_manager.manage_artwork"));
+        // Subtitles are looked for as files are, for nobody.
+        assert_eq!(site.app.look_for_subtitles("film").await, Ok(vec!["en".to_owned()]));
+        site.write("Tide/Tide.en.srt", b"x");
+        assert_eq!(site.app.look_for_subtitles("film").await, Ok(Vec::new()));
     }
 }

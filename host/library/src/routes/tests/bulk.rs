@@ -217,6 +217,24 @@ db_test! {
         site.house.stops().await;
     }
 
+    async fn items_that_move_are_named_by_the_library_they_come_to(db: Db) {
+        let files = ["films/A/a.2001.mkv", "films/b.2002.mkv", "attic/c.2003.mkv"];
+        let (site, libraries) = shelf(&db, &files, &[("films", Kind::Movie), ("attic", Kind::Movie)]).await;
+        let helper = site.house.helped();
+        let known = ids(&site).await;
+        let chosen: Vec<&String> = files.iter().map(|path| &known[*path]).collect();
+        *helper.keeps.lock().unwrap() = vec![chosen[1].clone()];
+        let order = || json!({ "itemIds": chosen, "targetLibraryId": libraries[1].id });
+        let (status, done) = site.order("move", order()).await;
+        assert_eq!((&*status, &done["completed"], &done["renamed"]), ("completed_with_warnings", &json!(3), &json!(1)), "{done}");
+        let asked = helper.take_asked();
+        let expected = (site.house.principal.user_id.to_string(), "name 2 of nobody moving true".to_owned());
+        assert_eq!(asked, [expected], "not the one that was there");
+        let (status, done) = site.order("move", order()).await;
+        assert_eq!((&*status, &done["renamed"], helper.take_asked().len()), ("completed", &json!(0), 0), "{done}");
+        site.house.stops().await;
+    }
+
     async fn a_move_that_was_cut_off_is_written_down(db: Db) {
         let (site, libraries) = shelf(&db, &["films/A/a.2001.mkv", "attic/x.2002.mkv"], &[("films", Kind::Movie), ("attic", Kind::Movie)]).await;
         let id = ids(&site).await["films/A/a.2001.mkv"].clone();
