@@ -8,11 +8,11 @@ use qm_kernel::Permission;
 use qm_platform::area::{Area, AreaError, AreaSpec, ContextAction, Make};
 use qm_platform::{Ground, Ports};
 use qm_ports::TorrentPayloads;
+use qm_ports::action::HouseFirst;
 use qm_ports::beside::Beside;
+use qm_ports::helpers::MediaHelpers;
 use qm_ports::notes::{MediaNotes, NoteTaker};
 use qm_ports::subjects::MediaSubjects;
-use qm_ports::action::HouseFirst;
-use qm_ports::helpers::MediaHelpers;
 
 use crate::routes;
 use crate::service::{Nfo, NfoDeps};

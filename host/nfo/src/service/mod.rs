@@ -3,9 +3,9 @@
 mod actions;
 mod bulk;
 mod generate;
+mod help;
 mod known;
 mod take;
-mod help;
 
 use std::sync::Arc;
 
