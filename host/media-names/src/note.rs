@@ -224,17 +224,17 @@ impl Reading {
             b"outline" => first(&mut self.outline),
             b"mpaa" | b"certification" => first(&mut note.certification),
             b"premiered" | b"releasedate" | b"aired" => {
-                note.released = note.released.take().or_else(|| day(text))
+                note.released = note.released.take().or_else(|| day(text));
             }
             b"year" => {
                 note.year = note
                     .year
-                    .or_else(|| digits(text).filter(|year| (1000..=9999).contains(year)))
+                    .or_else(|| digits(text).filter(|year| (1000..=9999).contains(year)));
             }
             b"runtime" => {
                 note.runtime = note
                     .runtime
-                    .or_else(|| digits(text).filter(|minutes| *minutes > 0))
+                    .or_else(|| digits(text).filter(|minutes| *minutes > 0));
             }
             b"season" => note.season = note.season.or_else(|| digits(text)),
             b"episode" => note.episode = note.episode.or_else(|| digits(text)),

@@ -27,12 +27,8 @@ impl MediaCompanions for ArtworkArea {
 
     async fn look_for_subtitles(&self, item_id: &str) -> Result<Vec<String>, HelpError> {
         self.index_subtitles(item_id).await.map_err(failed)?;
-        let there = self.list_subtitles(item_id).await.map_err(failed)?;
-        let has = |language: &str| {
-            there
-                .iter()
-                .any(|(subtitle, _)| subtitle.tag.language == language)
-        };
+        let there = self.list_all_subtitles(item_id).await.map_err(failed)?;
+        let has = |language: &str| there.iter().any(|(one, _)| one.subtitle.tag.language == language);
         let missing = WANTED.into_iter().filter(|language| !has(language));
         Ok(missing.map(str::to_owned).collect())
     }

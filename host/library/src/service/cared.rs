@@ -3,18 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use qm_db::{Db, db_test, sql};
+use qm_db::{Db, db_test};
 use qm_media::model::library::{Kind, LibraryChange, MediaLibrary};
 use qm_ports::helpers::HelpError;
 use serde_json::{Value, json};
 
 use super::downloaded::{NAME, completes, download, fired, followed, until};
+use crate::repo::testing::{NO_AUTHOR, change_all};
 use crate::testing::House;
 use crate::testing::helper::Helper;
-
-sql! {
-    FORGET = "UPDATE media_libraries SET author_id = NULL";
-}
 
 /// A house with a library that does everything by itself, and its helper.
 async fn caring(db: &Db) -> (House, MediaLibrary, Arc<Helper>) {
@@ -127,7 +124,7 @@ db_test! {
         // Nobody is known for whom it would be done.
         let tv = change(&house, &tv, all()).await;
         let mut tx = db.begin_write().await.unwrap();
-        let _ = qm_db::exec!(&mut tx, FORGET).await.unwrap();
+        change_all(&mut tx, NO_AUTHOR).await.unwrap();
         tx.commit().await.unwrap();
         helper.take_asked();
         completes(&house, &db, NAME, "tv").await;

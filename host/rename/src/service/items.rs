@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use qm_kernel::Requester;
 use qm_ports::shelves::{Shelf, ShelfItem};
-use qm_rename_plan::{Action, KnownShow, Mode};
+use qm_rename_plan::{KnownShow, Mode};
 
 use super::apply::{Order, list_tasks};
 use super::organize::{MAX_ITEMS, is_release, top_folder};

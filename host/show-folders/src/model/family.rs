@@ -99,7 +99,9 @@ fn join_names(shows: &[FolderShow], union: &mut Union) {
         if years.len() == 2
             && let Some(unknown) = years.remove(&None)
         {
-            years.into_values().for_each(|known| union.join(unknown, known));
+            for known in years.into_values() {
+                union.join(unknown, known);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use qm_testkit::wait::until;
 use qm_testkit::ws::Ws;
-use qm_testkit::{TestDb, TestServer, both_databases};
+use qm_testkit::{TestServer, both_databases};
 use serde_json::{Value, json};
 
 both_databases! {

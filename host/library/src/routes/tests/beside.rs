@@ -12,7 +12,6 @@ use qm_ports::beside::{
 };
 use serde_json::json;
 
-use super::Site;
 use super::bulk::{ids, shelf};
 use crate::repo::testing::{
     FIR_POSTER, NO_POSTER, NO_SUBTITLE, POSTER, SUBTITLE, TRACKED, UNTRACKED, change,

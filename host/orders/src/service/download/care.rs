@@ -161,7 +161,7 @@ impl Download<'_> {
         let mut items = Vec::new();
         for some in ids.chunks(AT_ONCE) {
             let arrived = repo::downloads::find_arrived(&mut tx, some).await?;
-            let known = arrived.into_iter().filter(|arrived| arrived.is_known());
+            let known = arrived.into_iter().filter(repo::downloads::Arrived::is_known);
             items.extend(known.map(|arrived| arrived.item.id));
         }
         drop(tx);
