@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 
 use super::downloaded::{NAME, completes, download, fired, followed, until};
 use crate::repo::testing::{NO_AUTHOR, change_all};
-use crate::testing::House;
 use crate::testing::helper::Helper;
+use crate::testing::{House, has_user};
 
 /// A house with a library that does everything by itself, and its helper.
 async fn caring(db: &Db) -> (House, MediaLibrary, Arc<Helper>) {
+    has_user(db).await;
     let house = House::new(db);
     house.starts_jobs().await;
     let helper = house.helped();
@@ -186,6 +187,8 @@ db_test! {
 
     async fn a_scan_that_a_person_asked_for_puts_files_in_order(db: Db) {
         let (house, tv, helper) = caring(&db).await;
+        // An empty library is a warning.
+        house.file("tv/The Wire (2002)/The.Wire.S01E01.mkv", 1);
         let (status, done) = house.scans(&tv).await;
         assert_eq!((&*status, &done["organized"]), ("completed", &json!(3)), "{done}");
         let asked = helper.take_asked();

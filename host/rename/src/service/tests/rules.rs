@@ -11,6 +11,11 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::testing::One;
 
+qm_db::sql! {
+    ADD_USER = "INSERT INTO users (id, username, email, password_hash, created_at, updated_at) \
+        VALUES ($1, $1, $1, '', 0, 0)";
+}
+
 /// Adds items of the library `tv` with these ids and paths.
 fn stock(house: &House, items: &[(&str, &str)]) {
     for (id, path) in items {
@@ -63,6 +68,10 @@ const NAMED: &str = "The Wire (2002)/Season 1/The Wire - S01E01.mkv";
 
 db_test! {
     async fn a_rule_has_an_item_named_by_the_rules_of_its_library(db: Db) {
+        let author = admin().principal.user_id.to_string();
+        let mut tx = db.begin_write().await.unwrap();
+        let _ = qm_db::exec!(&mut tx, ADD_USER, &*author).await.unwrap();
+        tx.commit().await.unwrap();
         let house = House::new(&db);
         stock(&house, &[("a", LOOSE), ("b", "The Wire (2002)/The.Wire.S01E02.mkv")]);
         house.write("tv/The Wire (2002)/The.Wire.S01E01.1080p.en.srt", "words");
@@ -75,7 +84,6 @@ db_test! {
         let (steps, _) = house.app.list_steps(&runs[0].run_id).await.unwrap();
         assert!(steps.iter().all(|step| step.torrent_hash.as_deref() == Some("abc")), "{steps:?}");
         let rows = AuditTrail::newest(&mut db.begin_read().await.unwrap(), 5).await.unwrap();
-        let author = admin().principal.user_id.to_string();
         assert_eq!((rows.len(), &*rows[0].action, rows[0].user_id.as_deref()), (1, "media.rename", Some(&*author)));
         assert_eq!(rows[0].ip_address, None, "no request asked for it");
         // It lies elsewhere than the library knows by now: there is nothing to name.
