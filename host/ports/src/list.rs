@@ -126,9 +126,9 @@ fields! { of:
     "uploadRate" => Seen::Number(of.torrent.upload_rate as f64),
     "eta" => Seen::number_or_null(of.torrent.eta.map(|eta| eta as f64)),
     "seedsConnected" => Seen::Number(of.torrent.seeds_connected.into()),
-    "seedsTotal" => Seen::Number(of.torrent.seeds_total.unwrap_or(0).into()),
+    "seedsTotal" => Seen::number_or_null(of.torrent.seeds_total.map(f64::from)),
     "peersConnected" => Seen::Number(of.torrent.peers_connected.into()),
-    "peersTotal" => Seen::Number(of.torrent.peers_total.unwrap_or(0).into()),
+    "peersTotal" => Seen::number_or_null(of.torrent.peers_total.map(f64::from)),
     "priority" => Seen::Number(of.torrent.priority.into()),
     "label" => Seen::text_or_null(of.torrent.label.as_deref()),
     "tags" => Seen::Texts(&of.torrent.tags),
@@ -206,6 +206,29 @@ pub(crate) mod tests {
             last_activity: None,
             availability: Some(1.5),
             ..Torrent::default()
+        }
+    }
+
+    #[test]
+    fn no_number_holds_for_what_is_unknown() {
+        let torrent = Torrent {
+            seeds_total: None,
+            peers_total: None,
+            availability: None,
+            ..torrent()
+        };
+        let record = TorrentRecord {
+            engine_id: "e",
+            torrent: &torrent,
+            now: Timestamp::from_secs(0),
+            free_bytes: None,
+        };
+        for field in ["seedsTotal", "peersTotal", "availability", "eta", "secondsSeeded"] {
+            for (op, value) in [("lt", json!(5)), ("gte", json!(0)), ("eq", json!(0))] {
+                let source = json!({ "field": field, "op": op, "value": value });
+                let holds = Conditions::compile(std::slice::from_ref(&source)).hold(&record);
+                assert!(!holds, "{source}");
+            }
         }
     }
 

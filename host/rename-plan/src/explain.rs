@@ -6,7 +6,7 @@ use qm_release::Decision;
 
 use crate::file;
 use crate::plan::Wish;
-use crate::read::{self, Above, Origin, Reading};
+use crate::read::{self, Above, Origin, Place, Reading};
 use crate::render::{Refusal, render};
 use crate::token::Token;
 
@@ -39,7 +39,7 @@ pub struct Explanation {
 pub fn explain(wish: &Wish, path: &str) -> Explanation {
     let (_, name) = file::place(path);
     let beside = Beside::read_names(file::place(path).0, std::iter::once(name));
-    let reading = read::read(path, wish.kind, &beside, &mut Above::default());
+    let reading = read::read(path, wish.kind, &beside, Place::Elsewhere, &mut Above::default());
     let template = wish.template(reading.content);
     let (stem, ext) = file::split(name);
     let ext = ext.to_lowercase();

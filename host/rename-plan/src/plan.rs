@@ -10,7 +10,7 @@ use crate::clean::folded_path;
 use crate::cleanup::Cleanup;
 use crate::file::{self, Class};
 use crate::preset::{Preset, Templates};
-use crate::read::{self, Above, Content, Origin, Reading, SourceName, Value};
+use crate::read::{self, Above, Content, Origin, Place, Reading, SourceName, Value};
 use crate::render::{Refusal, Rendered, render};
 use crate::template::{Template, TemplateError};
 use crate::token::Token;
@@ -352,7 +352,13 @@ impl Planner<'_> {
             let (folder, _) = file::place(&source.name);
             let beside = beside.get(folder).unwrap_or(&none);
             let name = versions::without_double(&source.name);
-            main.reading = read::read(&name, self.wish.kind, beside, &mut last);
+            main.reading = {
+                let place = match self.within_library(source) {
+                    Some(_) => Place::Library,
+                    None => Place::Elsewhere,
+                };
+                read::read(&name, self.wish.kind, beside, place, &mut last)
+            };
             if let Some(name) = &source_name {
                 read::add_source(&mut main.reading, name, is_alone);
             }
@@ -485,19 +491,38 @@ impl Planner<'_> {
     }
 }
 
-/// Gives titles that differ in case or composition alone one spelling: that of the first.
+/// Gives titles that differ in case or composition alone one spelling: the one with the most capital words, and of equal ones
+/// the first.
 fn spell_titles(mains: &mut [Main]) {
+    const TITLES: [Token; 2] = [Token::SeriesTitle, Token::MovieTitle];
     let mut spelled: HashMap<String, String> = HashMap::new();
+    for main in &*mains {
+        for title in TITLES.iter().filter_map(|token| main.reading.values.get(token)) {
+            let known = spelled
+                .entry(fold(&title.text))
+                .or_insert_with(|| title.text.clone());
+            if capitals(&title.text) > capitals(known) {
+                known.clone_from(&title.text);
+            }
+        }
+    }
     for main in mains {
-        for token in [Token::SeriesTitle, Token::MovieTitle] {
-            if let Some(title) = main.reading.values.get_mut(&token) {
-                let known = spelled
-                    .entry(fold(&title.text))
-                    .or_insert_with(|| title.text.clone());
+        for token in TITLES {
+            if let Some(title) = main.reading.values.get_mut(&token)
+                && let Some(known) = spelled.get(&fold(&title.text))
+            {
                 title.text.clone_from(known);
             }
         }
     }
+}
+
+/// Number of words with a capital letter at their beginning.
+fn capitals(title: &str) -> usize {
+    title
+        .split_whitespace()
+        .filter(|word| word.starts_with(char::is_uppercase))
+        .count()
 }
 
 /// True for a short piece of a film, by its name, its folder and its size.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use qm_media_names::name::Identity;
 use qm_media_names::naming::member::{Beside, member};
+use qm_media_names::naming::season::season;
 use qm_media_names::naming::{composed, film, identify, part, stem, tag};
 use qm_media_names::{Kind, show};
 use qm_release::{ContentType, Release, parse, parse_with_reasons};
-use qm_titles::{folded, normalise};
+use qm_titles::{folded, normalise, similarity};
 
 use crate::token::Token;
 
@@ -178,8 +179,23 @@ impl Above {
     }
 }
 
+/// Place of a file that is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In its library, whose folders are named for shows.
+    Library,
+    /// Anywhere else: a folder above may be one of downloads.
+    Elsewhere,
+}
+
 /// Reads the path of a file below the directory of its library, or below its download.
-pub(crate) fn read(path: &str, kind: Option<Kind>, beside: &Beside, last: &mut Above) -> Reading {
+pub(crate) fn read(
+    path: &str,
+    kind: Option<Kind>,
+    beside: &Beside,
+    place: Place,
+    last: &mut Above,
+) -> Reading {
     let (plain, edition) = split_edition(&composed(path));
     let shown = &*plain;
     let (above, file) = shown.rsplit_once('/').unwrap_or(("", shown));
@@ -194,6 +210,9 @@ pub(crate) fn read(path: &str, kind: Option<Kind>, beside: &Beside, last: &mut A
         label: None,
     };
     put_title(&mut reading, &found, &own, folders);
+    if place == Place::Elsewhere && content.has_episodes() {
+        prefer_own_title(&mut reading, &own, folders);
+    }
     if content.has_episodes() {
         put_numbers(&mut reading, &found, &own, folders);
     }
@@ -229,7 +248,8 @@ impl SourceName {
     pub fn new(name: &str, kind: Option<Kind>) -> Self {
         let path = format!("{name}.mkv");
         let read_as = |kind| {
-            let mut reading = read(&path, kind, &Beside::default(), &mut Above::default());
+            let beside = Beside::default();
+            let mut reading = read(&path, kind, &beside, Place::Elsewhere, &mut Above::default());
             for value in reading.values.values_mut() {
                 value.from.place = "sourceName";
             }
@@ -323,6 +343,37 @@ fn put_title(reading: &mut Reading, found: &Identity, own: &Parsed, folders: &[P
         |parsed| parsed.origin(&["title"]),
     );
     reading.put(token, title, from);
+}
+
+/// Least likeness of two titles of one show.
+const ALIKE: f64 = 0.6;
+
+/// Takes the title that a file's own name has before its number, where the folder above says something else, and is not written
+/// as the folder of a show: `downloads/The.Wire.S01E01.mkv`.
+fn prefer_own_title(reading: &mut Reading, own: &Parsed, folders: &[Parsed]) {
+    let token = reading.content.title();
+    let release = &own.release;
+    let is_numbered = release.episode.is_some() || release.air_date.is_some();
+    let title = release.title.as_deref().map(str::trim).unwrap_or_default();
+    let Some(value) = reading.values.get(&token) else {
+        return;
+    };
+    let (now, then) = (normalise(&value.text), normalise(title));
+    let is_alike = now.contains(&then) || similarity(&now, &then) >= ALIKE;
+    if value.from.place != "folder" || !is_numbered || then.is_empty() || is_alike {
+        return;
+    }
+    let at = folders
+        .iter()
+        .position(|folder| normalise(&folder.name).contains(&now));
+    let (nearer, named) = at.map_or((folders, None), |at| (&folders[..at], Some(&folders[at])));
+    let is_shows = |folder: &Parsed| folder.release.year.is_some() || folder.clean != folder.name;
+    if named.is_some_and(is_shows) || nearer.iter().any(|folder| season(&folder.name).is_some()) {
+        return;
+    }
+    let from = own.origin(&["title"]);
+    reading.values.remove(&token);
+    reading.put(token, without_leftovers(title), from);
 }
 
 /// Title of a show without its season at the end: `Title S2`.

@@ -31,9 +31,11 @@ pub struct TorrentView<'a> {
     /// Seconds to completion; null when unknown or infinite.
     pub eta: Option<u64>,
     pub seeds_connected: u32,
-    pub seeds_total: u32,
+    /// Seeders that the trackers know of; null when unknown.
+    pub seeds_total: Option<u32>,
     pub peers_connected: u32,
-    pub peers_total: u32,
+    /// Peers without the whole data that the trackers know of; null when unknown.
+    pub peers_total: Option<u32>,
     /// 0 off, 1 low, 2 normal, 3 high.
     pub priority: u8,
     /// The client's category or label.
@@ -101,9 +103,9 @@ impl<'a> TorrentView<'a> {
             upload_rate: torrent.upload_rate,
             eta: torrent.eta,
             seeds_connected: torrent.seeds_connected,
-            seeds_total: torrent.seeds_total.unwrap_or(0),
+            seeds_total: torrent.seeds_total,
             peers_connected: torrent.peers_connected,
-            peers_total: torrent.peers_total.unwrap_or(0),
+            peers_total: torrent.peers_total,
             priority: torrent.priority,
             label: torrent.label.as_deref(),
             tags: &torrent.tags,

@@ -84,9 +84,10 @@ impl Jobs {
             self.audit_action(tx, &caller, Verb::Cancel, &job, &acted).await?;
             let jobs = self.clone();
             tx.after_commit(move || {
+                // Before the job hears of it, and may end.
+                jobs.tell_all(&after.messages);
                 jobs.signal(&job);
                 jobs.0.wake.notify_one();
-                jobs.tell_all(&after.messages);
             });
         }
         Ok(acted.ok)
@@ -108,14 +109,15 @@ impl Jobs {
         let (jobs, moved) = (self.clone(), job.clone());
         // Runs after the commit, because the caller's future may be dropped before it goes on.
         tx.after_commit(move || {
+            // Before the job hears of it, and may end.
+            jobs.tell_all(&after.messages);
+            if let Some(enqueued) = &after.enqueued {
+                jobs.announce(enqueued);
+            }
             jobs.signal(&moved);
             jobs.0.wake.notify_one();
         });
         tx.commit().await?;
-        self.tell_all(&after.messages);
-        if let Some(enqueued) = &after.enqueued {
-            self.announce(enqueued);
-        }
         Ok(acted)
     }
 

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use super::*;
 
+mod downloads;
+
 fn wish(preset: Preset, kind: Option<Kind>) -> Wish {
     Wish {
         kind,
