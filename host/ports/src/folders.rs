@@ -29,6 +29,9 @@ pub trait ShowFolders: Send + Sync {
     /// Shows of a library, or of all, in the order of their libraries and folders; none for an unknown library.
     async fn list_shows(&self, library_id: Option<&str>) -> Result<Vec<FolderShow>, FoldersUnread>;
 
+    /// Directories of all libraries, also of those without a show, absolute, as people are shown them.
+    async fn list_directories(&self) -> Result<Vec<String>, FoldersUnread>;
+
     /// Those of the shows that exist, in the order of the ids that were asked for.
     async fn find_shows(&self, ids: &[String]) -> Result<Vec<FolderShow>, FoldersUnread>;
 

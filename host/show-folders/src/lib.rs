@@ -9,8 +9,9 @@
 //! journal is committed before its step; a folder goes only when no video, no subtitle and nothing unread is left in it. One
 //! merge runs at a time. A merge that a crash cut off is settled by the next start, by what is on the disk, and goes on where
 //! it was when it is asked for again. The disk is only read here, below the storage roots; the file manager changes it.
-//! Bounds: 50 folders a merge; 10,000 files in them; 100 families an answer; 5 plans of a show wait; plans are kept for 180
-//! days, those never carried out for 7. Lanes: `lanes`.
+//! Bounds: 50 folders a merge; 10,000 files in them; 16 merges that run or wait; 100 families an answer, and no further one
+//! beyond 1,000 folders; 5 plans of a show wait for one user; plans are kept for 180 days, those never carried out for 7.
+//! Lanes: `lanes`.
 //! Deliberately absent: watchlists, of which this service has none.
 //!
 //! Events: none.

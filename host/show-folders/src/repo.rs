@@ -15,9 +15,10 @@ sql! {
         AND status IN ('pending', 'interrupted')";
     END = "UPDATE media_show_merges SET status = $2, freed = $3, error = $4, ended_at = $5 WHERE id = $1 \
         AND status IN ('pending', 'running')";
-    // All but the newest ones of a show.
-    CROWD = "DELETE FROM media_show_merges WHERE show_id = $1 AND status = 'pending' AND id NOT IN \
-        (SELECT id FROM media_show_merges WHERE show_id = $1 AND status = 'pending' ORDER BY created_at DESC, id DESC LIMIT $2)";
+    // All but the newest ones of a show that somebody has: nobody drops the plans of others.
+    CROWD = "DELETE FROM media_show_merges WHERE show_id = $1 AND status = 'pending' AND created_by = $3 AND id NOT IN \
+        (SELECT id FROM media_show_merges WHERE show_id = $1 AND status = 'pending' AND created_by = $3 \
+        ORDER BY created_at DESC, id DESC LIMIT $2)";
     EXPIRED = "DELETE FROM media_show_merges WHERE id IN (SELECT id FROM media_show_merges \
         WHERE (status = 'pending' AND created_at < $1) OR (status NOT IN ('pending', 'running') AND created_at < $2) \
         ORDER BY created_at LIMIT 500)";
@@ -89,7 +90,7 @@ fn to_stored(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Stores a plan, and drops the oldest ones of its show that wait, so that `most` of them are left.
+/// Stores a plan, and drops the oldest ones of its show and its user that wait, so that `most` of them are left.
 pub async fn insert(tx: &mut Tx, plan: &StoredPlan, most: i64) -> Result<(), DbError> {
     let show = &plan.plan.canonical.id;
     qm_db::exec!(
@@ -103,7 +104,7 @@ pub async fn insert(tx: &mut Tx, plan: &StoredPlan, most: i64) -> Result<(), DbE
     )
     .await?
     .exactly(1)?;
-    let _ = qm_db::exec!(tx, CROWD, show, most).await?;
+    let _ = qm_db::exec!(tx, CROWD, show, most, plan.created_by.as_deref()).await?;
     Ok(())
 }
 

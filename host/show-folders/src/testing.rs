@@ -41,6 +41,8 @@ sql! {
 pub struct Shelf {
     pub shows: Mutex<Vec<FolderShow>>,
     pub locked: Mutex<Vec<String>>,
+    /// Directories of libraries.
+    pub directories: Mutex<Vec<String>>,
     /// Libraries that were to be scanned.
     pub scans: Mutex<Vec<String>>,
 }
@@ -51,6 +53,10 @@ impl ShowFolders for Shelf {
         let mut shows = self.shows.lock().unwrap().clone();
         shows.retain(|show| library_id.is_none_or(|id| show.library_id == id));
         Ok(shows)
+    }
+
+    async fn list_directories(&self) -> Result<Vec<String>, FoldersUnread> {
+        Ok(self.directories.lock().unwrap().clone())
     }
 
     async fn find_shows(&self, ids: &[String]) -> Result<Vec<FolderShow>, FoldersUnread> {

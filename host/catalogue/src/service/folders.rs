@@ -27,6 +27,13 @@ impl Catalogue {
         Ok(join(shows.map_err(unread)?, &libraries))
     }
 
+    /// Directories of all libraries.
+    pub async fn list_directories(&self) -> Result<Vec<String>, FoldersUnread> {
+        let mut tx = self.db.begin_read().await.map_err(unread)?;
+        let libraries = repo::libraries::all(&mut tx).await.map_err(unread)?;
+        Ok(libraries.into_iter().map(|library| library.path).collect())
+    }
+
     /// Those of the shows that exist, in the order of the ids.
     pub async fn find_folders(&self, ids: &[String]) -> Result<Vec<FolderShow>, FoldersUnread> {
         let mut tx = self.db.begin_read().await.map_err(unread)?;

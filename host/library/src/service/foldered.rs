@@ -41,6 +41,13 @@ db_test! {
         house.ended(&job).await;
         assert_eq!(app.list_shows(None).await.unwrap().len(), 3, "its folder is still there");
         assert_eq!(app.scan("nobody", None).await.unwrap(), None);
+        assert_eq!(app.list_directories().await.unwrap(), [library.path.clone()]);
+        house.file("films/Alien (1979).mkv", 5);
+        let (films, scan) = house.library("films", Kind::Movie).await;
+        house.ended(&scan).await;
+        let mut directories = app.list_directories().await.unwrap();
+        directories.sort();
+        assert_eq!(directories, [films.path, library.path], "also that of a library without a show");
         house.stops().await;
     }
 }

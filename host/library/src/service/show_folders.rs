@@ -11,6 +11,10 @@ impl ShowFolders for Library {
         self.catalogue.list_folders(library_id).await
     }
 
+    async fn list_directories(&self) -> Result<Vec<String>, FoldersUnread> {
+        self.catalogue.list_directories().await
+    }
+
     async fn find_shows(&self, ids: &[String]) -> Result<Vec<FolderShow>, FoldersUnread> {
         self.catalogue.find_folders(ids).await
     }

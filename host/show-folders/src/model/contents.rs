@@ -175,6 +175,11 @@ impl Contents {
             .collect()
     }
 
+    /// Number of files, and of things that are named like some.
+    pub fn count_all(&self) -> usize {
+        self.files.len() + self.odd.len()
+    }
+
     pub fn size(&self) -> u64 {
         self.files.iter().map(|file| file.state.size).sum()
     }

@@ -109,17 +109,24 @@ impl<'a> Draft<'a> {
         let Some((canonical, duplicates)) = self.sides.split_first() else {
             return;
         };
-        for side in duplicates {
+        let is_inside = |inner: &str, outer: &str| inner.starts_with(&format!("{outer}/"));
+        for (at, side) in duplicates.iter().enumerate() {
             let path = &side.contents.path;
             if self.order.libraries.contains(path.trim_end_matches('/')) {
                 self.plan
                     .blockers
                     .push(format!("{path} is the directory of a library"));
-            }
-            let is_inside = |inner: &str, outer: &str| inner.starts_with(&format!("{outer}/"));
-            if is_inside(path, &canonical.contents.path) || is_inside(&canonical.contents.path, path) {
-                let what = format!("{path} and {} lie in one another", canonical.contents.path);
+            } else if let Some(library) = self.order.libraries.iter().find(|inner| is_inside(inner, path)) {
+                let what = format!("the directory of a library, {library}, is in {path}");
                 self.plan.blockers.push(what);
+            }
+            // Those before it, first of all the one that stays.
+            for other in &self.sides[..=at] {
+                let other = &other.contents.path;
+                if is_inside(path, other) || is_inside(other, path) {
+                    let what = format!("{path} and {other} lie in one another");
+                    self.plan.blockers.push(what);
+                }
             }
             if !is_same_name(side.show, canonical.show) && !self.order.is_acknowledged {
                 let what = format!(

@@ -30,13 +30,13 @@ pub struct Family {
     pub shows: Vec<FolderShow>,
 }
 
-/// True if the names of two folders may be those of one show.
+/// True if the names of two folders may be those of one show. A name without a letter or a digit says nothing.
 pub fn is_same_name(one: &FolderShow, other: &FolderShow) -> bool {
     let is_same_year = match (one.year, other.year) {
         (Some(one), Some(other)) => one == other,
         _ => true,
     };
-    one.canonical_key == other.canonical_key && is_same_year
+    !one.canonical_key.is_empty() && one.canonical_key == other.canonical_key && is_same_year
 }
 
 /// Positions that belong together.
@@ -86,7 +86,8 @@ pub fn find_families(shows: &[FolderShow]) -> Vec<Family> {
 /// nobody could say which of them they are.
 fn join_names(shows: &[FolderShow], union: &mut Union) {
     let mut names: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
-    for (at, show) in shows.iter().enumerate() {
+    let named = shows.iter().enumerate();
+    for (at, show) in named.filter(|(_, show)| !show.canonical_key.is_empty()) {
         let name = (&*show.library_id, &*show.canonical_key);
         names.entry(name).or_default().push(at);
     }

@@ -9,11 +9,11 @@ mod sides;
 #[cfg(test)]
 mod tests;
 
-pub use contents::{Contents, FileKind, FolderFile};
+pub use contents::{Contents, FileKind, FolderFile, stem_of};
 pub use draft::{Order, draft};
 pub use family::{Family, find_families};
 pub use plan::{
-    Action, Collision, Move, Plan, PlanStatus, Rescued, Step, StepStatus, StoredPlan, count_freed,
+    Action, Collision, Move, Plan, PlanShow, PlanStatus, Rescued, Step, StepStatus, StoredPlan, count_freed,
 };
 
 /// Most files in the folders of one merge.

@@ -113,6 +113,40 @@ fn a_name_that_may_mean_two_years_joins_neither() {
 }
 
 #[test]
+fn names_without_a_letter_or_a_digit_say_nothing() {
+    let signs = |id: &str, folder: &str, titledb_id| show(id, folder, "", None, titledb_id);
+    let shows = [
+        signs("a", "!!!", None),
+        signs("b", "???", None),
+        signs("c", "...!", Some("tt1")),
+    ];
+    assert_eq!(families(&shows), [""; 0]);
+    assert!(!is_same_name(&shows[0], &shows[1]));
+    let tied = [shows[2].clone(), signs("d", "+++", Some("tt1"))];
+    assert_eq!(families(&tied), ["titledb c,d review"]);
+}
+
+#[test]
+fn folders_in_one_another_and_libraries_in_them_are_refused() {
+    let mut nested = order(&[("The Wire S01E01.mkv", 9)], &[("the.wire.s01e02.mkv", 5)]);
+    let inner = show("c", "The.Wire/More", "the wire", None, None);
+    nested.shows.push(folder(inner, 3, &[("the.wire.s01e03.mkv", 5)]));
+    let plan = draft(&nested);
+    assert_eq!(
+        plan.blockers,
+        ["/tv/The.Wire/More and /tv/The.Wire lie in one another"]
+    );
+    let mut held = order(&[("The Wire S01E01.mkv", 9)], &[("the.wire.s01e02.mkv", 5)]);
+    held.libraries.insert("/tv/The.Wire 2/More".to_owned());
+    assert_eq!(draft(&held).blockers, [""; 0]);
+    held.libraries.insert("/tv/The.Wire/More".to_owned());
+    assert_eq!(
+        draft(&held).blockers,
+        ["the directory of a library, /tv/The.Wire/More, is in /tv/The.Wire"]
+    );
+}
+
+#[test]
 fn files_move_to_the_top_with_those_beside_them() {
     let plan = draft(&order(
         &[("Season 1/The Wire S01E01.mkv", 9)],

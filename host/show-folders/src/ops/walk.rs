@@ -23,8 +23,8 @@ pub fn identify_folder(roots: &Roots, path: &str) -> Result<Option<(u64, u64)>, 
 /// Walks a folder. Names that begin with a dot, and `@eaDir`, are left out. Blocks.
 ///
 /// # Errors
-/// When it is outside of the roots, is no folder, or holds more than [`MOST_FILES`] files.
-pub fn walk(roots: &Roots, path: &str, control: &Control) -> Result<Contents, MergeError> {
+/// When it is outside of the roots, is no folder, or holds more than `most` files or [`MOST_FILES`] directories.
+pub fn walk(roots: &Roots, path: &str, most: usize, control: &Control) -> Result<Contents, MergeError> {
     let item = find_told(roots, Path::new(path))?.ok_or_else(|| FsError::NotFound(path.to_owned()))?;
     let meta = item.meta()?;
     if !meta.is_dir() {
@@ -38,6 +38,7 @@ pub fn walk(roots: &Roots, path: &str, control: &Control) -> Result<Contents, Me
         },
         below: item.rel().components().len(),
         directories: vec![PathBuf::new()],
+        most,
         is_full: false,
     };
     let done = visit(&item, control, &mut |seen| walked.take(seen));
@@ -85,6 +86,8 @@ struct Walked {
     below: usize,
     /// Directories below the folder, and itself.
     directories: Vec<PathBuf>,
+    /// Most files.
+    most: usize,
     is_full: bool,
 }
 
@@ -108,7 +111,7 @@ impl Walked {
                 if let Ok(meta) = found.meta() {
                     self.add(&self.path_of(&found), &meta);
                 }
-                if self.contents.files.len() + self.contents.odd.len() > MOST_FILES {
+                if self.contents.count_all() > self.most {
                     return self.refuse();
                 }
             }
@@ -152,5 +155,30 @@ impl Walked {
             },
             links: meta.links,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_with_more_files_than_are_left_for_it_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let show = root.join("show");
+        fs::create_dir(&show).unwrap();
+        for name in ["a.mkv", "b.srt", ".hidden"] {
+            fs::write(show.join(name), "x").unwrap();
+        }
+        let (roots, show) = (Roots::open(&[root.to_str().unwrap()]), show.to_str().unwrap());
+        let control = Control::quiet(CancellationToken::new());
+        assert_eq!(walk(&roots, show, 2, &control).unwrap().files.len(), 2);
+        let refused = walk(&roots, show, 1, &control);
+        assert!(matches!(refused, Err(MergeError::TooManyFiles)), "{refused:?}");
     }
 }

@@ -223,6 +223,28 @@ db_test! {
         site.jobs.shutdown().await;
     }
 
+    async fn a_library_in_a_folder_keeps_it_although_it_has_no_show(db: Db) {
+        let (site, stays, goes) = two_folders(&db).await;
+        *site.shelf.directories.lock().unwrap() = vec![site.place_of("tv"), site.place_of("tv/The.Wire/.hidden/")];
+        let plan = site.preview(&stays, &[&goes]).await;
+        let blockers = texts(&plan["blockers"]);
+        assert!(blockers.len() == 1 && blockers[0].starts_with("the directory of a library"), "{plan}");
+        site.jobs.shutdown().await;
+    }
+
+    async fn a_file_that_was_locked_since_the_preview_stays_with_those_beside_it(db: Db) {
+        let (site, stays, goes) = two_folders(&db).await;
+        let plan = site.preview(&stays, &[&goes]).await;
+        site.shelf.locked.lock().unwrap().push(site.place_of("tv/The.Wire/the.wire.s01e01.mkv"));
+        let done = site.merge(&plan).await;
+        let numbers = ["moved", "trashed", "rescued", "deleted", "skipped", "failed"].map(|name| done[name].as_i64().unwrap());
+        assert_eq!(numbers, [2, 0, 0, 0, 4, 0], "{done}");
+        for name in ["the.wire.s01e01.mkv", "the.wire.s01e01.en.srt", "the.wire.s01e01.de.srt"] {
+            assert!(site.root.join("tv/The.Wire").join(name).is_file(), "{name}");
+        }
+        site.jobs.shutdown().await;
+    }
+
     async fn torrents_are_told_and_new_ones_keep_their_files(db: Db) {
         let (site, stays, goes) = two_folders(&db).await;
         site.torrents.0.lock().unwrap().push(torrent("told", &site.place_of("tv/The.Wire/the.wire.s01e01.mkv")));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use qm_confined::FsError;
 use qm_kernel::{Requester, as_error};
+use qm_lanes::LaneError;
 use qm_platform::AuditResult;
 use qm_ports::media_server::Extent;
 use serde_json::json;
@@ -17,6 +18,9 @@ use super::{Folders, MERGE, fingerprint};
 use crate::error::MergeError;
 use crate::model::{Action, PlanStatus, StepStatus, StoredPlan, count_freed};
 use crate::repo;
+
+/// Most blockers that an answer names; the preview names all.
+const MOST_TOLD: usize = 10;
 
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +52,13 @@ pub struct Tally {
 impl Folders {
     /// Carries a plan out. It goes on when the caller hangs up.
     pub async fn merge(self: &Arc<Self>, by: Requester, plan_id: &str) -> Result<Outcome, MergeError> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = place.map_err(|_| LaneError::Full("show_folders.merges"))?;
         let (app, id) = (Arc::clone(self), plan_id.to_owned());
-        let working = tokio::spawn(async move { app.merge_now(&by, &id).await });
+        let working = tokio::spawn(async move {
+            let _place = place;
+            app.merge_now(&by, &id).await
+        });
         working.await.unwrap_or_else(|error| {
             let error = as_error(&error);
             tracing::error!(error, "a merge of show folders was cut off");
@@ -93,7 +102,7 @@ impl Folders {
             return Err(MergeError::AlreadyRun(plan.status.as_str()));
         }
         if !plan.plan.blockers.is_empty() {
-            return Err(MergeError::Blocked(plan.plan.blockers.join("; ")));
+            return Err(MergeError::Blocked(tell_blockers(&plan.plan.blockers)));
         }
         if !repo::start(&mut tx, &plan.id, self.ground.ctx.now()).await? {
             return Err(MergeError::AlreadyRun(PlanStatus::Running.as_str()));
@@ -126,15 +135,18 @@ impl Folders {
         if !is_same {
             return Err(MergeError::StalePlan);
         }
-        let walked = self.walk_each(&by.principal.user_id, shows).await?;
+        // One that is gone, or holds more than it may, is another than was shown.
+        let to_stale = |error: MergeError| match error {
+            MergeError::Fs(FsError::NotFound(_) | FsError::NotADirectory(_)) | MergeError::TooManyFiles => {
+                MergeError::StalePlan
+            }
+            other => other,
+        };
+        let walked = self.walk_each(&by.principal.user_id, shows).await;
+        let walked = walked.map_err(to_stale)?;
         let mut folders = Vec::with_capacity(walked.len());
         for (_, contents) in walked {
-            folders.push(contents.map_err(|error| match error {
-                // One that is gone, or holds more than it may, is another than was shown.
-                MergeError::Fs(FsError::NotFound(_) | FsError::NotADirectory(_))
-                | MergeError::TooManyFiles => MergeError::StalePlan,
-                other => other,
-            })?);
+            folders.push(contents.map_err(to_stale)?);
         }
         if fingerprint(folders.iter()) != plan.plan.fingerprint {
             return Err(MergeError::StalePlan);
@@ -249,6 +261,15 @@ impl Folders {
     }
 }
 
+/// Sentence about blockers: the first ones, and the number of the others.
+fn tell_blockers(blockers: &[String]) -> String {
+    let mut told = blockers[..blockers.len().min(MOST_TOLD)].join("; ");
+    if let Some(more) = blockers.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+        told.push_str(&format!("; and {more} more"));
+    }
+    told
+}
+
 fn judge_end(end: &End, tally: &Tally) -> PlanStatus {
     let done = tally.moved + tally.trashed + tally.rescued + tally.deleted;
     let is_whole = matches!(end, End::Done) && tally.failed == 0;
@@ -285,4 +306,39 @@ fn count(plan: &StoredPlan, noted: &[repo::Noted]) -> Tally {
     }
     tally.freed += count_freed(trashed.into_iter());
     tally
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_db::{Db, db_test};
+    use serde_json::json;
+
+    use super::*;
+    use crate::service::MOST_MERGES;
+    use crate::testing::Site;
+
+    #[test]
+    fn an_answer_names_a_few_blockers() {
+        let blockers: Vec<String> = (0..12).map(|number| format!("b{number}")).collect();
+        assert_eq!(tell_blockers(&blockers[..1]), "b0");
+        assert!(tell_blockers(&blockers[..10]).ends_with("; b9"));
+        assert!(tell_blockers(&blockers).ends_with("; b9; and 2 more"));
+    }
+
+    db_test! {
+        async fn merges_beyond_the_bound_are_refused_and_wait_for_nothing(db: Db) {
+            let site = Site::new(&db).await;
+            let stays = site.show(1, "Lost (2004)", "lost", &[("Lost S01E01.mkv", 9)]);
+            let goes = site.show(2, "Lost", "lost", &[("Lost S01E02.mkv", 5)]);
+            let plan = site.preview(&stays, &[&goes]).await;
+            let most = u32::try_from(MOST_MERGES).unwrap();
+            let taken = site.app.places.clone().try_acquire_many_owned(most).unwrap();
+            let refused = site.refusal("/merge", json!({ "planId": plan["planId"] })).await;
+            assert_eq!(refused, "503 unavailable.busy");
+            assert!(site.root.join("tv/Lost/Lost S01E02.mkv").is_file());
+            drop(taken);
+            assert_eq!(site.merge(&plan).await["status"], "completed");
+            site.jobs.shutdown().await;
+        }
+    }
 }

@@ -14,13 +14,13 @@ use qm_db::Tx;
 use qm_file_operations::Control;
 use qm_kernel::{Caller, Permission};
 use qm_lanes::Cancel;
-use qm_platform::{AuditEntry, AuditResult, Ground};
+use qm_platform::{AuditEntry, AuditResult, Ground, judge_alone};
 use qm_ports::folders::{FolderShow, ShowFolders};
 use qm_ports::media_server::MediaServers;
 use qm_ports::trash::FileTrash;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::MergeError;
@@ -38,6 +38,8 @@ pub const MERGE: [Permission; 2] = [Permission::MediaManagerRename, Permission::
 
 /// Files looked at in one go.
 const LOOKS: usize = 200;
+/// Most merges that are carried out, or wait for their turn, at once.
+const MOST_MERGES: usize = 16;
 
 /// Kind of a show in the audit trail.
 const OBJECT: &str = "media_show";
@@ -61,8 +63,10 @@ pub struct Folders {
     shows: Arc<dyn ShowFolders>,
     trash: Arc<dyn FileTrash>,
     servers: Arc<dyn MediaServers>,
-    /// Lock held while a plan is carried out: one at a time.
+    /// Lock held while a plan is carried out: one at a time, at most [`MOST_MERGES`] with those that wait.
     turn: Mutex<()>,
+    /// Places of merges that are carried out or wait for that.
+    places: Arc<Semaphore>,
     /// Cancelled when the server stops.
     stopping: CancellationToken,
 }
@@ -76,6 +80,7 @@ impl Folders {
             trash: deps.trash,
             servers: deps.servers,
             turn: Mutex::default(),
+            places: Arc::new(Semaphore::new(MOST_MERGES)),
             stopping: CancellationToken::new(),
         })
     }
@@ -92,10 +97,9 @@ impl Folders {
 
     /// Checks permissions of the caller as they are now.
     async fn judge(&self, caller: Caller<'_>, needed: &[Permission]) -> Result<(), MergeError> {
-        let mut tx = self.ground.db.begin_write().await?;
-        let acting = &self.ground.acting;
-        acting.judge(&mut tx, caller.principal, needed).await?;
-        Ok(())
+        let ground = &self.ground;
+        let judged = judge_alone(&*ground.acting, &ground.db, caller.principal, needed);
+        Ok(judged.await.map(drop)?)
     }
 
     /// Adds an audit row for a change by a judged caller.
@@ -119,22 +123,32 @@ impl Folders {
         Ok(self.ground.audit.record(tx, entry).await?)
     }
 
-    /// Walks the folders of shows, each with its result, off the async threads.
+    /// Walks the folders of shows, each with its result, off the async threads; ends when nobody waits for it any more.
+    ///
+    /// # Errors
+    /// When they hold more than [`MOST_FILES`] files together.
     async fn walk_each(
         &self,
         user: &str,
         shows: Vec<FolderShow>,
     ) -> Result<Vec<(FolderShow, Result<Contents, MergeError>)>, MergeError> {
-        let (roots, stopping) = (self.roots.clone(), self.stopping.clone());
+        let (roots, token) = (self.roots.clone(), self.stopping.child_token());
+        let _guard = token.clone().drop_guard();
         let walking = WALKS.run_for(Some(user.into()), move |_: Cancel| {
-            let control = Control::quiet(stopping);
-            let walked = shows.into_iter().map(|show| {
-                let contents = walk(&roots, &show.path, &control);
-                (show, contents)
-            });
-            walked.collect::<Vec<_>>()
+            let control = Control::quiet(token);
+            let (mut walked, mut left) = (Vec::with_capacity(shows.len()), MOST_FILES);
+            for show in shows {
+                let contents = walk(&roots, &show.path, left, &control);
+                match &contents {
+                    Err(MergeError::TooManyFiles) => return Err(MergeError::TooManyFiles),
+                    Err(_) => {}
+                    Ok(contents) => left = left.saturating_sub(contents.count_all()),
+                }
+                walked.push((show, contents));
+            }
+            Ok(walked)
         });
-        Ok(walking.await?)
+        walking.await?
     }
 }
 
@@ -156,13 +170,4 @@ fn fingerprint<'a>(folders: impl Iterator<Item = &'a Contents>) -> String {
         }
     }
     hex::encode(digest.finalize())
-}
-
-/// Refuses folders that hold too many files together.
-fn check_count<'a>(folders: impl Iterator<Item = &'a Contents>) -> Result<(), MergeError> {
-    let count: usize = folders.map(|folder| folder.files.len()).sum();
-    if count > MOST_FILES {
-        return Err(MergeError::TooManyFiles);
-    }
-    Ok(())
 }

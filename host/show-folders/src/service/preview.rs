@@ -11,13 +11,13 @@ use qm_ports::folders::FolderShow;
 use qm_ports::trash::{Looked, Sight};
 use serde_json::json;
 
-use super::{Folders, LOOKS, VIEW, check_count, fingerprint};
+use super::{Folders, LOOKS, VIEW, fingerprint};
 use crate::error::MergeError;
 use crate::lanes::WALKS;
-use crate::model::{Action, Contents, Order, Plan, PlanStatus, StoredPlan, draft};
+use crate::model::{Action, Contents, Order, Plan, PlanStatus, Step, StoredPlan, draft};
 use crate::repo;
 
-/// Most plans of one show that wait.
+/// Most plans of one show that wait for one user.
 const MOST_WAITING: i64 = 5;
 /// Most blockers that the audit trail names.
 const MOST_NAMED: usize = 10;
@@ -42,9 +42,9 @@ impl Folders {
     pub async fn preview(&self, caller: Caller<'_>, wish: Wish) -> Result<StoredPlan, MergeError> {
         self.judge(caller, &[VIEW]).await?;
         let shows = self.find_shows(&wish).await?;
-        let libraries = self.shows.list_shows(None).await?.into_iter();
+        let libraries = self.shows.list_directories().await?.into_iter();
         let libraries: BTreeSet<String> = libraries
-            .map(|show| show.library.trim_end_matches('/').to_owned())
+            .map(|library| library.trim_end_matches('/').to_owned())
             .collect();
         let mut locked = BTreeSet::new();
         for show in &shows {
@@ -55,7 +55,6 @@ impl Folders {
         for (show, contents) in self.walk_each(user, shows).await? {
             match contents {
                 Ok(contents) => walked.push((show, contents)),
-                Err(error @ MergeError::TooManyFiles) => return Err(error),
                 Err(error) => {
                     refused.push(format!("{}: {}", show.path, error.public()));
                     let path = show.path.clone();
@@ -69,7 +68,6 @@ impl Folders {
                 }
             }
         }
-        check_count(walked.iter().map(|(_, contents)| contents))?;
         let order = Order {
             shows: walked,
             choices: wish.choices,
@@ -119,6 +117,7 @@ impl Folders {
     /// Looks at the files of a plan: tells torrents that use them, and refuses places that are taken.
     async fn look_at(&self, plan: &mut Plan) -> Result<(), MergeError> {
         let mut told = BTreeSet::new();
+        let mut said: HashSet<String> = plan.blockers.iter().cloned().collect();
         let going: HashMap<String, (u64, u64)> = plan
             .steps
             .iter()
@@ -149,7 +148,10 @@ impl Folders {
                 .collect();
             let looked = self.trash.look(targets).await?;
             for (at, looked) in moving.into_iter().zip(looked) {
-                note_target(plan, at, &looked, &going);
+                let refusal = refuse_target(&plan.steps[at], &looked, &going);
+                if let Some(why) = refusal.filter(|why| said.insert(why.clone())) {
+                    plan.blockers.push(why);
+                }
             }
         }
         for some in std::mem::take(&mut plan.left).chunks(LOOKS) {
@@ -248,22 +250,17 @@ fn note_torrents(
     found
 }
 
-/// Refuses a place that something has which does not go.
-fn note_target(plan: &mut Plan, at: usize, looked: &Looked, going: &Going) {
-    let Some(to) = &plan.steps[at].to else { return };
-    let why = match &looked.sight {
-        Sight::Missing => return,
+/// Refuses the place of a step that something has which does not go.
+fn refuse_target(step: &Step, looked: &Looked, going: &Going) -> Option<String> {
+    let to = step.to.as_deref()?;
+    match &looked.sight {
+        Sight::Missing => None,
         Sight::File { state, links, .. } => {
             let is_one = going.identities.contains(&(state.device, state.inode));
             // Of a file with several names, another name may be meant.
-            if going.paths.contains(to) || (is_one && *links < 2) {
-                return;
-            }
-            format!("{to} exists: it would not be replaced")
+            let goes = going.paths.contains(to) || (is_one && *links < 2);
+            (!goes).then(|| format!("{to} exists: it would not be replaced"))
         }
-        Sight::Refused(why) => format!("{to}: {why}"),
-    };
-    if !plan.blockers.contains(&why) {
-        plan.blockers.push(why);
+        Sight::Refused(why) => Some(format!("{to}: {why}")),
     }
 }

@@ -1,5 +1,6 @@
 //! Merges that a crash cut off.
 
+use qm_kernel::as_error;
 use qm_ports::trash::{FileState, Sight};
 
 use super::Folders;
@@ -27,7 +28,14 @@ impl Folders {
         let plans = repo::running(&mut tx).await?;
         drop(tx);
         for plan in plans {
-            self.settle(&plan).await?;
+            // One that cannot be settled keeps no other from it.
+            if let Err(error) = self.settle(&plan).await {
+                tracing::warn!(
+                    plan = plan.id,
+                    error = as_error(&error),
+                    "a merge that was cut off could not be settled; it is tried again in an hour"
+                );
+            }
         }
         Ok(())
     }

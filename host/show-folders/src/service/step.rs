@@ -1,5 +1,7 @@
 //! One step of a merge: judged, noted in the journal, done, and settled.
 
+use std::path::Path;
+
 use qm_file_operations::Control;
 use qm_kernel::Requester;
 use qm_platform::ActingError;
@@ -8,9 +10,14 @@ use qm_ports::trash::{FileState, Looked, Sight, TrashError};
 use super::{Folders, LOOKS, MERGE};
 use crate::error::MergeError;
 use crate::lanes::STEPS;
-use crate::model::{Action, FileKind, Step, StepStatus, StoredPlan, count_freed};
+use crate::model::{
+    Action, FileKind, MOST_FILES, PlanShow, Step, StepStatus, StoredPlan, count_freed, stem_of,
+};
 use crate::ops::{identify_folder, walk};
 use crate::repo::{self, NewStep};
+
+/// Reason of a merge that waits for the next start.
+const STOPS: &str = "the server stops";
 
 /// The judgement on one step.
 enum Turn {
@@ -40,7 +47,7 @@ impl Folders {
         step: &Step,
     ) -> Result<End, MergeError> {
         if self.stopping.is_cancelled() {
-            return Ok(End::Stopped("the server stops".to_owned()));
+            return Ok(End::Stopped(STOPS.to_owned()));
         }
         if !self.ground.db.mandate().holds() {
             return Ok(End::Stopped(
@@ -82,6 +89,8 @@ impl Folders {
             Err(error @ (TrashError::Missing | TrashError::Changed | TrashError::Taken)) => {
                 (StepStatus::Skipped, None, Some(error.to_string()))
             }
+            // The file manager gives up what it is at. The row stays, and is settled by what is on the disk.
+            Err(_) if self.stopping.is_cancelled() => return Ok(End::Stopped(STOPS.to_owned())),
             Err(error) => (StepStatus::Failed, None, Some(error.to_string())),
         };
         let mut tx = self.ground.db.begin_write().await?;
@@ -127,6 +136,10 @@ impl Folders {
         if let Some(turn) = judge_source(step, &source) {
             return Ok(turn);
         }
+        if matches!(step.action, Action::Trash | Action::Rescue) && self.is_locked(plan, &step.from).await? {
+            let what = "it belongs to an item that was locked since the preview";
+            return Ok(Turn::Skip(what.to_owned()));
+        }
         let target = step.to.as_ref().and_then(|_| looked.next());
         if target.is_some_and(|looked| looked.sight != Sight::Missing) {
             return Ok(Turn::Skip("another file has its place".to_owned()));
@@ -148,13 +161,34 @@ impl Folders {
         Ok(Turn::Go(0))
     }
 
+    /// True if a file in the folder of a show belongs to a locked item now, or lies beside a file of one.
+    async fn is_locked(&self, plan: &StoredPlan, path: &str) -> Result<bool, MergeError> {
+        let mut shows = std::iter::once(&plan.plan.canonical).chain(&plan.plan.duplicates);
+        let is_above = |show: &&PlanShow| Path::new(path).starts_with(&show.path);
+        let Some(show) = shows.find(is_above) else {
+            return Ok(false);
+        };
+        for show in self.shows.find_shows(std::slice::from_ref(&show.id)).await? {
+            let locked = self.shows.list_locked(&show).await?;
+            if locked
+                .iter()
+                .any(|locked| locked == path || is_beside(path, locked))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// A folder goes only if nothing is left in it that people would miss.
     async fn judge_folder(&self, step: &Step) -> Result<Turn, MergeError> {
         let (roots, path) = (self.roots.clone(), step.from.clone());
         let stopping = self.stopping.clone();
-        let walking = STEPS.run(move |_| walk(&roots, &path, &Control::quiet(stopping)));
+        let walking = STEPS.run(move |_| walk(&roots, &path, MOST_FILES, &Control::quiet(stopping)));
         let contents = match walking.await? {
             Ok(contents) => contents,
+            // The folder is looked at when the merge goes on.
+            Err(_) if self.stopping.is_cancelled() => return Ok(Turn::Wait(STOPS.to_owned())),
             Err(error) => return Ok(Turn::Skip(error.public())),
         };
         if contents.identity != (step.state.device, step.state.inode) {
@@ -212,6 +246,16 @@ pub(super) fn absence_of(plan: &StoredPlan) -> String {
     format!("{path} is not there any more: mount its disk, and ask for the merge again")
 }
 
+/// True if a file is named after a video in its directory.
+fn is_beside(path: &str, video: &str) -> bool {
+    let (Some((above, name)), Some((directory, video))) = (path.rsplit_once('/'), video.rsplit_once('/'))
+    else {
+        return false;
+    };
+    let rest = name.strip_prefix(stem_of(video));
+    above == directory && rest.is_some_and(|rest| rest.starts_with(['.', '-']))
+}
+
 /// True if a file is there that is a right one.
 fn is_file(looked: &Looked, is_right: impl Fn(&FileState) -> bool) -> bool {
     matches!(&looked.sight, Sight::File { state, .. } if is_right(state))
@@ -237,4 +281,49 @@ fn judge_source(step: &Step, looked: &Looked) -> Option<Turn> {
         "the torrent {} uses it, which was not so in the preview",
         torrent.name
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use qm_db::{Db, db_test};
+
+    use super::*;
+    use crate::testing::Site;
+
+    #[test]
+    fn files_beside_a_video_are_named_after_it() {
+        for (path, wanted) in [
+            ("/a/One.mkv", true),
+            ("/a/One.de.srt", true),
+            ("/a/One-thumb.jpg", true),
+            ("/a/Oneness.mkv", false),
+            ("/b/One.de.srt", false),
+            ("One.de.srt", false),
+        ] {
+            assert_eq!(is_beside(path, "/a/One.mkv"), wanted, "{path}");
+        }
+    }
+
+    db_test! {
+        async fn a_folder_that_is_walked_while_the_server_stops_is_left_for_later(db: Db) {
+            let site = Site::new(&db).await;
+            let _ = site.show(1, "Lost", "lost", &[("poster.jpg", 1)]);
+            let path = site.place_of("tv/Lost");
+            let (device, inode) = site.app.identify(&path).await.unwrap().unwrap();
+            let step = Step {
+                action: Action::Folder,
+                from: path,
+                to: None,
+                state: FileState { device, inode, size: 0, modified: (0, 0) },
+                links: 1,
+                kept: None,
+                beside: None,
+                torrents: Vec::new(),
+            };
+            assert!(matches!(site.app.judge_folder(&step).await.unwrap(), Turn::Go(1)));
+            site.app.stop();
+            assert!(matches!(site.app.judge_folder(&step).await.unwrap(), Turn::Wait(_)));
+            site.jobs.shutdown().await;
+        }
+    }
 }
