@@ -1,6 +1,7 @@
 //! Parts that the jobs of the media libraries share: how far a job is, which items failed, why it ends early.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use qm_db::DbError;
 use qm_jobs::{Capabilities, Ending, JobContext, JobError, JobHandler, JobType, Jobs, Progress};
@@ -15,6 +16,8 @@ use crate::LibraryError;
 pub const MODULE: &str = "media_manager";
 /// Most attempts of one job: the server may be restarted that often while it runs.
 pub const ATTEMPTS: u32 = 25;
+/// Interval between signs of life of a job that waits for another area.
+const BEAT: Duration = Duration::from_mins(1);
 /// Most failures that the result of one order names.
 const NAMED: usize = 100;
 /// Most warnings of one order.
@@ -48,6 +51,21 @@ impl From<Stop> for JobError {
 /// A job of this area was cancelled.
 pub fn stopped() -> JobError {
     JobError::new("interrupted", "Cancelled by the operator")
+}
+
+/// Waits for work of another area, which may take hours and tells nothing of itself: the job shows meanwhile that it is alive.
+///
+/// # Errors
+/// When the job is cancelled first; the work is dropped then.
+pub async fn attend<T>(job: &JobContext, work: impl Future<Output = T>) -> Result<T, JobError> {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            () = job.cancelled() => return Err(stopped()),
+            done = &mut work => return Ok(done),
+            () = tokio::time::sleep(BEAT) => job.heartbeat().await?,
+        }
+    }
 }
 
 /// Service that a job works for, unless the server stops.

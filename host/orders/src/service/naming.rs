@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use qm_jobs::{JobContext, JobError};
 use qm_kernel::Requester;
-use qm_media::service::jobs::stopped;
+use qm_media::service::jobs::{attend, stopped};
 use qm_ports::helpers::{HelpError, MediaNaming, NamedItems, NamingOrder};
 use tokio::time::Instant;
 
@@ -26,10 +26,7 @@ impl Orders {
     ) -> Result<Result<NamedItems, HelpError>, JobError> {
         let until = Instant::now() + PATIENCE;
         loop {
-            let done = tokio::select! {
-                () = job.cancelled() => return Err(stopped()),
-                done = naming.name_items(who, order) => done,
-            };
+            let done = attend(job, naming.name_items(who, order)).await?;
             let is_busy = matches!(done, Err(HelpError::Busy(_)));
             if !is_busy || Instant::now() > until {
                 return Ok(done);

@@ -2,7 +2,7 @@
 
 use qm_jobs::{JobContext, JobError, Progress};
 use qm_media::model::library::MediaLibrary;
-use qm_media::service::jobs::stopped;
+use qm_media::service::jobs::attend;
 
 use super::Scanner;
 use super::scan::{Reason, SCANNED, SCANNED_ALONE};
@@ -37,11 +37,7 @@ impl Scanner {
             job.warning(why).await?;
             return Ok(0);
         };
-        let ordered = tokio::select! {
-            () = job.cancelled() => return Err(stopped()),
-            ordered = naming.put_in_order(&who, &of.id) => ordered,
-        };
-        let ordered = match ordered {
+        let ordered = match attend(job, naming.put_in_order(&who, &of.id)).await? {
             Ok(ordered) => ordered,
             Err(error) => {
                 job.warning(&format!("Its files were not put in order: {error}"))

@@ -4,8 +4,8 @@
 //! Other areas do it ([`MediaHelpers`](qm_ports::helpers::MediaHelpers)), for the person who set up the library, whom they judge
 //! again. A fault is a warning of the job, and the next step follows.
 //!
-//! Bounds: [`KEPT`] items of a download; pictures for as many items as providers are asked about; no more pictures after
-//! [`FAULTS`] faults in a row.
+//! Bounds: [`KEPT`] items of a download, whose progress is stored after each [`AT_ONCE`]; pictures for as many items as
+//! providers are asked about; no more pictures after [`FAULTS`] faults in a row.
 
 use qm_jobs::JobError;
 use qm_kernel::Requester;
@@ -23,6 +23,13 @@ const KEPT: usize = 4000;
 const WARNINGS: usize = 20;
 /// Faults in a row after which no more pictures are fetched.
 const FAULTS: usize = 3;
+
+/// Types of pictures, and languages of subtitles, that an item lacks.
+struct Lacking {
+    item: String,
+    pictures: Vec<String>,
+    subtitles: Vec<String>,
+}
 
 impl Download<'_> {
     /// Names the identified items, and fires the rules of `media.rename_completed`.
@@ -94,10 +101,12 @@ impl Download<'_> {
             who = self.find_person(&library).await?;
         }
         let (bound, mut faults) = (self.room.identify.bound(), 0);
+        let mut lacking = Vec::new();
         for (done, item) in left.into_iter().enumerate() {
             if self.job.is_cancelled() {
                 return Err(stopped());
             }
+            self.job.heartbeat().await?;
             let mut pictures = Vec::new();
             let fetches = faults < FAULTS && !bound.is_reached(done);
             if let Some(who) = who.as_ref().filter(|_| fetches) {
@@ -118,7 +127,17 @@ impl Download<'_> {
                     Vec::new()
                 }
             };
-            self.tell_missing(&library, item, pictures, subtitles).await?;
+            lacking.push(Lacking {
+                item,
+                pictures,
+                subtitles,
+            });
+            if lacking.len() == AT_ONCE {
+                self.tell_missing(&library, std::mem::take(&mut lacking)).await?;
+            }
+        }
+        if !lacking.is_empty() {
+            self.tell_missing(&library, lacking).await?;
         }
         self.turn_to(Stage::Note).await
     }
@@ -136,10 +155,11 @@ impl Download<'_> {
         let Some(who) = self.find_person(&library).await? else {
             return self.pass().await;
         };
-        for item in left {
+        for (done, item) in left.into_iter().enumerate() {
             if self.job.is_cancelled() {
                 return Err(stopped());
             }
+            self.job.heartbeat().await?;
             match notes.write_note_of(&who, &item).await {
                 Ok(is_written) => self.state.notes += u64::from(is_written),
                 Err(error) => {
@@ -147,9 +167,11 @@ impl Download<'_> {
                         .await?;
                 }
             }
-            // A note that is written twice is the same.
             self.state.after = item;
-            jobs::save(self.job, &self.state).await?;
+            // A note that is written twice is the same, and the stored progress names all items.
+            if (done + 1) % AT_ONCE == 0 {
+                jobs::save(self.job, &self.state).await?;
+            }
         }
         self.pass().await
     }
@@ -206,30 +228,28 @@ impl Download<'_> {
         Ok(found)
     }
 
-    /// Fires the rules for what an item lacks, and stores that the stage is done for it.
-    async fn tell_missing(
-        &mut self,
-        library: &MediaLibrary,
-        item: String,
-        pictures: Vec<String>,
-        subtitles: Vec<String>,
-    ) -> Result<(), JobError> {
+    /// Fires the rules for what items lack, and stores that the stage is done for them.
+    async fn tell_missing(&mut self, library: &MediaLibrary, lacking: Vec<Lacking>) -> Result<(), JobError> {
+        let ids: Vec<String> = lacking.iter().map(|one| one.item.clone()).collect();
         let mut tx = self.room.db.begin_write().await?;
-        let arrived = repo::downloads::find_arrived(&mut tx, std::slice::from_ref(&item)).await?;
-        let missing = [
-            ("media.missing_artwork", "missingArtwork", pictures),
-            ("media.missing_subtitles", "missingSubtitles", subtitles),
-        ];
-        for (trigger, field, words) in missing {
-            // One that was removed meanwhile lacks nothing.
-            let Some(arrived) = arrived.first().filter(|_| !words.is_empty()) else {
-                continue;
-            };
-            let mut told = self.facts_for(library, Some(arrived));
-            told.insert(field.to_owned(), json!(words));
-            self.room.triggers.fire(&mut tx, trigger, &told).await?;
+        let arrived = repo::downloads::find_arrived(&mut tx, &ids).await?;
+        for one in lacking {
+            let missing = [
+                ("media.missing_artwork", "missingArtwork", one.pictures),
+                ("media.missing_subtitles", "missingSubtitles", one.subtitles),
+            ];
+            let arrived = arrived.iter().find(|arrived| arrived.item.id == one.item);
+            for (trigger, field, words) in missing {
+                // One that was removed meanwhile lacks nothing.
+                let Some(arrived) = arrived.filter(|_| !words.is_empty()) else {
+                    continue;
+                };
+                let mut told = self.facts_for(library, Some(arrived));
+                told.insert(field.to_owned(), json!(words));
+                self.room.triggers.fire(&mut tx, trigger, &told).await?;
+            }
+            self.state.after = one.item;
         }
-        self.state.after = item;
         self.store(tx).await
     }
 
