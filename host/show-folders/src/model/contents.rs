@@ -10,6 +10,8 @@ use qm_ports::trash::FileState;
 
 /// Name endings of pictures.
 const PICTURES: [&str; 5] = ["jpg", "jpeg", "png", "tbn", "webp"];
+/// Names of the folders of discs.
+const DISCS: [&str; 3] = ["VIDEO_TS", "BDMV", "HVDVD_TS"];
 /// Most episodes of one file.
 const MOST_EPISODES: i64 = 100;
 
@@ -173,6 +175,14 @@ impl Contents {
             .filter_map(|(_, key)| key)
             .flat_map(EpisodeKey::singles)
             .collect()
+    }
+
+    /// Path of the first file that is a part of a disc, which plays only as a whole.
+    pub fn disc(&self) -> Option<&str> {
+        let is_disc = |name: &str| DISCS.iter().any(|disc| name.eq_ignore_ascii_case(disc));
+        let mut files = self.files.iter();
+        let found = files.find(|file| file.directory().split('/').any(is_disc));
+        found.map(|file| &*file.path)
     }
 
     /// Number of files, and of things that are named like some.

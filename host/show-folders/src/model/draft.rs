@@ -120,6 +120,11 @@ impl<'a> Draft<'a> {
                 let what = format!("the directory of a library, {library}, is in {path}");
                 self.plan.blockers.push(what);
             }
+            if let Some(part) = side.contents.disc() {
+                let what =
+                    format!("{part} is a part of a disc, which plays only as a whole: move the disc by hand");
+                self.plan.blockers.push(what);
+            }
             // Those before it, first of all the one that stays.
             for other in &self.sides[..=at] {
                 let other = &other.contents.path;

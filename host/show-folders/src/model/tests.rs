@@ -127,6 +127,20 @@ fn names_without_a_letter_or_a_digit_say_nothing() {
 }
 
 #[test]
+fn a_disc_is_not_taken_apart() {
+    let part = "The Wire Disc 1/video_ts/VTS_01_1.VOB";
+    let disc = draft(&order(&[("The Wire S01E01.mkv", 9)], &[(part, 5)]));
+    assert!(
+        disc.blockers.len() == 1 && disc.blockers[0].contains(part),
+        "{:?}",
+        disc.blockers
+    );
+    // One in the folder that stays is left where it is.
+    let kept = draft(&order(&[(part, 9)], &[("The Wire S01E02.mkv", 5)]));
+    assert_eq!(kept.blockers, [""; 0]);
+}
+
+#[test]
 fn folders_in_one_another_and_libraries_in_them_are_refused() {
     let mut nested = order(&[("The Wire S01E01.mkv", 9)], &[("the.wire.s01e02.mkv", 5)]);
     let inner = show("c", "The.Wire/More", "the wire", None, None);
