@@ -263,11 +263,11 @@ impl Folders {
 
 /// Sentence about blockers: the first ones, and the number of the others.
 fn tell_blockers(blockers: &[String]) -> String {
-    let mut told = blockers[..blockers.len().min(MOST_TOLD)].join("; ");
-    if let Some(more) = blockers.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
-        told.push_str(&format!("; and {more} more"));
+    let told = blockers[..blockers.len().min(MOST_TOLD)].join("; ");
+    match blockers.len().saturating_sub(MOST_TOLD) {
+        0 => told,
+        more => format!("{told}; and {more} more"),
     }
-    told
 }
 
 fn judge_end(end: &End, tally: &Tally) -> PlanStatus {
@@ -311,7 +311,6 @@ fn count(plan: &StoredPlan, noted: &[repo::Noted]) -> Tally {
 #[cfg(test)]
 mod tests {
     use qm_db::{Db, db_test};
-    use serde_json::json;
 
     use super::*;
     use crate::service::MOST_MERGES;
