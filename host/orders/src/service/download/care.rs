@@ -169,7 +169,7 @@ impl Download<'_> {
             }
             self.state.after = item;
             // A note that is written twice is the same, and the stored progress names all items.
-            if (done + 1) % AT_ONCE == 0 {
+            if (done + 1).is_multiple_of(AT_ONCE) {
                 jobs::save(self.job, &self.state).await?;
             }
         }
