@@ -129,6 +129,8 @@ pub struct Named {
     pub renamed: Vec<String>,
     /// Ids of items that keep a name which the library does not want, with the reason.
     pub failed: Vec<(String, String)>,
+    /// True if somebody cancelled it: the rest keeps its names.
+    pub is_cancelled: bool,
 }
 
 impl Named {
@@ -138,6 +140,7 @@ impl Named {
         self.settled.append(&mut other.settled);
         self.renamed.append(&mut other.renamed);
         self.failed.append(&mut other.failed);
+        self.is_cancelled |= other.is_cancelled;
     }
 }
 

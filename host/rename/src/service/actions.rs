@@ -136,6 +136,9 @@ impl Rename {
                     failed = named.failed.len(),
                     "a rule had a library named"
                 );
+                if named.is_cancelled {
+                    return Err(ActionError::Rejected("the rename was cancelled".to_owned()));
+                }
                 Ok(())
             }
             (None, None) => Err(ActionError::InvalidParams(

@@ -83,7 +83,7 @@ impl Rename {
             after = Some(last.id.clone());
             let is_last = items.len() < MAX_ITEMS;
             named.add(self.rename_some(requester, &shelf, items, manner.clone()).await?);
-            if is_last {
+            if is_last || named.is_cancelled {
                 return Ok(named);
             }
         }
@@ -237,6 +237,29 @@ impl Collected {
             settled: ids.filter(|id| !self.failed.contains_key(*id)).cloned().collect(),
             renamed: renamed.into_iter().collect(),
             failed: self.failed.into_iter().collect(),
+            is_cancelled: outcome.is_some_and(|outcome| outcome.is_cancelled),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancelled_run_names_no_further_item() {
+        let items = [ShelfItem {
+            id: "a".to_owned(),
+            ..ShelfItem::default()
+        }];
+        let cancelled = Outcome {
+            is_cancelled: true,
+            ..Outcome::default()
+        };
+        let mut named = Named::default();
+        named.add(Collected::default().into_named(&items, Some(&cancelled)));
+        named.add(Collected::default().into_named(&items, None));
+        assert!(named.is_cancelled, "the run of the next items would go on");
+        assert_eq!((named.settled.len(), named.failed.len()), (1, 1), "{named:?}");
     }
 }
