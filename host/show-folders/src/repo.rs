@@ -206,3 +206,29 @@ pub async fn steps(tx: &mut Tx, plan_id: &str) -> Result<Vec<Noted>, DbError> {
     });
     Ok(noted.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use qm_db::{Db, db_test};
+
+    use super::*;
+
+    db_test! {
+        async fn nobody_drops_the_waiting_plans_of_others(db: Db) {
+            let mut tx = db.begin_write().await.unwrap();
+            for (at, (id, user)) in [("1", "a"), ("2", "b"), ("3", "b"), ("4", "b")].into_iter().enumerate() {
+                let plan = StoredPlan {
+                    id: id.to_owned(),
+                    status: PlanStatus::Pending,
+                    plan: Plan::default(),
+                    created_by: Some(user.to_owned()),
+                    created_at: Timestamp::from_ms(at as i64),
+                };
+                insert(&mut tx, &plan, 2).await.unwrap();
+            }
+            for (id, is_there) in [("1", true), ("2", false), ("3", true), ("4", true)] {
+                assert_eq!(find(&mut tx, id).await.unwrap().is_some(), is_there, "{id}");
+            }
+        }
+    }
+}
