@@ -24,6 +24,8 @@ pub struct NewRun {
 pub struct Waiting {
     pub id: String,
     pub rule_id: String,
+    /// User who wrote the rule; `None`: nobody is known.
+    pub author: Option<String>,
     pub hash: Option<String>,
 }
 

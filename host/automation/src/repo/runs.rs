@@ -17,7 +17,9 @@ sql! {
         FROM automation_rules r WHERE r.id = $2 AND r.is_enabled AND NOT EXISTS (SELECT 1 FROM automation_ledger l \
             WHERE l.rule_id = r.id AND l.engine_id = $4 AND l.hash = $5 AND l.position >= CAST($11 AS BIGINT)) \
         ON CONFLICT (rule_id, engine_id, hash) DO NOTHING";
-    WAITING = "SELECT id, rule_id, hash FROM automation_runs WHERE state = 'waiting' ORDER BY sequence LIMIT $1";
+    WAITING = "SELECT n.id, n.rule_id, r.author_id, n.hash FROM automation_runs n \
+            LEFT JOIN automation_rules r ON r.id = n.rule_id \
+        WHERE n.state = 'waiting' ORDER BY n.sequence LIMIT $1";
     BEGIN = "UPDATE automation_runs SET state = 'running', rule_version = (SELECT r.updated_at FROM automation_rules r \
             WHERE r.id = rule_id) WHERE id = $1 AND state = 'waiting' \
         RETURNING id, rule_id, trigger_key, engine_id, hash, context, position, is_backfill, step, rule_version";
@@ -97,10 +99,14 @@ pub async fn add(tx: &mut Tx, run: &NewRun, at: Timestamp) -> Result<bool, DbErr
 
 /// Waiting runs, in order of execution, at most `most`.
 pub async fn waiting(tx: &mut Tx, most: usize) -> Result<Vec<Waiting>, DbError> {
-    let rows = qm_db::all!(tx, (String, String, Option<String>), WAITING, most as i64).await?;
-    let waiting = rows
-        .into_iter()
-        .map(|(id, rule_id, hash)| Waiting { id, rule_id, hash });
+    type Row = (String, String, Option<String>, Option<String>);
+    let rows = qm_db::all!(tx, Row, WAITING, most as i64).await?;
+    let waiting = rows.into_iter().map(|(id, rule_id, author, hash)| Waiting {
+        id,
+        rule_id,
+        author,
+        hash,
+    });
     Ok(waiting.collect())
 }
 

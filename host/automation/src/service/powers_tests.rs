@@ -13,11 +13,12 @@ use super::backfill::Backfill;
 use crate::error::AutomationError as E;
 use crate::model::rule::{Rule, RuleChange};
 use crate::repo;
-use crate::testing::{Account, House, torrent};
+use crate::testing::{Account, House, torrent, until};
 
 const COMPLETED: &str = "torrent.completed";
 
 sql! {
+    OF_SOMEBODY = "UPDATE automation_rules SET author_id = 'v' WHERE id = $1";
     FORGET_AUTHOR = "UPDATE automation_rules SET author_id = NULL WHERE id = $1";
 }
 
@@ -104,6 +105,34 @@ db_test! {
         let preview = house.app.preview(caller, doing(json!([erase(), { "type": "pause" }]))).await.unwrap();
         let problems: Vec<_> = preview.actions.iter().map(|action| action.problem.as_deref()).collect();
         assert_eq!(problems, [Some("You may not store a rule that does this: torrents.delete_data is missing"), None]);
+    }
+
+    async fn slow_rules_of_one_user_leave_room_for_those_of_others(db: Db) {
+        let house = House::new(&db).await;
+        let slow = json!([{ "type": "pause", "params": { "do": "hang" } }]);
+        for n in 1..=6 {
+            house.lists.put(torrent(n));
+            let rule = house.rule(COMPLETED, 9 - i64::from(n), json!([]), slow.clone()).await;
+            house.edge(COMPLETED, n, i64::from(n), &[&rule]).await;
+        }
+        house.lists.put(torrent(7));
+        let quick = house.rule(COMPLETED, 1, json!([]), json!([{ "type": "mark", "params": { "tag": "v" } }])).await;
+        let mut tx = db.begin_write().await.unwrap();
+        let _ = exec!(&mut tx, OF_SOMEBODY, &*quick.id).await.unwrap();
+        tx.commit().await.unwrap();
+        house.edge(COMPLETED, 7, 7, &[&quick]).await;
+        let app = house.app.clone();
+        let running = tokio::spawn(async move { app.run_all().await });
+        until("the rule of somebody else to run", || {
+            house.actions.ran.lock().unwrap().iter().any(|ran| ran.starts_with("mark:07"))
+        }).await;
+        house.actions.until_hanging(4).await;
+        assert_eq!(house.actions.ran().len(), 5, "four of the slow ones, and the other");
+        until("all to end", || {
+            house.actions.go.notify_one();
+            running.is_finished()
+        }).await;
+        assert_eq!(house.actions.ran().len(), 2, "the rest");
     }
 
     /// Without a check, each of these changes would use the author's permissions for another user.

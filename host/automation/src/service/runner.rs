@@ -2,10 +2,10 @@
 //!
 //! Therefore the actions of a rule happen in the order of the decisions, and the rules of a torrent by priority. A
 //! run that waits for another one delays later ones of the same rule and torrent, nothing else. Bounds:
-//! [`PLACES`] runs at once; [`LOOKED_AT`] waiting ones are examined; a stop waits [`STOP`] for running ones.
+//! [`PLACES`] runs at once, [`OF_ONE_AUTHOR`] for the rules of one user; [`LOOKED_AT`] waiting ones are examined; a stop waits [`STOP`] for running ones.
 //! Interrupted runs are settled by the next start.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ use crate::repo;
 
 /// Number of runs at once.
 pub(super) const PLACES: usize = 8;
+/// Number of runs at once of rules that one user wrote: an action over a whole library takes long, and others go on beside it.
+const OF_ONE_AUTHOR: usize = PLACES / 2;
 /// Waiting runs examined for one that may begin.
 const LOOKED_AT: usize = 1000;
 /// Interval between two looks while nothing wakes the runner; runs are decided in this process, which wakes
@@ -37,6 +39,8 @@ struct Hands {
     ids: HashSet<String>,
     rules: HashSet<String>,
     hashes: HashSet<String>,
+    /// Number of running runs by author.
+    authors: HashMap<Option<String>, usize>,
 }
 
 impl Hands {
@@ -44,6 +48,7 @@ impl Hands {
         self.ids.insert(run.id.clone());
         self.rules.insert(run.rule_id.clone());
         self.hashes.extend(run.hash.clone());
+        *self.authors.entry(run.author.clone()).or_default() += 1;
     }
 
     fn release(&mut self, run: &Waiting) {
@@ -52,6 +57,10 @@ impl Hands {
         if let Some(hash) = &run.hash {
             self.hashes.remove(hash);
         }
+        if let Some(running) = self.authors.get_mut(&run.author) {
+            *running -= 1;
+        }
+        self.authors.retain(|_, running| *running > 0);
     }
 }
 
@@ -138,8 +147,10 @@ impl Automation {
             if hands.ids.contains(&run.id) {
                 continue;
             }
-            let is_held =
-                rules.contains(&run.rule_id) || run.hash.as_ref().is_some_and(|hash| hashes.contains(hash));
+            let of_author = hands.authors.get(&run.author).copied().unwrap_or_default();
+            let is_held = of_author >= OF_ONE_AUTHOR
+                || rules.contains(&run.rule_id)
+                || run.hash.as_ref().is_some_and(|hash| hashes.contains(hash));
             rules.insert(run.rule_id.clone());
             hashes.extend(run.hash.clone());
             if !is_held {
