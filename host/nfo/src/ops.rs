@@ -79,6 +79,12 @@ pub fn read(roots: &Roots, target: &Target) -> Result<Option<There>, FsError> {
     Ok(Some(There { bytes, seen }))
 }
 
+/// True if there is no such note in a directory that can be read.
+pub fn is_gone(roots: &Roots, target: &Target) -> bool {
+    let found = open(roots, target).map(|(dir, name, _)| dir.find(&name));
+    matches!(found, Ok(Ok(None)))
+}
+
 /// Writes a note in the place of the one that was read, if that is still the same; false if it is not.
 pub fn write(roots: &Roots, target: &Target, text: &str, there: Option<&There>) -> Result<bool, FsError> {
     let (dir, name, temporary) = open(roots, target)?;

@@ -15,6 +15,7 @@ sql! {
     // No content has this hash: what others wrote is not taken for our own.
     NOTICE = "INSERT INTO media_nfo_files (id, item_id, type, place, place_key, hash, earlier, generated_at) \
         VALUES ($1, $2, $3, $4, $5, '', NULL, $6) ON CONFLICT DO NOTHING";
+    FORGET_NOTICED = "DELETE FROM media_nfo_files WHERE id = $1 AND hash = ''";
     PUT = "INSERT INTO media_nfo_files (id, item_id, type, place, place_key, hash, earlier, generated_at) \
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (item_id, place_key) DO UPDATE SET \
         type = excluded.type, hash = excluded.hash, earlier = excluded.earlier, generated_at = excluded.generated_at";
@@ -22,6 +23,8 @@ sql! {
 
 bulk! {
     OF_ITEMS = "SELECT n.id, n.place FROM (VALUES", 1, ") w CROSS JOIN media_nfo_files n WHERE n.item_id = w.column1";
+    NOTICED = "SELECT n.id, n.item_id, n.place FROM (VALUES", 1,
+        ") w CROSS JOIN media_nfo_files n WHERE n.item_id = w.column1 AND n.hash = ''";
 }
 
 /// A note that was written here, as it was then.
@@ -55,12 +58,27 @@ pub async fn of_item(tx: &mut Tx, item_id: &str) -> Result<Vec<Listed>, DbError>
 
 /// Ids and places of the notes of items.
 pub async fn of_items(tx: &mut Tx, items: &[String]) -> Result<Vec<(String, String)>, DbError> {
-    // Filled up for as few statements as possible: no row has the empty key.
+    qm_db::each!(tx, (String, String), OF_ITEMS, filled(items), |id| *id).await
+}
+
+/// Ids of the notes of others beside items, with the items and the places.
+pub async fn noticed(tx: &mut Tx, items: &[String]) -> Result<Vec<(String, String, String)>, DbError> {
+    qm_db::each!(tx, (String, String, String), NOTICED, filled(items), |id| *id).await
+}
+
+/// Forgets a note of somebody else.
+pub async fn forget_noticed(tx: &mut Tx, id: &str) -> Result<(), DbError> {
+    let _ = qm_db::exec!(tx, FORGET_NOTICED, id).await?;
+    Ok(())
+}
+
+/// Keys filled up for as few statements as possible: no row has the empty key.
+fn filled(items: &[String]) -> Vec<&str> {
     let mut keys: Vec<&str> = items.iter().map(String::as_str).collect();
     if keys.len() > 8 {
         keys.resize(keys.len().next_multiple_of(64), "");
     }
-    qm_db::each!(tx, (String, String), OF_ITEMS, keys, |id| *id).await
+    keys
 }
 
 /// Note about an item that was written to this place.

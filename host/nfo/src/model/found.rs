@@ -30,8 +30,8 @@ pub fn kind_of(item: &SubjectItem) -> NoteKind {
 }
 
 /// Places of notes that may be about an item, the likeliest first: one with the name of each of its files, then, of a film, that of
-/// the folder.
-pub fn places_of(item: &SubjectItem) -> Vec<String> {
+/// the folder. `alone_in`: directory in which there is no other item; elsewhere that of the folder may be about another one.
+pub fn places_of(item: &SubjectItem, alone_in: Option<&str>) -> Vec<String> {
     let kind = kind_of(item);
     let mut places: Vec<String> = Vec::new();
     let mut add = |directory: &[u8], name: &[u8]| {
@@ -45,10 +45,11 @@ pub fn places_of(item: &SubjectItem) -> Vec<String> {
         let (directory, name) = split(whole);
         add(directory, &kind.file_name(name));
     }
+    let alone = alone_in.map(place::decode);
     for whole in &files {
         let (directory, _) = split(whole);
-        // In the library's own directory it would be about all films there.
-        if kind == NoteKind::Movie && !directory.is_empty() {
+        // In the library's own directory it would be about all films that come there.
+        if kind == NoteKind::Movie && !directory.is_empty() && alone.as_deref() == Some(directory) {
             add(directory, OF_FILM);
         }
     }
@@ -131,15 +132,22 @@ mod tests {
             &["Tide/Tide - 1080p.mkv", "Tide/Tide - 4K.mkv"],
         );
         assert_eq!(
-            places_of(&film),
+            places_of(&film, Some("Tide")),
             ["Tide/Tide - 1080p.nfo", "Tide/Tide - 4K.nfo", "Tide/movie.nfo"]
         );
+        for alone_in in [None, Some("Ebb"), Some("")] {
+            assert_eq!(
+                places_of(&film, alone_in),
+                ["Tide/Tide - 1080p.nfo", "Tide/Tide - 4K.nfo"],
+                "that of the folder may be about another film"
+            );
+        }
         assert_eq!(
-            places_of(&item("movie", (None, None), &["Tide.mkv"])),
+            places_of(&item("movie", (None, None), &["Tide.mkv"]), Some("")),
             ["Tide.nfo"]
         );
         let episode = item("tv", (Some(1), Some(2)), &["Show/S1/Show S01E02.mkv"]);
-        assert_eq!(places_of(&episode), ["Show/S1/Show S01E02.nfo"]);
+        assert_eq!(places_of(&episode, Some("Show/S1")), ["Show/S1/Show S01E02.nfo"]);
         assert_eq!(place_of_show("Show"), "Show/tvshow.nfo");
     }
 

@@ -168,6 +168,6 @@ impl Nfo {
     }
 }
 
-fn hash_of(bytes: &[u8]) -> String {
+pub(super) fn hash_of(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }

@@ -1,10 +1,11 @@
 //! Notes that people and other programs wrote, read wherever a scan saw a change: the library fills with them what nobody else said.
 //!
-//! Ids in notes are the library's own reading (`qm_media_names::nfo`). A change is forgotten only after its notes are taken: a crash
-//! repeats that, which then finds nothing new. Bounds: [`CHANGES`] changes and [`ITEMS`] items at once; a note of more than [`nfo::MOST`]
+//! Ids in notes are the library's own reading (`qm_media_names::nfo`), and notes that were written here tell the library nothing.
+//! A change is forgotten only after its notes are taken: a crash repeats that, which then finds nothing new. Bounds: [`CHANGES`]
+//! changes are asked for at once, [`ITEMS`] items listed, and the notes of [`NOTES_AT_ONCE`] read; one of more than [`nfo::MOST`]
 //! bytes is not read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -18,6 +19,7 @@ use qm_ports::subjects::{ChangeReader, SubjectChange, SubjectItem, SubjectShow};
 use tokio_util::sync::CancellationToken;
 
 use super::Nfo;
+use super::generate::hash_of;
 use crate::error::NfoError;
 use crate::lanes::NOTES;
 use crate::model::found::{facts_of, kind_of, note_about, place_of_show, places_of};
@@ -26,8 +28,21 @@ use crate::repo;
 
 /// Changes that are taken at once.
 const CHANGES: usize = 64;
-/// Items whose notes are read at once.
-const ITEMS: usize = 64;
+/// Items that are listed at once.
+const ITEMS: usize = 512;
+/// Items whose notes are read at once: strangers write them, and each may be large.
+const NOTES_AT_ONCE: usize = 16;
+/// Changes that are forgotten at once.
+const FORGOTTEN: usize = 1000;
+
+/// A note about an item.
+struct Read {
+    item: SubjectItem,
+    /// Its place below the library's directory.
+    at: String,
+    hash: String,
+    note: Note,
+}
 
 impl Nfo {
     /// Name and interval of the loop.
@@ -54,37 +69,53 @@ impl Nfo {
             if changes.is_empty() {
                 break;
             }
+            let mut shows = BTreeSet::new();
             for change in merge(&changes) {
-                learnt += self.take_notes_of(&change).await?;
+                learnt += self.take_notes_of(&change, &mut shows).await?;
             }
             let numbers: Vec<i64> = changes.iter().map(|change| change.number).collect();
-            self.subjects.forget_changes(&numbers).await?;
+            for numbers in numbers.chunks(FORGOTTEN) {
+                self.subjects.forget_changes(numbers).await?;
+            }
         }
         Ok(learnt)
     }
 
-    async fn take_notes_of(&self, change: &SubjectChange) -> Result<usize, NfoError> {
+    /// Takes the notes in a directory, and those of the shows above it that are not among `shows` yet.
+    async fn take_notes_of(
+        &self,
+        change: &SubjectChange,
+        shows: &mut BTreeSet<String>,
+    ) -> Result<usize, NfoError> {
         let mut learnt = 0;
         for show in self.subjects.list_changed_shows(change).await? {
-            learnt += usize::from(self.take_note_of_show(show).await?);
+            if shows.insert(show.id.clone()) {
+                learnt += usize::from(self.take_note_of_show(show).await?);
+            }
         }
         let mut after = String::new();
         loop {
             let items = self.subjects.list_changed_items(change, &after, ITEMS).await?;
             let Some(last) = items.last() else { break };
+            let is_alone = after.is_empty() && items.len() == 1;
             after.clone_from(&last.id);
-            for (item, note) in self.read_items(items).await? {
-                learnt += usize::from(self.take_note_of_item(item, note).await?);
+            self.forget_gone(&items).await?;
+            for items in items.chunks(NOTES_AT_ONCE) {
+                let alone_in = is_alone.then(|| change.place.clone());
+                for read in self.read_items(items.to_vec(), alone_in).await? {
+                    learnt += usize::from(self.take_note_of_item(read).await?);
+                }
             }
         }
         Ok(learnt)
     }
 
-    /// Reads the notes about items; those without one are left out. Each comes with its place.
+    /// Reads the notes about items; those without one are left out. `alone_in`: directory in which there is no other item.
     async fn read_items(
         &self,
         items: Vec<SubjectItem>,
-    ) -> Result<Vec<(SubjectItem, (String, Note))>, NfoError> {
+        alone_in: Option<String>,
+    ) -> Result<Vec<Read>, NfoError> {
         let roots = self.roots.clone();
         let reading = NOTES.run(move |cancel| {
             let mut found = Vec::new();
@@ -92,33 +123,35 @@ impl Nfo {
                 if cancel.is_set() {
                     break;
                 }
-                let mut places = places_of(&item).into_iter();
-                let note = places.find_map(|at| {
-                    let notes = read_at(&roots, &item.library, &at);
-                    note_about(&item, notes).map(|note| (at, note))
+                let mut places = places_of(&item, alone_in.as_deref()).into_iter();
+                let first = places.find_map(|at| {
+                    let (notes, hash) = read_at(&roots, &item.library, &at)?;
+                    Some((at, hash, note_about(&item, notes)?))
                 });
-                found.extend(note.map(|note| (item, note)));
+                if let Some((at, hash, note)) = first {
+                    found.push(Read { item, at, hash, note });
+                }
             }
             found
         });
         Ok(reading.await?)
     }
 
-    async fn take_note_of_item(
-        &self,
-        item: SubjectItem,
-        (at, note): (String, Note),
-    ) -> Result<bool, NfoError> {
-        let kind = kind_of(&item);
-        let is_new = self.takers.take_item_note(&item.id, facts_of(note)).await?;
+    async fn take_note_of_item(&self, read: Read) -> Result<bool, NfoError> {
+        let (item, at) = (read.item, read.at);
         let mut tx = self.ground.db.begin_read().await?;
-        let is_known = repo::find(&mut tx, &item.id, &at).await?.is_some();
+        let known = repo::find(&mut tx, &item.id, &at).await?;
         drop(tx);
-        if !is_known {
+        // It says what the library said. Taken for the word of somebody else, it would keep providers from being asked.
+        if known.as_ref().is_some_and(|known| known.is_own(&read.hash)) {
+            return Ok(false);
+        }
+        let is_new = self.takers.take_item_note(&item.id, facts_of(read.note)).await?;
+        if known.is_none() {
+            let (kind, now) = (kind_of(&item), self.ground.ctx.now());
             let mut tx = self.ground.db.begin_write().await?;
             let id = self.ground.ctx.id();
-            let noticed = repo::notice(&mut tx, &id, (&*item.id, kind, &*at), self.ground.ctx.now()).await;
-            match noticed {
+            match repo::notice(&mut tx, &id, (&*item.id, kind, &*at), now).await {
                 Ok(()) => tx.commit().await?,
                 // The item is gone meanwhile.
                 Err(error) if error.is_foreign_key_violation() => {}
@@ -128,10 +161,42 @@ impl Nfo {
         Ok(is_new)
     }
 
+    /// Forgets notes of others that were read once, and that are gone from directories that can be read.
+    async fn forget_gone(&self, items: &[SubjectItem]) -> Result<(), NfoError> {
+        let ids: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
+        let mut tx = self.ground.db.begin_read().await?;
+        let noticed = repo::noticed(&mut tx, &ids).await?;
+        drop(tx);
+        let targets: Vec<(String, Target)> = noticed
+            .into_iter()
+            .filter_map(|(id, item_id, at)| {
+                let item = items.iter().find(|item| item.id == item_id)?;
+                Some((id, target_of(&item.library, &at)))
+            })
+            .collect();
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let roots = self.roots.clone();
+        let looking = NOTES.run(move |_| {
+            let gone = targets.into_iter().filter(|(_, at)| ops::is_gone(&roots, at));
+            gone.map(|(id, _)| id).collect::<Vec<String>>()
+        });
+        let gone = looking.await?;
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.ground.db.begin_write().await?;
+        for id in &gone {
+            repo::forget_noticed(&mut tx, id).await?;
+        }
+        Ok(tx.commit().await?)
+    }
+
     async fn take_note_of_show(&self, show: SubjectShow) -> Result<bool, NfoError> {
         let (roots, library, at) = (self.roots.clone(), show.library, place_of_show(&show.place));
         let reading = NOTES.run(move |_| read_at(&roots, &library, &at));
-        let mut notes = reading.await?.into_iter();
+        let mut notes = reading.await?.into_iter().flat_map(|(notes, _)| notes);
         let Some(note) = notes.find(|note| note.about == About::Show) else {
             return Ok(false);
         };
@@ -139,30 +204,36 @@ impl Nfo {
     }
 }
 
-/// Notes in the file at a place of a library; none if it cannot be read or is too large.
-fn read_at(roots: &qm_confined::Roots, library: &str, at: &str) -> Vec<Note> {
-    let target = Target {
+fn target_of(library: &str, at: &str) -> Target {
+    Target {
         path: Path::new(library).join(OsStr::from_bytes(&place::decode(at))),
         place: at.to_owned(),
-    };
+    }
+}
+
+/// Notes in the file at a place of a library, and the hash of the file; `None`: it cannot be read, or is too large.
+fn read_at(roots: &qm_confined::Roots, library: &str, at: &str) -> Option<(Vec<Note>, String)> {
+    let target = target_of(library, at);
     match ops::read(roots, &target) {
-        Ok(Some(there)) if there.bytes.len() as u64 <= nfo::MOST => read_notes(&there.bytes),
-        Ok(_) => Vec::new(),
+        Ok(there) => there
+            .filter(|there| there.bytes.len() as u64 <= nfo::MOST)
+            .map(|there| (read_notes(&there.bytes), hash_of(&there.bytes))),
         Err(error) => {
             tracing::debug!(%error, path = target.shown(), "a note beside media was not read");
-            Vec::new()
+            None
         }
     }
 }
 
-/// Changes with each directory once; one that concerns what lies below counts for both.
+/// Changes with each directory once. Notes about items lie beside their files, so that none concerns what lies below.
 fn merge(changes: &[SubjectChange]) -> Vec<SubjectChange> {
     let mut merged: BTreeMap<&str, SubjectChange> = BTreeMap::new();
     for change in changes {
-        let known = merged
-            .entry(&change.directory_id)
-            .or_insert_with(|| change.clone());
-        known.below |= change.below;
+        let own = || SubjectChange {
+            below: false,
+            ..change.clone()
+        };
+        merged.entry(&change.directory_id).or_insert_with(own);
     }
     merged.into_values().collect()
 }

@@ -165,6 +165,68 @@ db_test! {
         assert_eq!(said["code"], "conflict.nfo_exists");
     }
 
+    async fn a_note_that_was_written_here_tells_nothing(db: Db) {
+        let site = Site::new(&db).await;
+        site.add_changed("film", "movie", "Tide/Tide.mkv").await;
+        let _ = site.generate(201, json!({ "itemId": "film" })).await;
+        site.changes("Tide", false);
+        assert_eq!(site.app.take_changed_notes().await.unwrap(), 0);
+        assert_eq!(site.title("film"), None, "the library said that itself");
+        // Somebody changed it.
+        let text = site.read("Tide/Tide.nfo").replace("<title>Tide<", "<title>The Tide<");
+        fs::write(site.root.join("Tide/Tide.nfo"), text).unwrap();
+        site.changes("Tide", false);
+        assert_eq!((site.app.take_changed_notes().await.unwrap(), site.title("film").as_deref()), (1, Some("The Tide")));
+    }
+
+    async fn a_note_of_a_folder_is_about_the_only_film_there(db: Db) {
+        let site = Site::new(&db).await;
+        for id in ["a", "b"] {
+            site.add_changed(id, "movie", &format!("All/{id}.mkv")).await;
+        }
+        fs::write(site.root.join("All/movie.nfo"), "<movie><title>Of one</title></movie>").unwrap();
+        fs::write(site.root.join("All/b.nfo"), "<movie><title>Own</title></movie>").unwrap();
+        site.changes("All", true);
+        assert_eq!(site.app.take_changed_notes().await.unwrap(), 1);
+        assert_eq!((site.title("a"), site.title("b").as_deref()), (None, Some("Own")));
+    }
+
+    async fn a_change_of_a_directory_concerns_only_the_notes_in_it(db: Db) {
+        let site = Site::new(&db).await;
+        site.add_changed("film", "movie", "Films/Tide/Tide.mkv").await;
+        fs::write(site.root.join("Films/Tide/Tide.nfo"), "<movie><title>Tide</title></movie>").unwrap();
+        site.changes("Films", true);
+        assert_eq!(site.app.take_changed_notes().await.unwrap(), 0, "a film that comes there has not all others read");
+        site.changes("Films/Tide", true);
+        assert_eq!(site.app.take_changed_notes().await.unwrap(), 1);
+    }
+
+    async fn notes_of_others_that_are_gone_are_forgotten(db: Db) {
+        let site = Site::new(&db).await;
+        site.add_changed("film", "movie", "Tide/Tide.mkv").await;
+        site.add_changed("ours", "movie", "Ebb/Ebb.mkv").await;
+        let _ = site.generate(201, json!({ "itemId": "ours" })).await;
+        let path = site.root.join("Tide/Tide.nfo");
+        fs::write(&path, "<movie><title>Tide</title></movie>").unwrap();
+        let look = async || {
+            for place in ["Tide", "Ebb"] {
+                site.changes(place, false);
+            }
+            site.app.take_changed_notes().await.unwrap();
+            repo::testing::count(&mut db.begin_read().await.unwrap()).await.unwrap()
+        };
+        assert_eq!(look().await, 2);
+        // A directory that cannot be read tells nothing.
+        fs::rename(site.root.join("Tide"), site.folder.path().join("Tide")).unwrap();
+        assert_eq!(look().await, 2);
+        fs::rename(site.folder.path().join("Tide"), site.root.join("Tide")).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(look().await, 1);
+        // What was written here stays known: the file may come back with its disk.
+        fs::remove_file(site.root.join("Ebb/Ebb.nfo")).unwrap();
+        assert_eq!(look().await, 1);
+    }
+
     async fn what_is_no_note_is_left_alone(db: Db) {
         let site = Site::new(&db).await;
         site.add_changed("film", "movie", "Tide/Tide.mkv").await;
