@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use regex::Regex;
@@ -100,8 +101,43 @@ pub(crate) fn plain(text: &[u8]) -> Cow<'_, [u8]> {
         [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
         [b'<', 0, _, 0, ..] => wide(text, u16::from_le_bytes),
         [0, b'<', 0, _, ..] => wide(text, u16::from_be_bytes),
-        _ => Cow::Borrowed(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)),
+        _ => {
+            let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+            match other_encoding(text) {
+                Some(encoding) => {
+                    let (text, _) = encoding.decode_without_bom_handling(text);
+                    Cow::Owned(text.into_owned().into_bytes())
+                }
+                None => Cow::Borrowed(text),
+            }
+        }
     }
+}
+
+/// Encoding of a text that is not UTF-8: the one that it names, else that of old programs. `None`: it is UTF-8, maybe with faults.
+fn other_encoding(text: &[u8]) -> Option<&'static Encoding> {
+    let (mut good, mut bad) = (0_usize, 0_usize);
+    for chunk in text.utf8_chunks() {
+        let is_wide = |letter: &char| !letter.is_ascii();
+        good += chunk.valid().chars().filter(is_wide).count();
+        bad += usize::from(!chunk.invalid().is_empty());
+    }
+    (bad > good).then(|| declared_encoding(text).unwrap_or(WINDOWS_1252))
+}
+
+/// Encoding that the declaration of an XML text names, if its letters include those of ASCII.
+fn declared_encoding(text: &[u8]) -> Option<&'static Encoding> {
+    const HEAD: usize = 200;
+    let head = text[..text.len().min(HEAD)].trim_ascii_start();
+    let head = head.strip_prefix(b"<?xml")?;
+    let end = head.windows(2).position(|pair| pair == b"?>")?;
+    let at = head[..end].windows(8).position(|word| word == b"encoding")?;
+    let rest = head[at + 8..end].trim_ascii_start().strip_prefix(b"=")?;
+    let rest = rest.trim_ascii_start();
+    let quote = rest.first().filter(|quote| matches!(quote, b'"' | b'\''))?;
+    let name = rest[1..].split(|byte| byte == quote).next()?;
+    let encoding = Encoding::for_label(name)?;
+    (encoding != UTF_8 && encoding.is_ascii_compatible()).then_some(encoding)
 }
 
 /// Ids by addresses of pages in a text.

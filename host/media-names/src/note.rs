@@ -2,8 +2,8 @@
 //! The ids are read by [`crate::nfo`].
 //!
 //! Strangers write these files. One is read as far as possible; only the references of XML itself are replaced, so that no
-//! entity grows. Bounds: the size that the caller hands over ([`crate::nfo::MOST`]), elements [`DEPTH`] deep, [`MAX_TEXT`] bytes a value, [`MAX_LIST`]
-//! values of a kind, [`MAX_NOTES`] notes a file.
+//! entity grows, and from one with a document type nothing is taken. Bounds: the size that the caller hands over ([`crate::nfo::MOST`]),
+//! elements [`DEPTH`] deep, [`MAX_TEXT`] bytes a value and [`MAX_TEXTS`] a note, [`MAX_LIST`] values of a kind, [`MAX_NOTES`] notes a file.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
@@ -12,6 +12,8 @@ use crate::nfo::plain;
 
 const DEPTH: usize = 64;
 const MAX_TEXT: usize = 32 << 10;
+/// Most bytes of the texts of a note: lists answer pages of items with all of them.
+const MAX_TEXTS: usize = 64 << 10;
 const MAX_LIST: usize = 200;
 /// A file may hold the notes of several episodes, one after another.
 const MAX_NOTES: usize = 50;
@@ -88,7 +90,7 @@ impl Note {
     }
 }
 
-/// Notes of a file, in its order; none from what is no note. The last one may be cut off.
+/// Notes of a file, in its order; none from what is no note, or declares entities. The last one may be cut off.
 pub fn read(text: &[u8]) -> Vec<Note> {
     let text = plain(text);
     let mut reader = Reader::from_reader(&*text);
@@ -108,6 +110,8 @@ pub fn read(text: &[u8]) -> Vec<Note> {
             Ok(Event::Text(text)) => reading.add(&String::from_utf8_lossy(&text)),
             Ok(Event::CData(text)) => reading.add(&String::from_utf8_lossy(&text)),
             Ok(Event::GeneralRef(name)) => reading.add(&resolve(&name)),
+            // No program writes one into a note.
+            Ok(Event::DocType(_)) => return Vec::new(),
             Ok(Event::Eof) | Err(_) => break,
             Ok(_) => {}
         }
@@ -146,6 +150,8 @@ struct Reading {
     /// Names of the open elements, in small letters.
     open: Vec<Vec<u8>>,
     text: String,
+    /// Bytes of texts that may still be taken.
+    room: usize,
     outline: Option<String>,
     ratings: Vec<Rated>,
     flat: Option<f64>,
@@ -158,6 +164,7 @@ impl Reading {
         let name = start.local_name().as_ref().to_ascii_lowercase();
         if self.open.is_empty() {
             self.note = About::from_root(&name).map(Note::new);
+            self.room = MAX_TEXTS;
             self.outline = None;
             self.ratings.clear();
             self.flat = None;
@@ -208,8 +215,18 @@ impl Reading {
         }
     }
 
+    /// Takes room for a text; false if too little is left.
+    fn fits(&mut self, bytes: usize) -> bool {
+        let left = self.room.checked_sub(bytes);
+        self.room = left.unwrap_or(self.room);
+        left.is_some()
+    }
+
     /// Takes an element that stands right in the note.
     fn take(&mut self, name: &[u8], text: &str) {
+        if is_text(name) && !self.fits(text.len()) {
+            return;
+        }
         let Some(note) = &mut self.note else { return };
         let first = |field: &mut Option<String>| {
             if field.is_none() {
@@ -254,6 +271,10 @@ impl Reading {
 
     fn close_actor(&mut self) {
         let (name, role) = std::mem::take(&mut self.actor);
+        let bytes = [&name, &role].map(|text| text.as_ref().map_or(0, String::len));
+        if !self.fits(bytes.iter().sum()) {
+            return;
+        }
         if let (Some(note), Some(name)) = (&mut self.note, name)
             && note.cast.len() < MAX_LIST
         {
@@ -280,6 +301,26 @@ impl Reading {
         }
         self.notes
     }
+}
+
+/// True for an element whose text is kept.
+fn is_text(name: &[u8]) -> bool {
+    const TEXTS: [&[u8]; 13] = [
+        b"title",
+        b"originaltitle",
+        b"sorttitle",
+        b"plot",
+        b"outline",
+        b"mpaa",
+        b"certification",
+        b"genre",
+        b"studio",
+        b"tag",
+        b"director",
+        b"credits",
+        b"writer",
+    ];
+    TEXTS.contains(&name)
 }
 
 /// Scale of a rating, and whether it is the one to show.
@@ -460,7 +501,13 @@ mod tests {
             assert_eq!(read(none.as_bytes()), [], "{none}");
         }
         let bomb = "<!DOCTYPE x [<!ENTITY a \"b\"><!ENTITY c SYSTEM \"file:///etc/passwd\">]><movie><title>A&a;&c;B</title></movie>";
-        assert_eq!(read_one(bomb).title.as_deref(), Some("AB"));
+        assert_eq!(read(bomb.as_bytes()), [], "it declares entities");
+        assert_eq!(
+            read_one("<movie><title>A&a;&lt;&#x42;&#0;</title></movie>")
+                .title
+                .as_deref(),
+            Some("A<B")
+        );
         let odd = read_one(
             "<movie><rating>NaN</rating><year>99999</year><runtime>-5</runtime><premiered>soon</premiered><title> </title></movie>",
         );
@@ -480,12 +527,48 @@ mod tests {
         );
         let many: String = (0..500).map(|number| format!("<tag>{number}</tag>")).collect();
         assert_eq!(read_one(&format!("<movie>{many}</movie>")).tags.len(), MAX_LIST);
+        let large: String = (0..100)
+            .map(|number| format!("<tag>{number}{}</tag>", "x".repeat(2 << 10)))
+            .collect();
+        let large = read_one(&format!("<movie>{large}<title>A</title></movie>"));
+        let bytes: usize = large.tags.iter().map(String::len).sum();
+        assert!((MAX_TEXTS / 2..=MAX_TEXTS).contains(&bytes), "{bytes}");
+        assert_eq!(large.title.as_deref(), Some("A"), "there was room for it");
         assert_eq!(
             read("<movie/><movie></movie>".repeat(99).as_bytes()).len(),
             MAX_NOTES
         );
         let deep = format!("<movie><title>A</title>{}<title>B</title>", "<a>".repeat(1000));
         assert_eq!(read_one(&deep).title.as_deref(), Some("A"));
+    }
+
+    #[test]
+    fn notes_in_other_encodings_are_read() {
+        let title = |text: &[u8]| read(text).remove(0).title.unwrap_or_default();
+        let western = b"<movie><title>Am\xe9lie \x96 caf\xe9</title></movie>";
+        assert_eq!(title(western), "Am\u{e9}lie \u{2013} caf\u{e9}");
+        let (cyrillic, ..) =
+            encoding_rs::WINDOWS_1251.encode("<title>\u{42f} \u{43d}\u{435}</title></movie>");
+        for declaration in [
+            "<?xml version=\"1.0\" encoding=\"windows-1251\"?>",
+            "\n<?xml version='1.0' encoding = 'CP1251' standalone='yes' ?>",
+        ] {
+            let text = [declaration.as_bytes(), b"<movie>", &*cyrillic].concat();
+            assert_eq!(title(&text), "\u{42f} \u{43d}\u{435}", "{declaration}");
+        }
+        // What says that it is something else and is UTF-8 is UTF-8; a letter that is cut off changes nothing before it.
+        let wide = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><movie><title>\u{e9}t\u{e9}</title>";
+        assert_eq!(title(wide.as_bytes()), "\u{e9}t\u{e9}");
+        assert_eq!(title(&[wide.as_bytes(), b"<plot>\xc3"].concat()), "\u{e9}t\u{e9}");
+        for odd in [
+            "<?xml encoding",
+            "<?xml encoding=\"",
+            "<?xml encoding=\"utf-16\"?>",
+            "<?xml encoding=?>",
+        ] {
+            let text = [odd.as_bytes(), b"<movie><title>\xe9</title></movie>"].concat();
+            let _ = read(&text);
+        }
     }
 
     proptest! {
