@@ -95,7 +95,7 @@ pub trait MediaSubjects: Send + Sync {
     /// The show with this id.
     async fn find_show(&self, id: &str) -> Result<Option<SubjectShow>, SubjectsUnread>;
 
-    /// The first changes that a reader has not forgotten, the oldest first.
+    /// The first changes that a reader has not forgotten, `most` of them and all others of their directories, the oldest first.
     async fn list_changes(
         &self,
         reader: ChangeReader,

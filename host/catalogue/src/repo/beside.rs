@@ -1,6 +1,6 @@
 //! Shows by their folders, and what changed beside videos.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use qm_db::{DbError, FromRow, Tx, bulk, sql};
 use qm_kernel::Timestamp;
@@ -34,6 +34,9 @@ sql! {
 bulk! {
     COPIES = "SELECT c.item_id, c.place FROM (VALUES", 1, ") w CROSS JOIN media_copies c CROSS JOIN media_items i \
         WHERE c.item_id = w.column1 AND i.id = c.item_id AND i.library_id = c.library_id";
+    CHANGES_OF = "SELECT l.number, l.directory_id, l.below, d.library_id, d.place FROM (VALUES", 2,
+        ") w CROSS JOIN media_looks l JOIN media_directories d ON d.id = l.directory_id \
+        WHERE l.directory_id = w.column1 AND l.reader = w.column2";
     SHOWS_AT = "SELECT s.library_id, s.place, s.id FROM (VALUES", 2, ") w CROSS JOIN media_shows s \
         WHERE s.library_id = w.column1 AND s.place = w.column2";
 }
@@ -97,9 +100,16 @@ pub async fn pictured_called(tx: &mut Tx, title: &str, most: i64) -> Result<Vec<
     qm_db::all!(tx, (String, String), PICTURED_CALLED, key, title, most).await
 }
 
-/// The first changes of a reader, the oldest first.
+/// The first changes of a reader with all others of their directories, the oldest first: a directory in which thousands of files
+/// joined items has as many changes, and one look is enough for them.
 pub async fn changes(tx: &mut Tx, reader: ChangeReader, most: i64) -> Result<Vec<Changed>, DbError> {
-    qm_db::all!(tx, Changed, CHANGES, reader.as_str(), most).await
+    let first = qm_db::all!(tx, Changed, CHANGES, reader.as_str(), most).await?;
+    let directories: BTreeSet<String> = first.into_iter().map(|change| change.directory_id).collect();
+    let directories: Vec<String> = directories.into_iter().collect();
+    let of = reader.as_str();
+    let mut all = qm_db::each!(tx, Changed, CHANGES_OF, directories, |id| id, of).await?;
+    all.sort_unstable_by_key(|change| change.number);
+    Ok(all)
 }
 
 pub async fn forget_change(tx: &mut Tx, number: i64) -> Result<(), DbError> {

@@ -30,6 +30,11 @@ db_test! {
         let places: Vec<(&str, bool)> = first.iter().map(|change| (&*change.place, change.below)).collect();
         assert_eq!(places, [("", false), ("The Wire (2002)", true), ("The Wire (2002)", false), ("The Wire (2002)/Season 1", true)]);
         assert!(first.iter().all(|change| change.library_id == tv.id));
+        for most in 1..=4 {
+            let some = subjects.list_changes(ChangeReader::Pictures, most).await.unwrap();
+            let of = |all: &[SubjectChange], id: &str| all.iter().filter(|change| change.directory_id == id).count();
+            assert!(some.len() >= most && some.iter().all(|change| of(&some, &change.directory_id) == of(&first, &change.directory_id)), "{some:?}");
+        }
         let ids = async |change: &SubjectChange, most| {
             let items = subjects.list_changed_items(change, "", most).await.unwrap();
             items.into_iter().flat_map(|item| item.places).collect::<Vec<_>>()
