@@ -116,3 +116,10 @@ END $$;
 CREATE TRIGGER media_shows_came AFTER INSERT ON media_shows FOR EACH ROW EXECUTE FUNCTION media_looks_add_show();
 CREATE TRIGGER media_shows_moved AFTER UPDATE OF library_id, place ON media_shows
     FOR EACH ROW WHEN (OLD.library_id <> NEW.library_id OR OLD.place <> NEW.place) EXECUTE FUNCTION media_looks_add_show();
+
+-- Directories with very many items below them: digest of the names of their pictures when all those items were looked at last.
+-- While it is the same, a change of the directory concerns only what lies right in it.
+CREATE TABLE media_picture_folders (
+    directory_id TEXT NOT NULL PRIMARY KEY REFERENCES media_directories (id) ON DELETE CASCADE,
+    digest       TEXT NOT NULL
+);

@@ -101,3 +101,10 @@ WHEN OLD.library_id <> NEW.library_id OR OLD.place <> NEW.place BEGIN
     INSERT INTO media_looks (reader, directory_id, below)
         SELECT 'notes', d.id, 0 FROM media_directories d WHERE d.library_id = NEW.library_id AND d.place = NEW.place;
 END;
+
+-- Directories with very many items below them: digest of the names of their pictures when all those items were looked at last.
+-- While it is the same, a change of the directory concerns only what lies right in it.
+CREATE TABLE media_picture_folders (
+    directory_id TEXT NOT NULL PRIMARY KEY REFERENCES media_directories (id) ON DELETE CASCADE,
+    digest       TEXT NOT NULL
+) STRICT;

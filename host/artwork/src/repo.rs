@@ -1,5 +1,6 @@
 //! Tables `media_artwork` and `media_artwork_files`.
 
+pub mod folders;
 pub mod known;
 pub mod subtitles;
 #[cfg(test)]

@@ -5,11 +5,11 @@
 //! [`Listings`] read a directory once, and an item's own names are found by their beginnings: a directory of 10,000 videos costs
 //! no more for each of them than one of ten. Kept names: [`MAX_KEPT`].
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use qm_confined::{FsError, Intent, Roots};
 use qm_lanes::Cancel;
@@ -22,7 +22,7 @@ use crate::model::subtitle::{self, Tag};
 /// Most directories of one look.
 const MAX_DIRECTORIES: usize = 128;
 /// Most names that are read of a directory.
-const MAX_NAMES: usize = 20_000;
+const MAX_NAMES: usize = 50_000;
 /// Most names that looks share.
 const MAX_KEPT: usize = 100_000;
 /// Most pictures of one look.
@@ -164,17 +164,14 @@ pub fn look_for_subtitles(
         // Another video can have a file for itself only if its own name begins with that of ours, or ours with its.
         for stem in &own {
             let near = listing.with_beginning(stem);
-            let mut videos: Vec<String> = near
-                .iter()
-                .filter(|(name, _)| subtitle::is_video(name))
-                .map(|(name, _)| local::stem_of(name))
-                .collect();
+            let videos = near.iter().filter(|(name, _)| subtitle::is_video(name));
+            let mut videos: HashSet<String> = videos.map(|(name, _)| local::stem_of(name)).collect();
             videos.extend(own.iter().cloned());
-            // The longest first: one may begin with another.
-            videos.sort_by_key(|stem| std::cmp::Reverse(stem.len()));
-            videos.dedup();
             for (shown, at) in near {
-                let Some((video, tag)) = subtitle::read_name(shown, &videos) else {
+                let Some(video) = video_of(shown, &videos) else {
+                    continue;
+                };
+                let Some((_, tag)) = subtitle::read_name(shown, std::slice::from_ref(video)) else {
                     continue;
                 };
                 let at = join(directory, &listing.names[*at]);
@@ -186,6 +183,33 @@ pub fn look_for_subtitles(
     }
     found.sort_by(|(a, _), (b, _)| a.cmp(b));
     (found, looking.look.unread)
+}
+
+/// Names of the pictures in a directory that need no video; `None`: it cannot be read to its end.
+pub fn list_general(
+    roots: &Roots,
+    library: &str,
+    directory: &str,
+    listings: &mut Listings,
+    cancel: &Cancel,
+) -> Option<Vec<Vec<u8>>> {
+    let mut looking = Looking::new(roots, library, listings, cancel);
+    let listing = looking.read(directory);
+    let names = listing.general.iter().map(|at| listing.names[*at].clone());
+    looking.look.unread.is_empty().then(|| names.collect())
+}
+
+/// The video with the longest stem that a name begins with, up to a letter or digit. A directory may have thousands of videos
+/// whose names begin alike, so they are looked up by each beginning of the name.
+fn video_of<'a>(name: &str, videos: &'a HashSet<String>) -> Option<&'a String> {
+    let (stem, _) = name.rsplit_once('.')?;
+    let ends = stem.char_indices().rev();
+    let ends = ends
+        .filter(|(_, letter)| !letter.is_alphanumeric())
+        .map(|(at, _)| at);
+    std::iter::once(stem.len())
+        .chain(ends)
+        .find_map(|end| videos.get(&stem[..end]))
 }
 
 /// Meaning of a name that needs no video.
@@ -209,8 +233,11 @@ fn join(directory: &str, name: &[u8]) -> String {
 #[derive(Default)]
 pub struct Listings {
     /// By library and directory; `None`: it cannot be read.
-    read: HashMap<(String, String), Option<Rc<Listing>>>,
+    read: HashMap<(String, String), Option<Arc<Listing>>>,
     names: usize,
+    /// Number of directories that were read from the disk.
+    #[cfg(test)]
+    reads: usize,
 }
 
 /// Names in a directory.
@@ -298,7 +325,7 @@ impl<'a> Looking<'a> {
     }
 
     /// Names in a directory.
-    fn read(&mut self, directory: &str) -> Rc<Listing> {
+    fn read(&mut self, directory: &str) -> Arc<Listing> {
         self.read += 1;
         let listing = if self.read <= MAX_DIRECTORIES && !self.cancel.is_set() {
             self.list(directory)
@@ -313,13 +340,17 @@ impl<'a> Looking<'a> {
     }
 
     /// Names in a directory, as they were read for this look or an earlier one; `None`: it cannot be read.
-    fn list(&mut self, directory: &str) -> Option<Rc<Listing>> {
+    fn list(&mut self, directory: &str) -> Option<Arc<Listing>> {
         let key = (self.library.to_owned(), directory.to_owned());
         if let Some(known) = self.listings.read.get(&key) {
             return known.clone();
         }
+        #[cfg(test)]
+        {
+            self.listings.reads += 1;
+        }
         let read = read_names(self.roots, &path_of(self.library, directory)).ok();
-        let listing = read.map(|(names, is_whole)| Rc::new(Listing::new(names, is_whole)));
+        let listing = read.map(|(names, is_whole)| Arc::new(Listing::new(names, is_whole)));
         self.listings.names += listing.as_ref().map_or(1, |listing| listing.names.len() + 1);
         if self.listings.names > MAX_KEPT {
             *self.listings = Listings::default();
@@ -393,4 +424,58 @@ fn read_names(roots: &Roots, path: &Path) -> Result<(Vec<Vec<u8>>, bool), FsErro
     }
     names.sort_unstable();
     Ok((names, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_flat_directory_of_many_films_is_read_once() {
+        const FILMS: usize = 10_000;
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().canonicalize().unwrap().join("films");
+        fs::create_dir(&library).unwrap();
+        for film in 0..FILMS {
+            for ending in ["mkv", "en.srt"] {
+                fs::write(library.join(format!("Film {film}.{ending}")), "").unwrap();
+            }
+        }
+        fs::write(library.join("Film 7-poster.jpg"), "").unwrap();
+        let library = library.to_str().unwrap();
+        let (roots, cancel) = (Roots::open(&[library]), Cancel::default());
+        let mut listings = Listings::default();
+        for film in 0..FILMS {
+            let places = [format!("Film {film}.mkv")];
+            let (subtitles, unread) = look_for_subtitles(&roots, library, &places, &mut listings, &cancel);
+            let found: Vec<&str> = subtitles.iter().map(|(at, _)| &**at).collect();
+            assert_eq!(found, [format!("Film {film}.en.srt")]);
+            assert!(unread.is_empty());
+            let pictures = look_for_item(&roots, library, &places, false, &mut listings, &cancel);
+            assert_eq!(pictures.found.len(), usize::from(film == 7));
+        }
+        assert_eq!((listings.read.len(), listings.reads), (1, 1));
+    }
+
+    #[test]
+    fn a_subtitle_is_that_of_the_longest_name_it_begins_with() {
+        let videos: HashSet<String> = ["tide", "tide 2", "ebb.", "\u{e9}t\u{e9}"]
+            .map(str::to_owned)
+            .into();
+        for (name, video) in [
+            ("tide.srt", Some("tide")),
+            ("tide.en.srt", Some("tide")),
+            ("tide 2.en.srt", Some("tide 2")),
+            ("tide 3.srt", Some("tide")),
+            ("tides.srt", None),
+            ("ebb..srt", Some("ebb.")),
+            ("\u{e9}t\u{e9}.fr.srt", Some("\u{e9}t\u{e9}")),
+            ("srt", None),
+            (".srt", None),
+        ] {
+            assert_eq!(video_of(name, &videos).map(String::as_str), video, "{name}");
+        }
+    }
 }

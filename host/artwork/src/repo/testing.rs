@@ -7,6 +7,7 @@ sql! {
         scan_on_startup, nfo_enabled, artwork_enabled, created_at, updated_at) \
         VALUES ('l', 'l', 'tv', $1, 'plex', 'hardlink', FALSE, TRUE, FALSE, FALSE, FALSE, TRUE, 0, 0)";
     DIRECTORY = "INSERT INTO media_directories (id, library_id, place, mtime) VALUES ('d', 'l', '', 0)";
+    FOLDER = "INSERT INTO media_directories (id, library_id, place, mtime) VALUES ($1, 'l', $1, 0)";
     ITEM = "INSERT INTO media_items (id, library_id, directory_id, place, media_type, title, title_key, letter, match_status, \
         confidence, locked, created_at, updated_at) \
         VALUES ($1, 'l', 'd', $1, 'movie', 't', 't', 'T', 'matched', 100, FALSE, 0, 0)";
@@ -22,6 +23,10 @@ sql! {
 pub async fn add_library(tx: &mut Tx, path: &str) -> Result<(), DbError> {
     qm_db::exec!(tx, LIBRARY, path).await?.exactly(1)?;
     qm_db::exec!(tx, DIRECTORY).await?.exactly(1)
+}
+
+pub async fn add_directory(tx: &mut Tx, id: &str) -> Result<(), DbError> {
+    qm_db::exec!(tx, FOLDER, id).await?.exactly(1)
 }
 
 pub async fn add_item(tx: &mut Tx, id: &str) -> Result<(), DbError> {

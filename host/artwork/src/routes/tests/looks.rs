@@ -77,6 +77,43 @@ db_test! {
         assert!(site.subjects.changes.lock().unwrap().is_empty());
     }
 
+    async fn very_many_films_in_folders_of_a_folder_are_not_looked_at_for_each_that_comes(db: Db) {
+        const MANY: usize = 260;
+        let site = Site::new(&db).await;
+        let mut tx = db.begin_write().await.unwrap();
+        repo::testing::add_directory(&mut tx, "d Films").await.unwrap();
+        tx.commit().await.unwrap();
+        let film = async |number: usize| {
+            let id = format!("film {number:03}");
+            site.add_film(&id, &[&format!("Films/{number}/Film.mkv")]).await;
+            site.write(&format!("Films/{number}/poster.jpg"), b"x");
+        };
+        for number in 0..MANY {
+            film(number).await;
+        }
+        let look = async || {
+            site.changes("Films", true);
+            site.app.look_at_changes().await.unwrap()
+        };
+        assert_eq!(look().await, MANY);
+        film(MANY).await;
+        assert_eq!(look().await, 0, "it is one of its own folder");
+        site.changes(&format!("Films/{MANY}"), true);
+        assert_eq!(site.app.look_at_changes().await.unwrap(), 1);
+        assert_eq!((site.counts("film 000").await, site.counts("film 260").await), ((1, 0), (1, 0)));
+        // A picture of all of them.
+        site.write("Films/fanart.jpg", b"x");
+        assert_eq!((look().await, look().await), (MANY + 1, 0));
+        assert_eq!((site.counts("film 000").await, site.counts("film 260").await), ((2, 0), (2, 0)));
+        fs::remove_file(site.root.join("media/Films/fanart.jpg")).unwrap();
+        assert_eq!(look().await, MANY + 1);
+        assert_eq!(site.counts("film 260").await, (1, 0));
+        // What lies right in the folder is looked at in any case.
+        site.add_film("loose", &["Films/Loose.mkv"]).await;
+        site.write("Films/Loose.en.srt", b"x");
+        assert_eq!((look().await, site.counts("loose").await), (1, (0, 1)));
+    }
+
     async fn lists_are_told_of_posters_and_of_subtitles(db: Db) {
         let site = Site::new(&db).await;
         site.add_film("film", &["Tide/Tide.mkv"]).await;
