@@ -25,6 +25,7 @@ sql! {
     pub NO_POSTER = "DELETE FROM media_artwork WHERE item_id = $1";
     pub NO_SUBTITLE = "DELETE FROM media_subtitles WHERE item_id = $1";
     pub FORGET_TRACKS = "UPDATE media_files SET tracks = NULL WHERE probed_at IS NOT NULL";
+    pub PROBED_ONCE = "UPDATE media_files SET probed_at = 7, probe_attempts = 1";
     pub NO_AUTHOR = "UPDATE media_libraries SET author_id = NULL";
     COUNT_TRACKED = "SELECT COUNT(*) FROM media_files WHERE tracks = '[]'";
     FORGET_KEYS = "UPDATE media_items SET same_key = NULL";

@@ -12,7 +12,7 @@ use qm_probe::Prober;
 use qm_probe::repo::probes;
 
 use super::Library;
-use crate::repo::testing::{FORGET_TRACKS, change_all, count_tracked};
+use crate::repo::testing::{FORGET_TRACKS, PROBED_ONCE, change_all, count_tracked};
 use crate::testing::{House, film};
 
 fn write(house: &House, path: &str, bytes: &[u8]) {
@@ -167,6 +167,22 @@ db_test! {
         assert!(found.iter().all(|file| file.probed_at.is_none() && file.tech.container.as_deref() == Some("mkv")));
         assert_eq!(probes(&house.app).await, 0);
         assert_eq!(house.app.scanner.health().await.unwrap().problems, [""; 0]);
+        house.stops().await;
+    }
+
+    async fn tracks_that_cannot_be_read_are_tried_again_before_they_are_given_up(db: Db) {
+        let (house, _home) = house(&db, Some("kill -9 $$"));
+        house.starts_jobs().await;
+        write(&house, "films/Tide.2003.mkv", b"kill\n\x01");
+        let (library, job) = house.library("films", Kind::Movie).await;
+        house.ended(&job).await;
+        let mut tx = db.begin_write().await.unwrap();
+        change_all(&mut tx, PROBED_ONCE).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!((probes(&house.app).await, probes(&house.app).await), (2, 0));
+        let file = files(&house, &library).await.remove(0);
+        assert_eq!((file.probed_at.map(Timestamp::ms), file.probe_attempts, file.probe_error), (Some(7), 3, None));
+        assert_eq!(count_tracked(&mut db.begin_read().await.unwrap()).await.unwrap(), 1);
         house.stops().await;
     }
 

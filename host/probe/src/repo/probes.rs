@@ -25,8 +25,8 @@ macro_rules! failed {
         concat!(
             "UPDATE ",
             $table,
-            " SET probe_error = $4, probe_attempts = probe_attempts + 1, probe_after = $5 \
-        WHERE id = $1 AND size = $2 AND mtime = $3 AND probed_at IS NULL"
+            " SET probe_error = CASE WHEN probed_at IS NULL THEN CAST($4 AS TEXT) END, probe_attempts = probe_attempts + 1, \
+        probe_after = $5 WHERE id = $1 AND size = $2 AND mtime = $3 AND (probed_at IS NULL OR tracks IS NULL)"
         )
     };
 }
@@ -57,6 +57,9 @@ sql! {
         ORDER BY f.probed_at, f.id LIMIT $2";
     TRACKLESS = "UPDATE media_files SET tracks = '[]' WHERE id = $1 AND probed_at IS NOT NULL AND tracks IS NULL";
     TRACKLESS_COPY = "UPDATE media_copies SET tracks = '[]' WHERE id = $1 AND probed_at IS NOT NULL AND tracks IS NULL";
+    // Lock of the item, whose subtitles are counted anew: whoever deletes one locks it before its files too.
+    HOLD = "UPDATE media_items SET updated_at = updated_at WHERE id = (SELECT item_id FROM media_files WHERE id = $1)";
+    HOLD_OF_COPY = "UPDATE media_items SET updated_at = updated_at WHERE id = (SELECT item_id FROM media_copies WHERE id = $1)";
     FOUND = found!("media_files");
     FOUND_COPY = found!("media_copies");
     FAILED = failed!("media_files");
@@ -118,7 +121,12 @@ pub async fn found(
     fingerprint: Option<&str>,
     now: Timestamp,
 ) -> Result<(), DbError> {
-    let statement = if file.is_copy { FOUND_COPY } else { FOUND };
+    let (hold, statement) = if file.is_copy {
+        (HOLD_OF_COPY, FOUND_COPY)
+    } else {
+        (HOLD, FOUND)
+    };
+    let _ = qm_db::exec!(tx, hold, &file.id).await?;
     let text = |text: &Option<String>| text.as_deref().map(clean);
     let measured = &streams.measured;
     let _ = qm_db::exec!(
@@ -153,7 +161,7 @@ pub async fn found(
 }
 
 /// Stores a failed attempt, if the file is unchanged. `why`: reason to give up; without it, the file is due again from
-/// `after` on.
+/// `after` on. What is known of a file that was probed before stays.
 pub async fn failed(tx: &mut Tx, file: &Due, why: Option<&str>, after: Timestamp) -> Result<(), DbError> {
     let _ = qm_db::exec!(
         tx,

@@ -278,8 +278,6 @@ impl Probing {
             }
             Err(ProbeError::Passing(_)) if !is_last => {
                 probes::failed(&mut tx, file, None, after).await?;
-                // One that was probed before keeps what is known of it.
-                probes::set_trackless(&mut tx, file).await?;
             }
             Err(ProbeError::Passing(why) | ProbeError::Lasting(why)) => {
                 probes::failed(&mut tx, file, Some(&why), after).await?;

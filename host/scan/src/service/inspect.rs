@@ -16,6 +16,9 @@ use super::Scanner;
 
 /// Items that one query reads.
 const LOOKED_FOR: i64 = 2000;
+/// Items whose pictures, subtitles and notes are looked for at once: one may have hundreds.
+const BESIDE: usize = 200;
+
 impl Scanner {
     /// Looks for every file of a library. An unknown id gives an empty report.
     pub async fn consistency(&self, id: &str) -> Result<Consistency, LibraryError> {
@@ -39,9 +42,8 @@ impl Scanner {
             };
             after.clone_from(&last.id);
             let ids: Vec<String> = items.iter().map(|(item, _)| item.id.clone()).collect();
-            let beside = self.files_beside(&ids).await?;
             let copies: usize = items.iter().map(|(item, _)| item.copies.len()).sum();
-            report.checked += (2 * items.len() + copies + beside.len()) as u64;
+            report.checked += (2 * items.len() + copies) as u64;
             let (path, roots) = (library.path.clone(), self.file_roots.clone());
             let looking = WALKS.run(move |_| {
                 let reach = Reach::open(Path::new(&path)).ok();
@@ -71,21 +73,46 @@ impl Scanner {
                         }
                     }
                 }
-                for file in beside {
-                    if !is_there(&file.place) {
-                        missing.push(MissingFile {
-                            path: place::absolute(&path, &file.place),
-                            id: file.id,
-                            kind: file.kind,
-                        });
-                    }
-                }
                 missing
             });
             for missing in looking.await? {
                 report.add(missing);
             }
+            for ids in ids.chunks(BESIDE) {
+                self.look_beside(&library.path, ids, &mut report).await?;
+            }
         }
+    }
+
+    /// Looks for the files beside items of a library.
+    async fn look_beside(
+        &self,
+        library: &str,
+        ids: &[String],
+        report: &mut Consistency,
+    ) -> Result<(), LibraryError> {
+        let beside = self.files_beside(ids).await?;
+        report.checked += beside.len() as u64;
+        let (path, roots) = (library.to_owned(), self.file_roots.clone());
+        let looking = WALKS.run(move |_| {
+            let reach = Reach::open(Path::new(&path)).ok();
+            let roots: Vec<PathBuf> = roots.iter().map(|root| place_of(Path::new(root))).collect();
+            let is_there = |file: &KnownFile| {
+                let place = place::decode(&file.place);
+                reach.as_ref().is_some_and(|reach| reach.is_file(&place, &roots))
+            };
+            let gone = beside.into_iter().filter(|file| !is_there(file));
+            let missing = gone.map(|file| MissingFile {
+                path: place::absolute(&path, &file.place),
+                id: file.id,
+                kind: file.kind,
+            });
+            missing.collect::<Vec<MissingFile>>()
+        });
+        for missing in looking.await? {
+            report.add(missing);
+        }
+        Ok(())
     }
 
     /// Pictures, subtitles and notes beside items.
