@@ -5,6 +5,7 @@ mod detect;
 mod facts;
 mod groups;
 mod many;
+mod places;
 mod preview;
 mod resolve;
 mod scan;
@@ -22,10 +23,11 @@ use qm_ports::inventory::MediaStock;
 use qm_ports::trash::FileTrash;
 use qm_realtime::{Hub, Room};
 use serde_json::Value;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::DuplicatesError;
+use places::Places;
 
 pub use many::Done;
 pub use upkeep::ScheduleView;
@@ -42,8 +44,6 @@ pub const DELETE: Permission = Permission::MediaManagerDelete;
 /// Permission of whoever has names of files repaired.
 pub const RENAME: Permission = Permission::MediaManagerRename;
 
-/// Most plans that are carried out, or wait for their turn, at once.
-const MOST_PLANS: usize = 16;
 /// Kind of a group in the audit trail.
 const OBJECT: &str = "media_duplicate_group";
 
@@ -65,10 +65,10 @@ pub struct Duplicates {
     hub: Hub,
     stock: Arc<dyn MediaStock>,
     trash: Arc<dyn FileTrash>,
-    /// Lock held while a plan is carried out: one at a time, at most [`MOST_PLANS`] with those that wait.
+    /// Lock held while a plan is carried out: one at a time, with those that wait for it at most [`places::MOST`].
     turn: Mutex<()>,
     /// Places of plans that are carried out or wait for that.
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
     /// Lock held while names are repaired: one at a time.
     repairing: Mutex<()>,
     /// Cancelled when the server stops.
@@ -85,7 +85,7 @@ impl Duplicates {
             stock: deps.stock,
             trash: deps.trash,
             turn: Mutex::default(),
-            places: Arc::new(Semaphore::new(MOST_PLANS)),
+            places: Arc::default(),
             repairing: Mutex::default(),
             stopping: CancellationToken::new(),
         });

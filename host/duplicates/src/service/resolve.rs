@@ -58,8 +58,8 @@ enum Turn {
 impl Duplicates {
     /// Carries a plan out. It goes on when the caller hangs up.
     pub async fn resolve(self: &Arc<Self>, by: Requester, plan_id: &str) -> Result<Outcome, DuplicatesError> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        let place = place.map_err(|_| LaneError::Full("duplicates.plans"))?;
+        let place = self.places.take(&by.principal.user_id);
+        let place = place.ok_or(LaneError::Full("duplicates.plans"))?;
         let (app, id) = (Arc::clone(self), plan_id.to_owned());
         let working = tokio::spawn(async move {
             let _place = place;
@@ -436,7 +436,7 @@ mod tests {
     use qm_db::{Db, db_test};
     use serde_json::json;
 
-    use crate::service::MOST_PLANS;
+    use crate::service::places::{MOST, Place};
     use crate::testing::{Site, resolving};
 
     db_test! {
@@ -446,8 +446,8 @@ mod tests {
             site.film("b", "Alien", "films/b/Alien.mkv", 300);
             site.detect().await;
             let plan = site.preview(&site.only_group().await).await;
-            let most = u32::try_from(MOST_PLANS).unwrap();
-            let taken = site.app.places.clone().try_acquire_many_owned(most).unwrap();
+            let of = |number: usize| ["a", "b"][number % 2];
+            let taken: Vec<Place> = (0..MOST).map(|number| site.app.places.take(of(number)).unwrap()).collect();
             let refused = site.refusal(&resolving(&plan), json!({})).await;
             assert_eq!(refused, "503 unavailable.busy");
             assert!(site.exists("films/a/Alien.mkv"));
