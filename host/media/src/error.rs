@@ -45,7 +45,7 @@ pub enum LibraryError {
     Titles(#[from] TitleDataError),
     #[error(transparent)]
     Unsettled(#[from] Unsettled),
-    #[error(transparent)]
+    #[error("Pictures, subtitles or notes beside media cannot be read: try again in some seconds")]
     Beside(#[from] BesideUnread),
     #[error("Item is locked: unlock it first")]
     Locked,
