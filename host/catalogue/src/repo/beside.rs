@@ -83,6 +83,20 @@ pub async fn shows_at(
     Ok(shows.collect())
 }
 
+/// Ids of the shows in some folders of a library.
+pub async fn shows_lying(tx: &mut Tx, library: &str, places: &[String]) -> Result<Vec<String>, DbError> {
+    let rows = qm_db::each!(
+        tx,
+        (String, String, String),
+        SHOWS_AT,
+        places,
+        |place| library,
+        place
+    )
+    .await?;
+    Ok(rows.into_iter().map(|(_, _, id)| id).collect())
+}
+
 /// The first episodes with pictures in a folder, as people see it, of a library; each with the id of its library.
 pub async fn pictured_below(
     tx: &mut Tx,

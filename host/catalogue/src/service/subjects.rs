@@ -119,10 +119,10 @@ async fn changed_shows(tx: &mut Tx, change: &SubjectChange) -> Result<Vec<Subjec
             break;
         }
         next = place::parent(&folder);
-        folders.push((change.library_id.clone(), place::shown(&folder)));
+        folders.push(folder);
     }
     let mut shows = Vec::new();
-    for id in beside::shows_at(tx, &folders).await?.into_values() {
+    for id in beside::shows_lying(tx, &change.library_id, &folders).await? {
         shows.extend(read_show(tx, &id).await?);
     }
     Ok(shows)
