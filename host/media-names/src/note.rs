@@ -571,6 +571,39 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_largest_nonsense_costs_little() {
+        let began = std::time::Instant::now();
+        let most = usize::try_from(crate::nfo::MOST).unwrap();
+        for part in [
+            "&",
+            "<",
+            "<a>",
+            "</a>",
+            "<a/>",
+            "<!--",
+            "<![CDATA[",
+            "<?",
+            "<!",
+            "&#x",
+            "<a b='",
+            "\u{e9}",
+            "<genre>a / b / c</genre>",
+            "<tag>a</tag>",
+            "<actor><name>a</name></actor>",
+            "<ratings><rating max='5'><value>1</value></rating></ratings>",
+            "</movie><movie>",
+        ] {
+            let text = format!("<movie><title>A</title>{}", part.repeat(most / part.len()));
+            assert_eq!(read(text.as_bytes())[0].title.as_deref(), Some("A"), "{part}");
+            let mut torn = text.into_bytes();
+            torn.push(b'\xff');
+            assert_eq!(read(&torn)[0].title.as_deref(), Some("A"), "{part}");
+        }
+        // Far more than it needs, and far less than what grows with the square of the size.
+        assert!(began.elapsed() < std::time::Duration::from_secs(60));
+    }
+
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in proptest::collection::vec(any::<u8>(), 0..400), cut in 0..60_usize) {

@@ -52,20 +52,20 @@ pub fn look_for_item(
     cancel: &Cancel,
 ) -> Look {
     let mut looking = Looking::new(roots, library, listings, cancel);
+    let mut videos = Vec::new();
     let mut own: Vec<(String, Vec<String>)> = Vec::new();
-    for at in places {
-        let above = place::parent(at).unwrap_or_default();
-        let stem = local::stem_of(&name_of(at));
-        match own.iter_mut().find(|(directory, _)| *directory == above) {
-            Some((_, stems)) => stems.push(stem),
-            None => own.push((above, vec![stem])),
-        }
+    for (directory, names) in by_directory(places) {
+        let shown = names
+            .iter()
+            .map(|name| String::from_utf8_lossy(name).into_owned());
+        own.push((directory, shown.map(|name| local::stem_of(&name)).collect()));
+        videos.push(names);
     }
-    for (directory, stems) in &mut own {
+    for ((directory, stems), videos) in own.iter_mut().zip(videos) {
         // The longest first: one may begin with another.
         stems.sort_by_key(|stem| std::cmp::Reverse(stem.len()));
         let stems = &**stems;
-        let listing = looking.read(directory);
+        let listing = looking.read_beside(directory, &videos);
         let which = listing.find_own(stems);
         looking.take(directory, &listing, &which, |name| {
             local::read_name(name, stems, is_episode)
@@ -95,8 +95,12 @@ pub fn look_for_item(
             }
         }
     }
+    let is_sure = looking.look.unread.is_empty();
     for directory in &above {
         let listing = looking.read(directory);
+        if !is_sure {
+            looking.look.unread.insert(directory.clone());
+        }
         looking.take(directory, &listing, &listing.general, general);
     }
     looking.look
@@ -147,20 +151,12 @@ pub fn look_for_subtitles(
     cancel: &Cancel,
 ) -> (Vec<(String, Tag)>, BTreeSet<String>) {
     let mut looking = Looking::new(roots, library, listings, cancel);
-    let directories: BTreeSet<String> = places
-        .iter()
-        .map(|at| place::parent(at).unwrap_or_default())
-        .collect();
     let mut found = Vec::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
-    for directory in &directories {
-        let listing = looking.read(directory);
-        let is_here = |at: &&String| place::parent(at).unwrap_or_default() == *directory;
-        let own: BTreeSet<String> = places
-            .iter()
-            .filter(is_here)
-            .map(|at| local::stem_of(&name_of(at)))
-            .collect();
+    for (directory, names) in &by_directory(places) {
+        let listing = looking.read_beside(directory, names);
+        let shown = names.iter().map(|name| String::from_utf8_lossy(name));
+        let own: BTreeSet<String> = shown.map(|name| local::stem_of(&name)).collect();
         // Another video can have a file for itself only if its own name begins with that of ours, or ours with its.
         for stem in &own {
             let near = listing.with_beginning(stem);
@@ -218,11 +214,19 @@ fn general(name: &str) -> Option<local::Meaning> {
     local::read_general(&stem, &ending)
 }
 
-/// Last name of a place, as people see it.
-fn name_of(at: &str) -> String {
-    let path = place::decode(at);
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    String::from_utf8_lossy(name).into_owned()
+/// Directories of places, each with the names there, in the order of the places.
+fn by_directory(places: &[String]) -> Vec<(String, Vec<Vec<u8>>)> {
+    let mut found: Vec<(String, Vec<Vec<u8>>)> = Vec::new();
+    for at in places {
+        let above = place::parent(at).unwrap_or_default();
+        let path = place::decode(at);
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        match found.iter_mut().find(|(directory, _)| *directory == above) {
+            Some((_, names)) => names.push(name.to_vec()),
+            None => found.push((above, vec![name.to_vec()])),
+        }
+    }
+    found
 }
 
 fn join(directory: &str, name: &[u8]) -> String {
@@ -337,6 +341,19 @@ impl<'a> Looking<'a> {
             self.look.unread.insert(directory.to_owned());
         }
         listing.unwrap_or_default()
+    }
+
+    /// Names in the directory of some videos. Where none of them is there, nothing is known: a disk that is not there leaves an
+    /// empty directory.
+    fn read_beside(&mut self, directory: &str, videos: &[Vec<u8>]) -> Arc<Listing> {
+        let listing = self.read(directory);
+        if !videos
+            .iter()
+            .any(|name| listing.names.binary_search(name).is_ok())
+        {
+            self.look.unread.insert(directory.to_owned());
+        }
+        listing
     }
 
     /// Names in a directory, as they were read for this look or an earlier one; `None`: it cannot be read.

@@ -48,7 +48,11 @@ db_test! {
         assert_eq!(members(&moved, "id").len(), 5);
         assert!(members(&moved, "localPath").iter().all(|path| path.as_str().unwrap().contains("/media/Tide/")), "{moved}");
 
-        // A file that is gone is gone from the list; a mount that is gone takes nothing away.
+        // A file that is gone is gone from the list; a mount that is gone takes nothing away, not even where it leaves a directory.
+        fs::rename(site.root.join("media/Tide/folder.jpg"), site.root.join("folder.jpg")).unwrap();
+        assert_eq!(members(&site.ask(200, "GET", path, None).await, "type").len(), 5, "the film is not there either");
+        fs::rename(site.root.join("folder.jpg"), site.root.join("media/Tide/folder.jpg")).unwrap();
+        site.write("Tide/Tide.mkv", b"x");
         fs::remove_file(site.root.join("media/Tide/folder.jpg")).unwrap();
         let fewer = site.ask(200, "GET", path, None).await;
         assert_eq!((members(&fewer, "type").len(), fewer["selected"].get("poster")), (4, None));
