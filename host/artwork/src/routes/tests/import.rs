@@ -166,6 +166,7 @@ db_test! {
         assert_eq!(missing().await, Ok(vec!["poster".to_owned(), "fanart".to_owned()]), "no provider could be asked");
         site.tell(&[]);
         assert_eq!(missing().await, Ok(Vec::new()), "the provider has none");
+        site.write("Tide/Tide.mkv", b"x");
         site.write("Tide/poster.png", &picture(20, 30, ImageFormat::Png));
         site.write("Tide/fanart.png", &picture(32, 18, ImageFormat::Png));
         let before = site.outside.asked.lock().unwrap().len();
