@@ -12,6 +12,8 @@ use qm_confined::{Component, Dir, FsError, Kind, Meta};
 
 /// File systems keep times to two seconds at worst.
 const COARSEST_SECONDS: i64 = 2;
+/// Steps in which some file systems keep the parts of a second, in nanoseconds: NTFS and network shares; others; exFAT.
+const STEPS: [u32; 4] = [100, 1_000, 1_000_000, 10_000_000];
 
 pub(super) struct Comparer<'a> {
     copy: Descent,
@@ -48,7 +50,7 @@ pub(super) fn compare_item(
     if source.kind != Kind::File {
         return Ok(());
     }
-    if source.size != made.size || was_touched(&source, &made) {
+    if source.size != made.size || was_touched(source.times.modified, made.times.modified) {
         return Err(FsError::Changed(shown()));
     }
     if by_content && hash(at, at.dir, at.name, control)? != hash(at, copy, name, control)? {
@@ -59,10 +61,13 @@ pub(super) fn compare_item(
 
 /// The copy has its source's time of the moment it was read: exactly, or as a coarse file system keeps it. Where it could
 /// not be set it has the time of the copying, which is later.
-fn was_touched(source: &Meta, made: &Meta) -> bool {
-    let (source, made) = (source.times.modified, made.times.modified);
+fn was_touched(source: (i64, u32), made: (i64, u32)) -> bool {
     let is_coarse = made.1 == 0 && source.0 - made.0 <= COARSEST_SECONDS;
-    source > made && !is_coarse
+    let is_kept_in = |step: &u32| {
+        made.1.is_multiple_of(*step) && source.1.checked_sub(made.1).is_some_and(|gap| gap < *step)
+    };
+    let is_stepped = source.0 == made.0 && STEPS.iter().any(is_kept_in);
+    source > made && !is_coarse && !is_stepped
 }
 
 /// BLAKE3 of a file, read from the disk instead of the page cache where the system allows it.
@@ -98,5 +103,31 @@ impl Visitor for Comparer<'_> {
 
     fn leave(&mut self, at: &At<'_>) -> Result<(), FsError> {
         self.copy.up().map_err(|e| at.failed(e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_compared_as_file_systems_keep_them() {
+        let source = (1_700_000_000, 123_456_789);
+        for kept in [123_456_789, 123_456_700, 123_456_000, 123_000_000, 120_000_000, 0] {
+            assert!(!was_touched(source, (source.0, kept)), "{kept}");
+        }
+        // FAT keeps every second second.
+        assert!(!was_touched(source, (source.0 - 1, 0)) && !was_touched(source, (source.0 - 2, 0)));
+        // It could not be set.
+        assert!(!was_touched(source, (source.0 + 5, 1)));
+        for touched in [
+            (source.0, 123_456_788),
+            (source.0, 123_456_600),
+            (source.0, 110_000_000),
+            (source.0 - 1, 123_456_789),
+            (source.0 - 9, 0),
+        ] {
+            assert!(was_touched(source, touched), "{touched:?}");
+        }
     }
 }

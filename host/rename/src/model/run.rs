@@ -10,6 +10,9 @@ use qm_rename_plan::{Action, Mode};
 /// Most problems that an answer names.
 pub const MAX_PROBLEMS: usize = 500;
 
+/// Steps in which some file systems keep times, in nanoseconds: NTFS and network shares; others; exFAT; old ones; FAT.
+const STEPS: [i64; 6] = [100, 1_000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000];
+
 /// State of a file: bytes, nanoseconds since 1970, and which file it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fact {
@@ -41,10 +44,14 @@ impl Fact {
         self.is_alike(other) && self.inode == other.inode
     }
 
-    /// True if it is that file, even if it was written to meanwhile. Some file systems number their files anew with each
-    /// mount.
+    /// True if it is that file, even if it was written to meanwhile, or that file as a copy on another file system has it. Some
+    /// number their files anew with each mount.
     pub fn is_file(&self, other: &Self) -> bool {
-        self.inode == other.inode || self.is_alike(other)
+        let gap = other.mtime.checked_sub(self.mtime);
+        let is_kept_in =
+            |step: &i64| self.mtime % step == 0 && gap.is_some_and(|gap| (0..*step).contains(&gap));
+        let is_copied = self.size == other.size && STEPS.iter().any(is_kept_in);
+        self.inode == other.inode || self.is_alike(other) || is_copied
     }
 
     fn is_alike(&self, other: &Self) -> bool {
@@ -321,6 +328,13 @@ mod tests {
             mtime: 9,
             ..fact
         }));
+        let dated = |mtime: i64, inode: i64| Fact { mtime, inode, ..fact };
+        let source = dated(1_234_567_891_234_567_891, 1);
+        for step in STEPS {
+            let copy = dated(source.mtime - source.mtime % step, 2);
+            assert!(copy.is_file(&source) && !copy.is_same(&source), "{step}");
+            assert!(!dated(copy.mtime - 1, 2).is_file(&source), "{step}");
+        }
         assert!(overlaps("/m", "/m/tv") && overlaps("/m/tv", "/m") && !overlaps("/m/tv", "/m/tv2"));
     }
 }
