@@ -114,6 +114,12 @@ const PACKAGES: &[Package] = &[
         purpose: Purpose::Test,
         present: || has("mkfs.ext4") || Path::new("/sbin/mkfs.ext4").exists(),
     },
+    // A file system whose names have no case.
+    Package {
+        name: "ntfs-3g",
+        purpose: Purpose::Test,
+        present: || has("lowntfs-3g") && (has("mkntfs") || Path::new("/sbin/mkntfs").exists()),
+    },
     // A browser that seeks in a stream, and a demuxer that reads one.
     Package {
         name: "chromium",
