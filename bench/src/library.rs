@@ -29,7 +29,7 @@ const WHOLE: Size = Size {
     films: 5_000,
 };
 /// Bytes of each file; sparse, so they need no space.
-const BYTES: u64 = 1 << 30;
+pub const BYTES: u64 = 1 << 30;
 const PER_SEASON: usize = 12;
 /// One in this number of files is changed between two scans.
 const SHARE: usize = 100;
@@ -39,7 +39,7 @@ const RUNS: u32 = 3;
 const SECONDS: u32 = 5;
 const PAGE: u64 = 60;
 /// Time limit of a scan.
-const PATIENCE: Duration = Duration::from_mins(30);
+pub const PATIENCE: Duration = Duration::from_mins(30);
 
 /// Runs the measurement; `divisor` 1 is the published size, and a greater one shrinks the tree, to test the
 /// measurement itself.
@@ -175,13 +175,13 @@ async fn pages(server: &Server, row: &mut impl FnMut(String, String, &str)) {
     );
 }
 
-async fn total(server: &Server) -> u64 {
+pub async fn total(server: &Server) -> u64 {
     let page = server.get("/api/media/items?pageSize=1").await;
     page["total"].as_u64().expect("a number")
 }
 
 /// Scans all libraries one after the other; seconds.
-async fn scans(server: &Server, libraries: &[String], relies: bool) -> f64 {
+pub async fn scans(server: &Server, libraries: &[String], relies: bool) -> f64 {
     let begun = Instant::now();
     for id in libraries {
         let path = format!("/api/media/libraries/{id}");
@@ -196,7 +196,7 @@ async fn scans(server: &Server, libraries: &[String], relies: bool) -> f64 {
 }
 
 /// Waits for a job; returns its result.
-async fn ended(server: &Server, job: &Value) -> Value {
+pub async fn ended(server: &Server, job: &Value) -> Value {
     let path = format!("/api/jobs/{}", job.as_str().expect("the id of a job"));
     let begun = Instant::now();
     loop {
@@ -308,7 +308,7 @@ fn plant(root: &Path, size: Size) -> Vec<PathBuf> {
         .collect()
 }
 
-fn write(path: &Path, bytes: u64) {
+pub fn write(path: &Path, bytes: u64) {
     let file = File::create(path).expect("our own directory");
     file.set_len(bytes).expect("a sparse file");
     let old = UNIX_EPOCH + WRITTEN;
@@ -317,7 +317,7 @@ fn write(path: &Path, bytes: u64) {
 }
 
 /// Makes the directories old.
-fn age(directory: &Path) {
+pub fn age(directory: &Path) {
     for entry in std::fs::read_dir(directory).expect("our own directory") {
         let entry = entry.expect("our own directory");
         if entry.file_type().expect("our own file").is_dir() {

@@ -7,6 +7,7 @@ mod accounts;
 mod audit;
 mod clients;
 mod compare;
+mod duplicates;
 mod events;
 mod fanout;
 mod files;
@@ -23,6 +24,7 @@ mod matching;
 mod neighbours;
 mod plugin_host;
 mod poll;
+mod posters;
 mod releases;
 mod report;
 mod rules;
@@ -87,6 +89,10 @@ enum Measure {
     Files,
     /// Scans of 100,000 files in 2,000 shows and 5,000 films, on both databases, and pages and searches of what they found.
     Library,
+    /// Duplicates among 100,000 items, on both databases.
+    Duplicates,
+    /// Posters of 1,000 films, listed and served in a size.
+    Posters,
     /// The data set of titles, on both databases: 13,000,000 rows imported, and searched.
     Titles,
     /// 500 WebSocket clients while 500 of 5,000 torrents change each tick.
@@ -138,6 +144,12 @@ async fn main() {
     }
     if wanted(Measure::Library) {
         library::measure(&mut report, args.smaller as usize).await;
+    }
+    if wanted(Measure::Duplicates) {
+        duplicates::measure(&mut report, args.smaller as usize).await;
+    }
+    if wanted(Measure::Posters) {
+        posters::measure(&mut report, args.smaller as usize).await;
     }
     if wanted(Measure::Titles) {
         titles::measure(&mut report, args.smaller).await;
