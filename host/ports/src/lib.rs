@@ -14,10 +14,11 @@
 //! | [`payload`] | torrents | files, the renaming of media |
 //! | [`probe`] | torrents | the system's health |
 //! | [`carry`] | files | torrents |
-//! | [`intake`] | torrents | RSS |
+//! | [`intake`] | torrents; [`intake::IntakeTeller`] areas that grab | RSS; torrents |
 //! | [`seed`] | torrents | created torrents |
 //! | [`root`] | files | created torrents |
 //! | [`library`] | the media library | whoever asks what people own |
+//! | [`parking`] | parking | torrents that are wanted |
 //! | [`sight`] | torrents | transfer history |
 //! | [`preferences`] | torrents | client preferences |
 //! | [`list`] | torrents | automation, the renaming of media |
@@ -56,6 +57,7 @@ pub mod mail;
 pub mod media_server;
 pub mod metadata;
 pub mod notes;
+pub mod parking;
 pub mod payload;
 pub mod placeholders;
 pub mod preferences;
