@@ -17,6 +17,7 @@ pub use self::choices::{
     Category, ContentLayout, Limit, QueueMove, RateMode, ShareAction, ShareLimits, StopWhen,
 };
 pub use self::driver::{EngineDriver, FRESH_LIMIT};
+use crate::parking::Parked;
 use crate::settling::Settling;
 
 /// State of a torrent, mapped from the kind's own states.
@@ -190,6 +191,8 @@ pub struct Torrent {
     /// 0 = unlimited.
     pub download_limit: Option<u64>,
     pub share_limits: Option<ShareLimits>,
+    /// Mark that the server keeps of a parked torrent; no client tells it.
+    pub parked: Option<Arc<Parked>>,
 }
 
 /// The time a torrent was seeded in all. It grows with the clock while the torrent seeds, and no client tells that.

@@ -6,6 +6,7 @@ use qm_conditions::{Record, Seen};
 use qm_kernel::Timestamp;
 
 use crate::engine::{Torrent, TrackerStanding};
+use crate::parking::Parked;
 
 /// Offered by torrents. Never asks a client.
 pub trait TorrentLists: Send + Sync {
@@ -146,7 +147,8 @@ fields! { of:
     "lastActivity" => instant(of.torrent.last_activity),
     "availability" => Seen::number_or_null(of.torrent.availability),
     "engineId" => Seen::text(of.engine_id),
-    "parked" => Seen::Null,
+    // For conditions the reason stands for the mark.
+    "parked" => Seen::text_or_null(of.torrent.parked.as_deref().map(Parked::reason_word)),
     "intake" => Seen::Null,
     "addedDaysAgo" => days(of.torrent.added_at, of.now),
     "completedDaysAgo" => days(of.torrent.completed_at, of.now),

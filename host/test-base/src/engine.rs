@@ -178,6 +178,12 @@ impl FakeEngine {
             }
             Command::Start | Command::Resume => torrent.state = TorrentState::Downloading,
             Command::Stop | Command::Pause => torrent.state = TorrentState::Paused,
+            Command::ForceStart(on) => {
+                torrent.force_started = Some(*on);
+                if *on {
+                    torrent.state = TorrentState::Downloading;
+                }
+            }
             Command::Move { destination } => point(&mut torrent, destination),
             Command::Detach => {
                 let mut let_go = lock(&self.let_go);

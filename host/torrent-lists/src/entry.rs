@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use qm_kernel::Timestamp;
 use qm_ports::engine::{Torrent, TorrentState, TrackerStanding};
+use qm_ports::intake::TakenFor;
 use qm_ports::list::Listed;
+use qm_ports::parking::Parked;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -76,11 +78,9 @@ pub struct TorrentView<'a> {
     /// The engine that lists it.
     pub engine_id: &'a str,
     /// Null unless the torrent is parked as dead.
-    #[schema(value_type = Option<Object>)]
-    pub parked: (),
-    /// Always null.
-    #[schema(value_type = Option<Object>)]
-    pub intake: (),
+    pub parked: Option<ParkedView>,
+    /// Film or episode that it was grabbed for, in the answer about one torrent; null where nobody knows, and in lists.
+    pub intake: Option<IntakeView<'a>>,
     /// True while the engine is offline: this is what it said last. Left out otherwise, and in realtime messages, where
     /// `engine:status` says it of all its torrents at once.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,9 +124,82 @@ impl<'a> TorrentView<'a> {
             last_activity: torrent.last_activity,
             availability: torrent.availability,
             engine_id,
-            parked: (),
-            intake: (),
+            parked: torrent.parked.as_deref().map(ParkedView::from),
+            intake: None,
             stale: None,
+        }
+    }
+}
+
+/// Mark of a parked torrent: it is paused because nobody shares it, and started from time to time to see if somebody does again.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = TorrentParked)]
+pub struct ParkedView {
+    /// `no_seeders` or `stalled`.
+    pub reason: &'static str,
+    #[schema(value_type = String, format = DateTime)]
+    pub parked_at: Timestamp,
+    /// Seeders that were known when it was parked or last probed.
+    pub last_seeders: u32,
+    /// Probes that found nobody.
+    pub probe_count: u32,
+    /// True while it runs to see if somebody shares it.
+    pub probing: bool,
+}
+
+impl From<&Parked> for ParkedView {
+    fn from(parked: &Parked) -> Self {
+        Self {
+            reason: parked.reason.as_str(),
+            parked_at: parked.parked_at,
+            last_seeders: parked.last_seeders,
+            probe_count: parked.probe_count,
+            probing: parked.probing,
+        }
+    }
+}
+
+/// Film or episode that a torrent was grabbed for.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = TorrentIntake)]
+pub struct IntakeView<'a> {
+    /// Area that grabbed it, e.g. `media_acquisition`.
+    pub source: &'a str,
+    /// `movie`, `series`, `season` or `episode`.
+    pub kind: &'a str,
+    /// Title of the film or the series.
+    pub title: &'a str,
+    pub year: Option<i64>,
+    pub season: Option<i64>,
+    pub episode: Option<i64>,
+    /// Entry of the watchlist.
+    pub watchlist_item_id: Option<&'a str>,
+    /// Row of the wanted episode or film.
+    pub wanted_id: Option<&'a str>,
+    /// Evaluation that decided for it.
+    pub evaluation_id: Option<&'a str>,
+    /// Name of the release that was chosen.
+    pub release_title: Option<&'a str>,
+    #[schema(value_type = String, format = DateTime)]
+    pub grabbed_at: Timestamp,
+}
+
+impl<'a> From<&'a TakenFor> for IntakeView<'a> {
+    fn from(taken: &'a TakenFor) -> Self {
+        Self {
+            source: taken.source,
+            kind: taken.kind.as_str(),
+            title: &taken.title,
+            year: taken.year,
+            season: taken.season,
+            episode: taken.episode,
+            watchlist_item_id: taken.watchlist_item_id.as_deref(),
+            wanted_id: taken.wanted_id.as_deref(),
+            evaluation_id: taken.evaluation_id.as_deref(),
+            release_title: taken.release_title.as_deref(),
+            grabbed_at: taken.grabbed_at,
         }
     }
 }
@@ -183,9 +256,12 @@ pub struct TorrentPage<'a> {
 
 /// The JSON of a torrent.
 pub fn render(engine_id: &str, torrent: &Torrent) -> Bytes {
-    let mut json =
-        Vec::with_capacity(640 + torrent.name.len() + torrent.content_path.len() + torrent.save_path.len());
-    if serde_json::to_writer(&mut json, &TorrentView::new(engine_id, torrent)).is_err() {
+    write(&TorrentView::new(engine_id, torrent))
+}
+
+fn write(view: &TorrentView<'_>) -> Bytes {
+    let mut json = Vec::with_capacity(640 + view.name.len() + view.content_path.len() + view.save_path.len());
+    if serde_json::to_writer(&mut json, view).is_err() {
         // Never: only texts and numbers go in, and there is nothing the writer could refuse.
         json.clear();
     }
@@ -240,6 +316,15 @@ impl TorrentEntry {
         let mut json = Vec::with_capacity(self.json.len() + 16);
         push_stale(&mut json, &self.json);
         json.into()
+    }
+
+    /// The same, with the work that the torrent was grabbed for.
+    pub fn shown_taken(&self, stale: bool, taken: &TakenFor) -> Bytes {
+        write(&TorrentView {
+            intake: Some(taken.into()),
+            stale: stale.then_some(true),
+            ..TorrentView::new(&self.engine_id, &self.torrent)
+        })
     }
 }
 
@@ -340,10 +425,61 @@ fn push_end(json: &mut Vec<u8>, at: Timestamp) {
 
 #[cfg(test)]
 mod tests {
+    use qm_ports::intake::IntakeKind;
+    use qm_ports::parking::ParkReason;
     use qm_test_base::blank::torrent;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn a_mark_of_parking_is_in_lists_and_a_grab_is_not() {
+        let at = Timestamp::from_secs(1_900_000_000);
+        let parked = Parked {
+            reason: ParkReason::Stalled,
+            parked_at: at,
+            last_seeders: 1,
+            probe_count: 2,
+            probing: true,
+        };
+        let torrent = Torrent {
+            parked: Some(Arc::new(parked)),
+            ..torrent(7)
+        };
+        let entry = TorrentEntry::new(&"e".into(), torrent);
+        let read = |json: &[u8]| serde_json::from_slice::<Value>(json).expect("JSON");
+        let plain = read(entry.json());
+        let mark = json!({
+            "reason": "stalled", "parkedAt": "2030-03-17T17:46:40.000Z", "lastSeeders": 1, "probeCount": 2, "probing": true,
+        });
+        assert_eq!((&plain["parked"], &plain["intake"]), (&mark, &Value::Null));
+        let taken = TakenFor {
+            source: "media_acquisition",
+            kind: IntakeKind::Episode,
+            title: "Orchard \"Lane\"".into(),
+            year: None,
+            season: Some(2),
+            episode: Some(7),
+            watchlist_item_id: Some("w".into()),
+            wanted_id: None,
+            evaluation_id: Some("v".into()),
+            release_title: None,
+            grabbed_at: at,
+        };
+        for stale in [false, true] {
+            let mut shown = read(&entry.shown_taken(stale, &taken));
+            let intake = shown["intake"].take();
+            assert_eq!(shown, read(&entry.shown(stale)), "all else is as without it");
+            assert_eq!(
+                intake,
+                json!({
+                    "source": "media_acquisition", "kind": "episode", "title": "Orchard \"Lane\"", "year": null, "season": 2,
+                    "episode": 7, "watchlistItemId": "w", "wantedId": null, "evaluationId": "v", "releaseTitle": null,
+                    "grabbedAt": "2030-03-17T17:46:40.000Z",
+                })
+            );
+        }
+    }
 
     #[test]
     fn a_rendered_torrent_is_what_the_schema_says() {
@@ -362,6 +498,7 @@ mod tests {
         assert_eq!(rendered["tags"], serde_json::json!(["a", "b"]));
         assert_eq!(rendered["addedAt"], "2030-03-17T17:46:40.000Z");
         assert_eq!(rendered["parked"], Value::Null);
+        assert_eq!(rendered["intake"], Value::Null);
         let render = |down: &[Arc<str>]| -> Value {
             let page = render_page(&[&entry, &entry], 7, (2, 2), down);
             serde_json::from_slice(&page).expect("JSON")

@@ -12,7 +12,7 @@ use qm_platform::notification::{Audience, CardBuilder, Category, NotificationSpe
 use qm_platform::{Ground, Ports};
 use qm_ports::action::{TagKeeper, TorrentHands};
 use qm_ports::engine::EngineKinds;
-use qm_ports::intake::TorrentIntake;
+use qm_ports::intake::{IntakeTellers, TorrentIntake};
 use qm_ports::list::TorrentLists;
 use qm_ports::preferences::ClientPreferences;
 use qm_ports::rules::RuleWatch;
@@ -170,6 +170,7 @@ async fn make(ground: &Ground, ports: &mut Ports) -> Result<Area, AreaError> {
     ports.offer::<Arc<dyn TorrentHands>>(torrents.clone());
     ports.offer::<Arc<dyn TagKeeper>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentIntake>>(torrents.clone());
+    ports.offer::<Arc<IntakeTellers>>(torrents.tellers.clone());
     ports.offer::<Arc<dyn SeedIntake>>(torrents.clone());
     ports.offer::<Arc<dyn TorrentLists>>(torrents.engines.clone());
     ports.offer::<Arc<dyn EngineProbes>>(torrents.engines.clone());

@@ -1,14 +1,19 @@
 //! Facts about torrents that we know and their clients may not: when a torrent was added through us (a client has no
-//! instant for one that was handed over paused), its tags if the client has none, and whether it is private.
+//! instant for one that was handed over paused), its tags if the client has none, whether it is private, and whether it is parked.
 //!
-//! Bounds: one entry a torrent that was added through us or tagged here, for as long as its engine lists it.
+//! Bounds: one entry a torrent that was added through us or tagged here, for as long as its engine lists it; one mark a parked
+//! torrent.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use qm_kernel::Timestamp;
 use qm_lanes::IgnorePoison;
 use qm_ports::engine::Torrent;
+use qm_ports::parking::Parked;
+
+/// Marks of an engine's parked torrents, by hash.
+pub type ParkMarks = HashMap<String, Arc<Parked>>;
 
 /// Time that a torrent may be missing from the list before our record of it is dropped, in milliseconds. A torrent that
 /// was just handed over is not listed yet, and a magnet link turns into its torrent under one hash.
@@ -35,6 +40,7 @@ pub struct Kept {
     /// None: they did not change here.
     pub tags: Option<Vec<String>>,
     pub auto_managed: Option<bool>,
+    pub parked: Option<Arc<Parked>>,
 }
 
 impl Kept {
@@ -44,7 +50,14 @@ impl Kept {
             torrent.tags = tags;
         }
         torrent.auto_managed = self.auto_managed.or(torrent.auto_managed);
+        mark(torrent, self.parked.as_ref());
     }
+}
+
+/// Marks a torrent as parked, or as not. One that was added after that is another one with the same hash.
+fn mark(torrent: &mut Torrent, parked: Option<&Arc<Parked>>) {
+    let is_older = |parked: &&Arc<Parked>| torrent.added_at.is_none_or(|at| at <= parked.parked_at);
+    torrent.parked = parked.filter(is_older).cloned();
 }
 
 struct Entry {
@@ -63,6 +76,7 @@ struct Known {
     awaited: HashSet<String>,
     /// Torrents of which something that is kept here was changed since the last read of their engine; true: their tags too.
     changed: HashMap<String, bool>,
+    parked: Arc<ParkMarks>,
 }
 
 impl Intakes {
@@ -148,17 +162,35 @@ impl Intakes {
         known.changed.entry(hash.to_owned()).or_insert(false);
     }
 
+    /// Replaces the marks of parked torrents. The next read shows them. True: they are others than before.
+    pub fn set_parked(&self, marks: &Arc<ParkMarks>) -> bool {
+        let mut known = self.known();
+        if Arc::ptr_eq(&known.parked, marks) {
+            return false;
+        }
+        let before = std::mem::replace(&mut known.parked, marks.clone());
+        let hashes = before.keys().chain(marks.keys());
+        let changed: Vec<&String> = hashes
+            .filter(|hash| before.get(*hash) != marks.get(*hash))
+            .collect();
+        for hash in &changed {
+            known.changed.entry((*hash).clone()).or_insert(false);
+        }
+        !changed.is_empty()
+    }
+
     /// The torrents of which something was changed here since this was last asked.
     pub fn take_changed(&self) -> HashMap<String, Kept> {
         let mut known = self.known();
         let changed = std::mem::take(&mut known.changed);
-        let kept = changed.into_iter().filter_map(|(hash, is_retagged)| {
-            let intake = &known.entries.get(&hash)?.intake;
+        let kept = changed.into_iter().map(|(hash, is_retagged)| {
+            let intake = known.entries.get(&hash).map(|entry| &entry.intake);
             let kept = Kept {
-                tags: is_retagged.then(|| intake.tags.clone()),
-                auto_managed: intake.auto_managed,
+                tags: intake.filter(|_| is_retagged).map(|intake| intake.tags.clone()),
+                auto_managed: intake.and_then(|intake| intake.auto_managed),
+                parked: known.parked.get(&hash).cloned(),
             };
-            Some((hash, kept))
+            (hash, kept)
         });
         kept.collect()
     }
@@ -167,7 +199,7 @@ impl Intakes {
     /// torrent.
     pub fn fill(&self, told: &mut [Torrent]) {
         let known = self.known();
-        if known.entries.is_empty() {
+        if known.entries.is_empty() && known.parked.is_empty() {
             return;
         }
         for torrent in told {
@@ -179,6 +211,7 @@ impl Intakes {
                     torrent.tags.clone_from(&intake.tags);
                 }
             }
+            mark(torrent, known.parked.get(&*torrent.hash));
         }
     }
 
@@ -211,6 +244,7 @@ impl Intakes {
 
 #[cfg(test)]
 mod tests {
+    use qm_ports::parking::ParkReason;
     use qm_test_base::blank::{hash, torrent};
 
     use super::*;
@@ -316,6 +350,7 @@ mod tests {
         let kept = |tags: &[&str], auto_managed| Kept {
             tags: Some(tags.iter().map(|tag| (*tag).to_owned()).collect()),
             auto_managed,
+            parked: None,
         };
         assert_eq!(
             intakes.take_changed(),
@@ -352,6 +387,53 @@ mod tests {
         // Added once more it is another one.
         intakes.put_new(hash(1).to_string(), intake(9, &[]));
         assert_eq!(shown(1), None);
+    }
+
+    #[test]
+    fn a_parked_torrent_is_marked_until_it_is_another_one_or_parked_no_longer() {
+        let marks = |parked: &[u8], probe_count| {
+            let mark = Parked {
+                reason: ParkReason::NoSeeders,
+                parked_at: instant(10),
+                last_seeders: 0,
+                probe_count,
+                probing: false,
+            };
+            let marks = parked
+                .iter()
+                .map(|number| (hash(*number).to_string(), Arc::new(mark.clone())));
+            Arc::new(marks.collect::<ParkMarks>())
+        };
+        let intakes = Intakes::default();
+        let shown = |number, added_at| {
+            let mut list = [Torrent {
+                added_at,
+                ..torrent(number)
+            }];
+            intakes.fill(&mut list);
+            list[0].parked.as_ref().map(|parked| parked.probe_count)
+        };
+        let both = marks(&[1, 2], 0);
+        assert!(
+            intakes.set_parked(&both) && !intakes.set_parked(&both),
+            "told once"
+        );
+        assert_eq!(intakes.take_changed().len(), 2);
+        assert_eq!((shown(1, Some(instant(10))), shown(2, None)), (Some(0), Some(0)));
+        assert_eq!((shown(1, Some(instant(11))), shown(3, None)), (None, None));
+        assert!(intakes.set_parked(&marks(&[1], 1)));
+        let changed = intakes.take_changed();
+        let told = |number: u8| {
+            let mut torrent = Torrent {
+                parked: both.get(&*hash(number)).cloned(),
+                ..torrent(number)
+            };
+            changed[&*hash(number)].clone().show(&mut torrent);
+            torrent.parked.map(|parked| parked.probe_count)
+        };
+        assert_eq!((changed.len(), told(1), told(2)), (2, Some(1), None));
+        assert!(!intakes.set_parked(&marks(&[1], 1)), "the same in another place");
+        assert!(intakes.take_changed().is_empty());
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub async fn list_torrents(State(app): App, Params(params): Params<ListParams>) 
     prepared(listed.page.body, &listed.page.etag, listed.at)
 }
 
-/// One torrent, from the engine's last snapshot.
+/// One torrent, from the engine's last snapshot, with the film or episode that it was grabbed for.
 #[utoipa::path(
     get,
     path = "/api/torrents/{hash}",
@@ -73,7 +73,11 @@ pub async fn get_torrent(
     Params(query): Params<EngineQuery>,
 ) -> ApiResult<Prepared> {
     let found = app.find(query.engine_id.as_deref(), &hash).await?;
-    let body = found.entry.shown(found.stale);
+    let taken = app.find_purpose(&found.entry).await;
+    let body = match &taken {
+        Some(taken) => found.entry.shown_taken(found.stale, taken),
+        None => found.entry.shown(found.stale),
+    };
     let etag = etag_of(&body);
     prepared(body, &etag, found.at)
 }

@@ -43,6 +43,7 @@ use qm_net::Net;
 use qm_platform::{Audit, Cipher, Ground};
 use qm_ports::carry::DataMover;
 use qm_ports::engine::EngineKinds;
+use qm_ports::intake::IntakeTellers;
 use qm_ports::rules::RuleWatch;
 use qm_realtime::Hub;
 use qm_torrent_data::{TorrentData, TorrentDataDeps};
@@ -73,6 +74,8 @@ pub struct TorrentsDeps {
 pub struct Torrents {
     pub(crate) engines: Arc<Engines>,
     pub(crate) data: Arc<TorrentData>,
+    /// Areas that know what they grabbed torrents for.
+    pub(crate) tellers: Arc<IntakeTellers>,
     db: Db,
     net: Net,
     audit: Audit,
@@ -110,6 +113,7 @@ impl Torrents {
         Ok(Arc::new(Self {
             engines,
             data,
+            tellers: Arc::default(),
             db: ground.db,
             net: deps.net,
             audit: ground.audit,

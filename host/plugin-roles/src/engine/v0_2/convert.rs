@@ -79,6 +79,7 @@ pub(super) fn torrent(given: wit::Torrent, now: Timestamp) -> kernel::Torrent {
         upload_limit: given.upload_limit,
         download_limit: given.download_limit,
         share_limits: given.share_limits.map(|limits| share_limits(&limits)),
+        parked: None,
     }
 }
 
