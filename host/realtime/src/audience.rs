@@ -25,6 +25,7 @@ pub type Audiences = &'static [(&'static str, Audience)];
 pub const AUDIENCES: Audiences = &[
     ("account.notification.", Audience::Person),
     ("torrents:", Audience::Holders(Permission::TorrentsView)),
+    ("torrents.parking.", Audience::Holders(Permission::TorrentsView)),
     ("stats:", Audience::Holders(Permission::TorrentsView)),
     ("engine:", Audience::Holders(Permission::TorrentsView)),
     ("download.", Audience::Holders(Permission::TorrentsView)),

@@ -35,6 +35,7 @@ pub const AREAS: &[&AreaSpec] = &[
     &qm_created_torrents::AREA,
     &qm_torrent_commands::AREA,
     &qm_limits::AREA,
+    &qm_parking::AREA,
     &qm_transfer_history::AREA,
     &qm_client_preferences::AREA,
     &qm_rename::AREA,

@@ -16,18 +16,6 @@ fn object(value: Value) -> Object {
 }
 
 settings! {
-    of "torrents";
-
-    /// Parking of torrents without seeders: its conditions, and intervals of further attempts.
-    TORRENTS_PARKING: Object = "torrents.parking",
-        || object(json!({
-            "enabled": false, "minSeeders": 1, "deadAfterMinutes": 30, "stalledAfterMinutes": 180,
-            "probeBatchSize": 20, "probeIntervalMinutes": 60, "maxProbeIntervalMinutes": 1440,
-        })),
-        by_route("PATCH /api/torrents/parking/settings"), to_come();
-}
-
-settings! {
     of "acquisition";
 
     /// Search for missing episodes: its interval, limits and profiles.

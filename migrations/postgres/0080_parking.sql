@@ -1,0 +1,23 @@
+-- Torrents that are parked: paused because nobody shares them, and started from time to time to see if somebody does again.
+CREATE TABLE torrent_parking (
+    engine_id      TEXT    NOT NULL REFERENCES torrent_engines (id) ON DELETE CASCADE,
+    -- Lower-case hexadecimal.
+    hash           TEXT    NOT NULL,
+    -- As its list told when it was parked or last probed.
+    name           TEXT    NOT NULL,
+    reason         TEXT    NOT NULL CHECK (reason IN ('no_seeders', 'stalled')),
+    parked_at      BIGINT  NOT NULL,
+    -- Since when it is paused, as its client said; NULL while it is probed, and until the client has said so.
+    rests_since    BIGINT,
+    -- Since when it runs to see if somebody shares it.
+    probing_since  BIGINT,
+    -- When the last probe ended that found nobody.
+    last_probed_at BIGINT,
+    probe_count    BIGINT  NOT NULL,
+    -- Seeders that the client told of when it was parked or last probed.
+    last_seeders   BIGINT  NOT NULL,
+    -- When it was let go: it is parked no longer, and its age counts from then. NULL while it is parked.
+    released_at    BIGINT,
+    updated_at     BIGINT  NOT NULL,
+    PRIMARY KEY (engine_id, hash)
+);
