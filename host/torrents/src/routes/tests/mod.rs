@@ -6,13 +6,15 @@ mod engines;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use qm_db::{Db, db_test, sql};
-use qm_kernel::Ctx;
+use qm_kernel::{Ctx, Timestamp};
 use qm_ports::engine::{EngineError, Torrent};
+use qm_ports::intake::{IntakeKind, IntakeTeller, IntakeUntold, TakenFor};
 use qm_test_base::RoleTokens;
 use qm_test_base::blank::{hash, torrent};
 use qm_web::{Docs, WebConfig};
@@ -21,6 +23,34 @@ use tower::ServiceExt;
 
 use super::routes;
 use crate::testing::{House, eventually};
+
+/// An area that grabbed the third torrent, unless it cannot say so.
+#[derive(Default)]
+struct Shelf {
+    fails: bool,
+}
+
+#[async_trait]
+impl IntakeTeller for Shelf {
+    async fn tell_intake(&self, _: &str, asked: &str) -> Result<Option<TakenFor>, IntakeUntold> {
+        if self.fails {
+            return Err(IntakeUntold("the table is gone".into()));
+        }
+        Ok((asked == &*hash(3)).then(|| TakenFor {
+            source: "media_acquisition",
+            kind: IntakeKind::Episode,
+            title: "Orchard Lane".into(),
+            year: Some(2024),
+            season: Some(2),
+            episode: Some(7),
+            watchlist_item_id: Some("w".into()),
+            wanted_id: None,
+            evaluation_id: Some("v".into()),
+            release_title: None,
+            grabbed_at: Timestamp::from_secs(1_900_000_000),
+        }))
+    }
+}
 
 struct Site {
     house: House,
@@ -138,6 +168,30 @@ db_test! {
         assert_eq!(one.body, listed.body["items"][0], "alone it is as it is in a list");
         let rule = site.ask("USER", "GET", &format!("/api/torrents/{}/matched-rule", hash(3)), None).await;
         assert_eq!((rule.status, rule.body), (200, Value::Null));
+        site.house.torrents.shutdown().await;
+    }
+
+    async fn a_torrent_alone_says_what_it_was_grabbed_for(db: Db) {
+        let site = Site::new(&db).await;
+        let path = format!("/api/torrents/{}", hash(3));
+        let plain = site.ask("READ_ONLY", "GET", &path, None).await;
+        assert_eq!((plain.status, &plain.body["intake"]), (200, &Value::Null), "nobody grabs here");
+        let shelf = Arc::new(Shelf::default());
+        site.house.torrents.tellers.add(&shelf);
+        let asked = site.ask("READ_ONLY", "GET", &path, None).await;
+        assert_eq!((&asked.body["intake"]["kind"], &asked.body["intake"]["title"]), (&json!("episode"), &json!("Orchard Lane")));
+        assert_eq!((&asked.body["intake"]["season"], &asked.body["intake"]["evaluationId"]), (&json!(2), &json!("v")));
+        assert_ne!(asked.headers[header::ETAG], plain.headers[header::ETAG]);
+        let others = site.ask("READ_ONLY", "GET", &format!("/api/torrents/{}", hash(1)), None).await;
+        assert_eq!((others.status, &others.body["intake"]), (200, &Value::Null));
+        let listed = site.ask("READ_ONLY", "GET", "/api/torrents", None).await;
+        assert!(listed.body["items"].as_array().unwrap().iter().all(|item| item["intake"].is_null()));
+        // Another area that knows it as well comes second, and one that cannot say fails nothing.
+        let second = Arc::new(Shelf { fails: true });
+        site.house.torrents.tellers.add(&second);
+        assert_eq!(site.ask("READ_ONLY", "GET", &path, None).await.body, asked.body);
+        drop(shelf);
+        assert_eq!(site.ask("READ_ONLY", "GET", &path, None).await.body, plain.body);
         site.house.torrents.shutdown().await;
     }
 
