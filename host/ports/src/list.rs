@@ -6,7 +6,6 @@ use qm_conditions::{Record, Seen};
 use qm_kernel::Timestamp;
 
 use crate::engine::{Torrent, TrackerStanding};
-use crate::parking::Parked;
 
 /// Offered by torrents. Never asks a client.
 pub trait TorrentLists: Send + Sync {
@@ -148,7 +147,7 @@ fields! { of:
     "availability" => Seen::number_or_null(of.torrent.availability),
     "engineId" => Seen::text(of.engine_id),
     // For conditions the reason stands for the mark.
-    "parked" => Seen::text_or_null(of.torrent.parked.as_deref().map(Parked::reason_word)),
+    "parked" => Seen::text_or_null(of.torrent.parked.as_deref().map(|parked| parked.reason.as_str())),
     "intake" => Seen::Null,
     "addedDaysAgo" => days(of.torrent.added_at, of.now),
     "completedDaysAgo" => days(of.torrent.completed_at, of.now),
@@ -174,6 +173,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::engine::TorrentState;
+    use crate::parking::{ParkReason, Parked};
 
     pub(crate) fn torrent() -> Torrent {
         Torrent {
@@ -270,6 +270,37 @@ pub(crate) mod tests {
             assert_ne!(record.field(field), Seen::Missing, "{field}");
         }
         assert!(AGES.iter().all(|age| FIELDS.contains(age)));
+    }
+
+    #[test]
+    fn a_parked_torrent_is_asked_by_its_reason() {
+        let parked = Parked {
+            reason: ParkReason::NoSeeders,
+            parked_at: Timestamp::from_secs(1_900_000_000),
+            last_seeders: 0,
+            probe_count: 3,
+            probing: false,
+        };
+        let torrent = Torrent {
+            parked: Some(Arc::new(parked)),
+            ..torrent()
+        };
+        let record = TorrentRecord {
+            engine_id: "e",
+            torrent: &torrent,
+            now: Timestamp::from_secs(1_900_000_000),
+            free_bytes: None,
+        };
+        for (op, value, holds) in [
+            ("eq", json!("no_seeders"), true),
+            ("neq", json!("stalled"), true),
+            ("eq", json!("stalled"), false),
+            ("eq", json!(null), false),
+        ] {
+            let source = json!({ "field": "parked", "op": op, "value": value });
+            let conditions = Conditions::compile(std::slice::from_ref(&source));
+            assert_eq!(conditions.hold(&record), holds, "{source}");
+        }
     }
 
     /// A client tells little of what it is about to load, and some clients never tell more.

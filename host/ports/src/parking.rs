@@ -40,12 +40,6 @@ pub struct Parked {
     pub probing: bool,
 }
 
-impl Parked {
-    pub const fn reason_word(&self) -> &'static str {
-        self.reason.as_str()
-    }
-}
-
 /// A parked torrent of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParkedTorrent {
