@@ -1,4 +1,4 @@
-//! Torrents: the main job with each client, every command with each, moves of data, data of several torrents, removals, the formats, and the addresses they may come from.
+//! Torrents: the main job with each client, every command with each, parking, moves of data, data of several torrents, removals, the formats, and the addresses they may come from.
 
 mod categories;
 mod commands;
@@ -10,6 +10,7 @@ mod limits;
 mod main_job;
 mod mapped;
 mod moves;
+mod parking;
 mod places;
 mod removals;
 mod shared_data;
