@@ -61,7 +61,7 @@ struct Standing {
 }
 
 impl Standing {
-    /// Of rows those that are parked.
+    /// Takes those that are parked among the rows.
     fn new(mut rows: Vec<Row>) -> Self {
         rows.retain(Row::is_parked);
         let marks = rows
