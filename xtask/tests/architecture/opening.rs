@@ -213,6 +213,9 @@ const MAY_TELL: &[&str] = &[
     // Super-seeding and limits of sharing name no path.
     "host/limits/src/service/act.rs",
     "host/limits/src/service/share.rs",
+    // Pauses, starts and forced starts name no path.
+    "host/parking/src/service/pass.rs",
+    "host/parking/src/service/unpark.rs",
     // What all of them call.
     "host/engines/src/sync/orders.rs",
 ];
